@@ -1,4 +1,4 @@
-"""GTA's commands of 64 bytes, and rows of operands and results in memory."""
+"""GTA's commands, and rows of operands and results in memory."""
 
 from __future__ import annotations
 
@@ -10,29 +10,6 @@ import numpy.typing as npt
 __all__ = ["Array", "Job", "put_rows", "up"]
 
 Array = npt.NDArray[Any]
-
-_ALL = {"kind": (7, 0), "loads": (63, 32), "executes": (95, 64), "stores": (127, 96)}
-_ROWS = {
-    "deal": (23, 16), "rows": (143, 128), "row_bytes": (191, 160), "base": (255, 192),
-    "stride": (287, 256), "first": (295, 288), "step": (303, 296), "lanes": (311, 304),
-    "word": (335, 320), "words": (351, 336),
-}  # fmt: skip
-_FIELDS = {
-    "load": {**_ALL, **_ROWS, "memory": (15, 8)},
-    "execute": {
-        **_ALL, "operation": (15, 8), "format": (23, 16), "group": (31, 24), "use_c": (128, 128),
-        "lateral": (129, 129), "overlap": (130, 130), "result_size": (143, 136),
-        "rows_last": (159, 144), "row_folds": (175, 160), "col_folds": (191, 176),
-        "time": (223, 192), "left_base": (239, 224), "top_base": (255, 240),
-        "result_base": (271, 256), "left_stride": (287, 272), "top_stride": (303, 288),
-        "result_stride": (319, 304), "function": (327, 320), "amount": (335, 328),
-        "chain": (351, 336),
-    },
-    "store": {**_ALL, **_ROWS, "narrow": (15, 8)},
-}  # fmt: skip
-"""The highest and the lowest bit of each field."""
-
-KINDS = {"load": 1, "execute": 2, "store": 3}
 
 
 def up(number: int, multiple: int) -> int:
@@ -51,23 +28,43 @@ def put_rows(memory: Array, base: int, rows: Array, beat: int) -> int:
 
 
 class Job:
-    """A list of commands."""
+    """A list of commands.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    commands: the bits of commands, which the operation in the sidecar has
+    """
+
+    def __init__(self, commands: dict[str, Any]) -> None:
         self.commands: list[bytes] = []
-        self._counts = dict.fromkeys(KINDS, 0)
+        self._described = commands
+        self._kinds = {kind["name"]: kind for kind in commands["kinds"]}
+        self._counts = dict.fromkeys(self._kinds, 0)
 
-    def add(self, kind: str, **fields: int) -> int:
-        """Append a command; return how many of its kind there are now. Other fields are 0."""
-        number = KINDS[kind]
-        for name, value in fields.items():
-            high, low = _FIELDS[kind][name]
-            if not 0 <= value < 1 << high - low + 1:
-                raise ValueError(f"{name} has {high - low + 1} bits: {value}")
-            number |= value << low
-        self.commands.append(number.to_bytes(64, "little"))
+    def add(self, kind: str, **fields: int | str) -> int:
+        """Append a command; return how many of its kind there are now.
+
+        A field's value is a number or, where the sidecar has names, a name. Other fields are 0.
+        """
+        described = self._kinds[kind]
+        number = 0
+        for name, value in {"kind": described["value"], **fields}.items():
+            field = described["fields"][name]
+            if isinstance(value, str):
+                value = self._number(field, value)
+            if not 0 <= value < 1 << field["bits"]:
+                raise ValueError(f"{name} has {field['bits']} bits: {value}")
+            number |= value << field["low"]
+        self.commands.append(number.to_bytes(self._described["bytes"], "little"))
         self._counts[kind] += 1
         return self._counts[kind]
+
+    def _number(self, field: dict[str, Any], name: str) -> int:
+        """Return the number of a name: of the field itself, or of a table that it refers to."""
+        named: dict[str, int] = field.get("values") or {
+            entry["name"]: entry["value"] for entry in self._described[field["of"]]
+        }
+        return named[name]
 
     @property
     def content(self) -> Array:

@@ -15,11 +15,8 @@ from bench.show import show  # noqa: E402
 from gta.commands import Array, Job, put_rows, up  # noqa: E402
 
 LIST, A, B, C, D = 0x0000, 0x1000, 0x4000, 0x8000, 0xC000
-LEFT, TOP, RESULT = 0, 1, 2
-WS, OS, SIMD = 0, 1, 2
-INT16, FP16 = 1, 5
 AS_IT_IS, LIMBS_OF_INT16, SUMS_OF_INT16, WHOLE_SUMS_OF_INT16 = 0, 2, 5, 6
-FUNCTIONS = {"mul": 0, "fma": 2, "add": 7, "max": 10}
+"""Deals of the page."""
 UNWRITTEN = 0xEE
 WORD = 16
 """Bytes of a word in the lanes' memories."""
@@ -37,7 +34,13 @@ class Gta:
         self.device, self.memory = device, device.memory
         config = device.sidecar["config"]
         assert (config["lanes"], config["formats"]) == (2, ["int16", "fp16"])
-        self.beat = config["data_bits"] // 8
+        (operation,) = device.sidecar["operations"]
+        self.commands = operation["commands"]
+        self.beat = self.commands["row_align"]
+
+    def job(self) -> Job:
+        """Return an empty list of commands."""
+        return Job(self.commands)
 
     def put(self, base: int, rows: Array) -> int:
         return put_rows(self.memory, base, rows, self.beat)
@@ -49,8 +52,8 @@ class Gta:
     def run(self, job: Job, layout: int, masks: tuple[int, int]) -> int:
         """Write list and registers, and run the job. Return its cycles."""
         self.memory[LIST : LIST + len(job.content)] = job.content
-        self.device.write("LIST", LIST)
-        self.device.write("COMMANDS", len(job.commands))
+        self.device.write(self.commands["base"], LIST)
+        self.device.write(self.commands["count"], len(job.commands))
         self.device.write("LAYOUT", layout)
         self.device.write("MASKS_0", masks[0] | masks[1] << 8)
         return self.device.run()
@@ -90,21 +93,21 @@ def product_int16(
     results = up(row_folds * 8 // 2 * result, 2 * WORD) // WORD
     here = {"first": lane, "step": 0, "lanes": 1}
     operand = {**here, "deal": LIMBS_OF_INT16, "row_bytes": 2 * k, "stride": stride, "words": words}
-    job.add("load", memory=LEFT, rows=m, base=A + offset, **operand)
-    loads = job.add("load", memory=TOP, rows=n, base=B + offset, **operand)
+    job.add("load", memory="left", rows=m, base=A + offset, **operand)
+    loads = job.add("load", memory="top", rows=n, base=B + offset, **operand)
     sums = {**here, "deal": SUMS_OF_INT16 if result == 4 else WHOLE_SUMS_OF_INT16, "rows": n,
             "row_bytes": result * m, "words": results}  # fmt: skip
     stored = up(4 * m, unit.beat)
     if c is not None:
         unit.put(C + offset, c.T.astype("<i4"))
-        loads = job.add("load", memory=RESULT, base=C + offset, stride=stored, **sums)
+        loads = job.add("load", memory="result", base=C + offset, stride=stored, **sums)
     executes = job.add(
-        "execute", loads=loads, operation=OS, format=INT16, group=group, use_c=int(c is not None),
-        result_size=0 if result == 4 else 1, rows_last=2 * m - 8 * (row_folds - 1),
-        row_folds=row_folds, col_folds=col_folds, time=k, left_stride=words, top_stride=words,
-        result_stride=results,
+        "execute", loads=loads, operation="os", format="int16", group=group,
+        use_c=int(c is not None), result_size=0 if result == 4 else 1,
+        rows_last=2 * m - 8 * (row_folds - 1), row_folds=row_folds, col_folds=col_folds, time=k,
+        left_stride=words, top_stride=words, result_stride=results,
     )  # fmt: skip
-    narrow = 0 if result == 4 else 2
+    narrow = "none" if result == 4 else "saturate"
     job.add("store", executes=executes, base=D + offset, stride=stored, narrow=narrow, **sums)
 
 
@@ -120,10 +123,10 @@ def product_fp16(
     results = row_folds * 8 * 4 // WORD
     here = {"deal": AS_IT_IS, "first": lane, "step": 0, "lanes": 1}
     operand = {**here, "row_bytes": 2 * k, "stride": stride, "words": words}
-    job.add("load", memory=LEFT, rows=m, base=A + offset, **operand)
-    loads = job.add("load", memory=TOP, rows=n, base=B + offset, **operand)
+    job.add("load", memory="left", rows=m, base=A + offset, **operand)
+    loads = job.add("load", memory="top", rows=n, base=B + offset, **operand)
     executes = job.add(
-        "execute", loads=loads, operation=OS, format=FP16, group=group,
+        "execute", loads=loads, operation="os", format="fp16", group=group,
         rows_last=m - 8 * (row_folds - 1), row_folds=row_folds, col_folds=col_folds, time=k,
         left_stride=words, top_stride=words, result_stride=results,
     )  # fmt: skip
@@ -137,7 +140,7 @@ def worked_example(unit: Gta) -> bool:
     """Run the job of the page, and show each byte of it."""
     a, b = np.array([[1, -2, 300], [4, 5, 6]]), np.array([[7, 10], [8, 11], [-9, 12]])
     unit.clear()
-    job = Job()
+    job = unit.job()
     product_int16(job, unit, a, b, None, result=4, group=1, lane=0)
     cycles = unit.run(job, layout=1, masks=(1, 2))
     show(unit.memory, LIST, 256, 16, "the list: LOAD, LOAD, EXECUTE, STORE")
@@ -152,7 +155,7 @@ def worked_example(unit: Gta) -> bool:
 def two_at_a_time(unit: Gta, draw: np.random.Generator) -> bool:
     """Run a product on each lane, at the same time: int16 with C, and fp16."""
     unit.clear()
-    job = Job()
+    job = unit.job()
     a, b = draw.integers(-1 << 15, 1 << 15, (11, 21)), draw.integers(-1 << 15, 1 << 15, (21, 6))
     c = draw.integers(-1 << 31, 1 << 31, (11, 6))
     product_int16(job, unit, a, b, c, result=4, group=1, lane=0)
@@ -168,7 +171,7 @@ def two_at_a_time(unit: Gta, draw: np.random.Generator) -> bool:
 def saturated(unit: Gta, draw: np.random.Generator) -> bool:
     """Run a product whose sums of 8 bytes are exact, and are saturated when they are stored."""
     unit.clear()
-    job = Job()
+    job = unit.job()
     a, b = draw.integers(-1 << 15, 1 << 15, (5, 40)), draw.integers(-1 << 15, 1 << 15, (40, 5))
     a[0] = b[:, 0] = -1 << 15
     product_int16(job, unit, a, b, None, result=8, group=0, lane=1)
@@ -191,13 +194,13 @@ def both_lanes(unit: Gta, draw: np.random.Generator) -> bool:
     results = up(m * 4, 2 * WORD) // WORD
     row_folds, col_folds = -(-k // 8), -(-2 * n // 16)
     across = {"first": 0, "step": 1, "lanes": 2}
-    job = Job()
-    job.add("load", memory=LEFT, deal=AS_IT_IS, rows=k, base=A, lanes=1, words=left_words, **left)
+    job = unit.job()
+    job.add("load", memory="left", deal=AS_IT_IS, rows=k, base=A, lanes=1, words=left_words, **left)
     loads = job.add(
-        "load", memory=TOP, deal=LIMBS_OF_INT16, rows=n, base=B, words=top_words, **top, **across
+        "load", memory="top", deal=LIMBS_OF_INT16, rows=n, base=B, words=top_words, **top, **across
     )
     executes = job.add(
-        "execute", loads=loads, operation=WS, format=INT16, group=3,
+        "execute", loads=loads, operation="ws", format="int16", group=3,
         rows_last=k - 8 * (row_folds - 1), row_folds=row_folds, col_folds=col_folds, time=m,
         left_stride=left_words, top_stride=top_words, result_stride=results,
     )  # fmt: skip
@@ -232,25 +235,25 @@ def vectors(unit: Gta, draw: np.random.Generator) -> bool:
     real = (draw.integers(-32, 32, (3, count)) / 4).astype("<f2")
     good = []
     for function, format, operands, wanted in (
-        ("add", INT16, ((LEFT, whole[0]), (TOP, whole[1])), whole[0] + whole[1]),
-        ("mul", INT16, ((LEFT, whole[0]), (TOP, whole[1])), whole[0] * whole[1]),
-        ("max", FP16, ((LEFT, real[0]), (TOP, real[1])), np.maximum(real[0], real[1])),
-        ("add", FP16, ((LEFT, real[0]), (RESULT, real[1])), real[0] + real[1]),
-        ("fma", FP16, ((LEFT, real[0]), (TOP, real[1]), (RESULT, real[2])),
+        ("add", "int16", (("left", whole[0]), ("top", whole[1])), whole[0] + whole[1]),
+        ("mul", "int16", (("left", whole[0]), ("top", whole[1])), whole[0] * whole[1]),
+        ("max", "fp16", (("left", real[0]), ("top", real[1])), np.maximum(real[0], real[1])),
+        ("add", "fp16", (("left", real[0]), ("result", real[1])), real[0] + real[1]),
+        ("fma", "fp16", (("left", real[0]), ("top", real[1]), ("result", real[2])),
          real[0] * real[1] + real[2]),
     ):  # fmt: skip
         unit.clear()
-        job = Job()
+        job = unit.job()
         row_bytes = octets * 16
         rows = {"deal": AS_IT_IS, "rows": 16, "row_bytes": row_bytes, "step": 1, "lanes": 2,
                 "stride": up(row_bytes, unit.beat)}  # fmt: skip
         for memory, vector in operands:
-            base = (A, B, C)[memory]
+            base = {"left": A, "top": B, "result": C}[memory]
             unit.put(base, planes(vector))
             loads = job.add("load", memory=memory, base=base, **rows)
         executes = job.add(
-            "execute", loads=loads, operation=SIMD, format=format, time=octets,
-            function=FUNCTIONS[function], chain=1,
+            "execute", loads=loads, operation="simd", format=format, time=octets,
+            function=function, chain=1,
         )  # fmt: skip
         job.add("store", executes=executes, base=D, **rows)
         cycles = unit.run(job, layout=1, masks=(0, 0))
@@ -261,7 +264,7 @@ def vectors(unit: Gta, draw: np.random.Generator) -> bool:
 
 def refused(unit: Gta) -> bool:
     """Run a list whose second command is of no kind."""
-    job = Job()
+    job = unit.job()
     job.add("load", rows=1, row_bytes=8, base=A, lanes=1)
     job.commands.append(bytes([9, *[0] * 63]))
     try:
