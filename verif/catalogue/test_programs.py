@@ -6,14 +6,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
-from tilewright.hw.emit.unit import emit
+from tilewright.hw.emit.unit import describe, emit
+from tilewright.hw.spec.elementwise.instructions import (
+    INSTRUCTIONS,
+    Instruction,
+    encode,
+    scalar_operand,
+)
 from tilewright.hw.spec.unit import named_object
 from tilewright.registry import Entry, entries
 from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.gta.golden.vector import OPERATIONS, elementwise
 from tilewright.sim.rtl.accelerator import NativeAccelerator
+from tilewright.sim.sida.images import matrix_images, program_image
+from tilewright.sim.sida.result.products import Columns
 from tilewright.verif.catalogue.described.commands import command_job
-from tilewright.verif.catalogue.described.programs import program_job
+from tilewright.verif.catalogue.described.programs import ProgramJob, program_job
 from tilewright.verif.catalogue.sidecars import as_read
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.options import small
@@ -22,6 +32,54 @@ from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 MEMORY_BYTES = 1 << 16
 
 JOBS = {"sida": program_job, "gta": command_job}
+
+Memory = npt.NDArray[np.uint8]
+
+
+def check_program(config: Any, job: ProgramJob, memory: Memory) -> None:
+    """The words and the matrix are what the unit's own assembler and driver write for them."""
+    words = [
+        word
+        for part in job.parts
+        for word in encode([instruction(name, operands) for name, operands in part])
+    ]
+    elements = sorted((c, r, word) for r, c, word in job.elements)
+    numbers = np.array(elements, np.int64).reshape(-1, 3)
+    pointers = np.searchsorted(numbers[:, 0], np.arange(job.registers["ROWS"] + 1))
+    values = np.array([one[2] for one in elements], np.uint64)
+    matrix = Columns(pointers=pointers, rows=numbers[:, 1], values=values)
+    images = matrix_images(matrix, config.format)
+    names = ("column_pointers", "row_numbers", "column_values")
+    expected = {name: images[name] for name in names} | {"program_base": program_image(words)}
+    for name, content in expected.items():
+        first = job.registers[name.upper()]
+        assert memory[first : first + len(content)].tobytes() == content, name
+
+
+def instruction(name: str, operands: tuple[tuple[str, int], ...]) -> Instruction:
+    """As the assembler has it."""
+    operation = INSTRUCTIONS[name]
+    numbers = (
+        scalar_operand(number) if of == "scalars" and kind in "abc" else number
+        for kind, (of, number) in zip(operation.operands, operands, strict=True)
+    )
+    return Instruction(operation=operation, operands=tuple(numbers))
+
+
+def check_vectors(config: Any, job: ProgramJob, memory: Memory) -> None:
+    """Results are those of the function, element by element, where it has a definition of one."""
+    given = job.given
+    if given["function"] not in OPERATIONS:
+        return
+    first, stride, banks, octets, size = given["rows"]
+    expected = elementwise(given["function"], given["format"], *given["operands"])
+    rows = memory[first : first + banks * stride].reshape(banks, stride)
+    planes = rows[:, : octets * size * 8].reshape(banks, octets, size, 8).swapaxes(2, 3)
+    found = np.pad(planes, [(0, 0)] * 3 + [(0, 8 - size)])
+    assert np.array_equal(np.ascontiguousarray(found).view("<u8")[..., 0], expected)
+
+
+CHECKS = {"sida": check_program, "gta": check_vectors}
 
 LABELS = [f"{name}:{n}" for name in JOBS for n in range(1 + len(entries()[name].variants))]
 """Units with numbers of their variants, 0 being the small configuration."""
@@ -57,6 +115,7 @@ def test_a_job_from_the_sidecar_alone(label: str) -> None:
                     memory[first : first + count] = 0
                 left.append(memory)
             assert np.array_equal(left[0], left[1])
+            CHECKS[label.split(":")[0]](config, job, left[1])
             changed = left[0] != job.memory
             for first, count in job.work:
                 changed[first : first + count] = False
@@ -66,3 +125,26 @@ def test_a_job_from_the_sidecar_alone(label: str) -> None:
             assert not changed.any()
         assert device.faults == []
     assert True in seen
+
+
+def test_a_wrong_sidecar_is_found() -> None:
+    """A part of a word at another place; a function with another number."""
+    entry, config = config_of("sida:0")
+    sidecar = as_read(describe(entry.unit, config))
+    parts = sidecar["operations"][0]["program"]["parts"]
+    parts["a"], parts["b"] = parts["b"], parts["a"]
+    with pytest.raises(AssertionError, match="program_base"):
+        for seed in range(9):
+            job = program_job(np.random.default_rng(seed), sidecar, MEMORY_BYTES, 24)
+            check_program(config, job, job.memory)
+    entry, config = config_of("gta:0")
+    sidecar = as_read(describe(entry.unit, config))
+    for one in sidecar["operations"][0]["commands"]["functions"]:
+        one["value"] = {0: 7, 7: 0}.get(one["value"], one["value"])
+    with pytest.raises(AssertionError):
+        for seed in range(99):
+            job = command_job(np.random.default_rng(seed), sidecar, MEMORY_BYTES, 24)
+            model = named_object(entry.models["model"])(config, MEMORY_BYTES)
+            model.write_memory(0, job.memory.tobytes())
+            assert JobRegisters(model, entry.unit.job_spec(config)).submit(job.registers).error
+            check_vectors(config, job, model.memory)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from tilewright.verif.catalogue.described.formats import random_words
 from tilewright.verif.catalogue.described.programs import ProgramJob
 
@@ -88,11 +89,11 @@ def command_job(
         if one["banks"] == 1 and one["element_bytes"] == word_bytes
     )
     rows = {"deal": plain, "rows": banks, "first": 0, "step": 1, "lanes": lanes, "word": 0}
-    loads = 0
+    loads, vectors = 0, {}
     for name in function[kind]:
         count = octets * (1 if name == "result" else chain)
         length = count * _OCTET * size
-        base, stride = _planes(rng, sidecar, job, listed, fmt, banks, count)
+        base, stride, vectors[name] = _planes(rng, sidecar, job, listed, fmt, banks, count)
         words = -(-length // word_bytes)
         assert words <= memories[name]["words"]
         loads = commands.add(
@@ -113,6 +114,12 @@ def command_job(
         "store", executes=executes, row_bytes=length, base=first[0], stride=stride,
         words=-(-length // word_bytes), **rows,
     )  # fmt: skip
+    job.given = {
+        "function": function["name"],
+        "format": fmt["name"],
+        "operands": [vectors[name] for name in function[kind]],
+        "rows": (first[0], stride, banks, octets, size),
+    }
     job.put(listed["base"], listed["align"], commands.content)
     job.registers[listed["count"]] = sum(commands.counts.values())
     return job
@@ -126,8 +133,9 @@ def _planes(
     fmt: Mapping[str, Any],
     banks: int,
     octets: int,
-) -> tuple[int, int]:
-    """Octets of random elements for each bank, by planes of bytes; address and stride of rows."""
+) -> tuple[int, int, npt.NDArray[np.uint64]]:
+    """Octets of random elements for each bank, by planes of bytes: address and stride of rows, and
+    the elements."""
     size = sidecar["formats"][fmt["format"]]["container_bits"] // 8
     count = banks * octets * _OCTET
     words = random_words(rng, sidecar["formats"], fmt["format"], count)
@@ -137,4 +145,4 @@ def _planes(
     stride = -(-rows.shape[1] // align) * align
     padded = np.pad(rows, [(0, 0), (0, stride - rows.shape[1])])
     first, _ = job.put(listed["base"], align, padded.tobytes())
-    return first, stride
+    return first, stride, words.reshape(banks, octets, _OCTET)

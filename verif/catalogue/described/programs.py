@@ -13,8 +13,13 @@ __all__ = ["ProgramJob", "program_job", "word_of"]
 
 Memory = npt.NDArray[np.uint8]
 
+Written = tuple[str, tuple[tuple[str, int], ...]]
+"""An instruction by its name; of each operand what it is of, and its number there."""
+
 _LENGTH = 6
 """Instructions that compute, of each part."""
+
+_SCALARS = 32
 
 
 class ProgramJob:
@@ -26,12 +31,18 @@ class ProgramJob:
     memory: before it
     results: base and bytes of what it may change and defines
     work: base and bytes of what it leaves in any state
+    parts: of a program, as they are written
+    elements: of its matrix: row, column, word
+    given: of a list of commands: what it computes, on what
     """
 
     def __init__(self, memory: Memory, registers: dict[str, int]) -> None:
         self.memory, self.registers = memory, registers
         self.results: list[tuple[int, int]] = []
         self.work: list[tuple[int, int]] = []
+        self.parts: list[list[Written]] = []
+        self.elements: list[tuple[int, int, int]] = []
+        self.given: dict[str, Any] = {}
         self._end = 0
 
     def put(self, base: str, align: int, content: bytes) -> tuple[int, int]:
@@ -56,18 +67,15 @@ def word_of(program: Mapping[str, Any], name: str, *operands: tuple[str, int]) -
 
 
 def _part(
-    rng: np.random.Generator,
-    program: Mapping[str, Any],
-    loads: list[int],
-    stores: int,
-    scalar: int,
-    scalars: int,
-) -> list[int]:
-    """The words of a part: loads, instructions on what was written, a reduction, a store."""
-    written, words = [0], []
+    rng: np.random.Generator, program: Mapping[str, Any], loads: list[int], stores: int, scalar: int
+) -> list[Written]:
+    """A part: loads, instructions on what was written, a reduction to a scalar, a store."""
+    written = [0]
+    found: list[Written] = []
+    scalars = [n for n in range(_SCALARS) if n != scalar]
     for number in loads:
         register = int(rng.integers(1, 16))
-        words.append(word_of(program, "load", ("registers", register), ("vectors", number)))
+        found.append(("load", (("registers", register), ("vectors", number))))
         written.append(register)
     reducing = [one for one in program["instructions"] if "identity" in one]
     plain = [
@@ -78,21 +86,21 @@ def _part(
 
     def read() -> tuple[str, int]:
         if rng.random() < 0.2:
-            return "scalars", int(rng.integers(scalars))
+            return "scalars", int(rng.choice(scalars))
         return "registers", int(rng.choice(written))
 
     for _ in range(_LENGTH):
         one = plain[int(rng.integers(len(plain)))]
         register = int(rng.integers(16))
-        operands = [("registers", register), *(read() for _ in one["operands"][1:])]
-        words.append(word_of(program, one["name"], *operands))
+        reads = [read() for _ in one["operands"][1:]]
+        found.append((one["name"], (("registers", register), *reads)))
         written.append(register)
     chosen = reducing[int(rng.integers(len(reducing)))]["name"]
-    words.append(word_of(program, chosen, ("scalars", scalar), read()))
-    words.append(word_of(program, "store", ("vectors", stores), read()))
-    words.append(word_of(program, "out", read()))
-    words.append(word_of(program, program["ends_with"]))
-    return words
+    found.append((chosen, (("scalars", scalar), read())))
+    found.append(("store", (("vectors", stores), read())))
+    found.append(("out", (read(),)))
+    found.append((program["ends_with"], ()))
+    return found
 
 
 def _compressed(
@@ -144,10 +152,8 @@ def program_job(
     first, second = 0, 1
     registers |= {"STOP_1": first, "STOP_2": second, "LIMIT": 2}
     loads = [[0, 1], [2, 3]]
-    parts = [
-        _part(rng, program, loads[n], 4 + n, (first, second)[n], sizes["scalars"]) for n in range(2)
-    ]
-    parts = [_without(program, words, scalar) for words, scalar in zip(parts, (0, 1), strict=True)]
+    job.parts = [_part(rng, program, loads[n], 4 + n, (first, second)[n]) for n in range(2)]
+    parts = [[word_of(program, name, *of) for name, of in part] for part in job.parts]
     for entry, at in zip(program["entries"], (0, len(parts[0])), strict=True):
         if "register" in entry:
             registers[entry["register"]] = at
@@ -160,25 +166,6 @@ def program_job(
     job.put(program["base"], program["align"], content)
     _operands(rng, sidecar, operation, sizes, job)
     return job
-
-
-def _without(program: Mapping[str, Any], words: list[int], scalar: int) -> list[int]:
-    """A part whose reads of a scalar, which it reduces, are reads of another one."""
-    kinds = {x["opcode"]: x["operands"] for x in program["instructions"]}
-    found = []
-    for word in words:
-        opcode = program["parts"]["opcode"]
-        for kind in kinds[word >> opcode["low"] & ((1 << opcode["bits"]) - 1)]:
-            described = program["kinds"][kind]
-            scalars = [x for x in described["numbers"] if x["of"] == "scalars"]
-            if kind not in "abc" or not scalars:
-                continue
-            part = program["parts"][described["part"]]
-            number = word >> part["low"] & ((1 << part["bits"]) - 1)
-            if number == scalars[0]["first"] + scalar:
-                word += 5 << part["low"]
-        found.append(word)
-    return found
 
 
 def _operands(
@@ -198,6 +185,7 @@ def _operands(
                 there = np.argwhere(rng.random((size, size)) < 0.3).tolist()
                 words = random_words(rng, sidecar["formats"], operand["format"], len(there))
                 matrix = [(r, c, int(w)) for (r, c), w in zip(there, words.tolist(), strict=True)]
+                job.elements = matrix
             _compressed(rng, job, place, matrix, size)
             continue
         rows = sizes[operand["rows"]] or -(-size // sizes["lanes"])
