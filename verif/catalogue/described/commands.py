@@ -69,13 +69,14 @@ def command_job(
     functions = [one for one in listed["functions"] if kind in one]
     function = functions[int(rng.integers(len(functions)))]
     chained = function["name"] in ("dot", "sum")
-    chain = int(rng.integers(1, 4)) if chained else 1
     size = described["container_bits"] // 8
     wide = max(fmt["result_bytes"][0], size) if function["name"] == "dot" else size
     memories = {one["name"]: one for one in listed["memories"]}
     word_bytes = memories["left"]["word_bytes"]
     # A bank holds the operands of so many octets, and an even number of words of results.
-    octets = int(rng.integers(1, 3)) * max(1, 2 * word_bytes // (_OCTET * wide))
+    room = memories["left"]["words"] * word_bytes // (_OCTET * size)
+    octets = min(room, int(rng.integers(1, 3)) * max(1, 2 * word_bytes // (_OCTET * wide)))
+    chain = int(rng.integers(1, room // octets + 1)) if chained else 1
     lanes = max(
         1 + int(one["field"].partition("_")[2])
         for one in operation["parameters"]

@@ -55,10 +55,10 @@ static inline void @p@_acknowledge(void *device)
     @p@_write(device, @STATUS@_OFFSET, @DONE@_MASK | @ERROR@_MASK);
 }
 
-/* Start the job that the registers hold; interrupt: whether its end raises one. */
+/* Start the job that the registers hold; interrupt: whether its end raises one. It is taken if no
+ * job runs, and then clears how the last one ended. */
 static inline void @p@_start(void *device, int interrupt)
 {
-    @p@_acknowledge(device);
     @p@_write(device, @CTRL@_OFFSET, @START@_MASK | (interrupt ? @ENABLE@_MASK : 0u));
 }
 
