@@ -45,8 +45,8 @@ _VERSION = 7
 _MOST_FAULTS = 5
 
 
-_SAY = """`define AXI_RULES_BROKEN(port, rules, ar, aw, cycle) \\
-  $display("axi rules broken: %h %h %h %h %0d", port, rules, ar, aw, cycle);
+_SAY = """`define AXI_RULES_BROKEN(PORT, RULES, AR, AW, CYCLE) \\
+  $display("axi rules broken: %h %h %h %h %0d", PORT, RULES, AR, AW, CYCLE);
 """
 """How the checkers of AXI tell what is broken; `launch` looks for it."""
 _SAID = re.compile(r"^axi rules broken: (\w+) (\w+) (\w+) (\w+) (\w+)$", re.MULTILINE)

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from tilewright.hw.emit.unit import Emitted
+from tilewright.sim.rtl.accelerator import AxiRuleError
 from tilewright.sim.rtl.build import BuildError
 from tilewright.sim.rtl.waves import wave_format
 from tilewright.verif.bench.axi_modes import any_modes
@@ -81,7 +82,7 @@ class AxiDevice(SimulatedDevice[Config]):
             **_behaviour(seed=seed, stall=stall),
         }
         self._connection: Connection | None = None
-        self._broken: BuildError | None = None
+        self._broken: BuildError | AxiRuleError | None = None
 
     def __enter__(self) -> Self:
         self._scratch = tempfile.TemporaryDirectory(prefix="tilewright-")
@@ -130,7 +131,7 @@ class AxiDevice(SimulatedDevice[Config]):
                 environment={"TILEWRIGHT_SOCKET": address},
                 waves=wave_format(self._waves),
             )
-        except BuildError as error:
+        except (BuildError, AxiRuleError) as error:
             self._broken = error
 
     def _failed(self, what: str) -> BuildError:

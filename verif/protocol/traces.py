@@ -78,7 +78,10 @@ RESET: Cycle = {"rst": 1}
 def _requests() -> dict[str, list[list[Cycle]]]:
     """What breaks the rules of AR and of AW, which are alike."""
     found: dict[str, list[list[Cycle]]] = {}
-    for name, send, per_id, most in (("AR", ar, 4, 6), ("AW", aw, 3, 5)):
+    for name, send, per_id, most, first, answer in (
+        ("AR", ar, 4, 6, ar(), r()),
+        ("AW", aw, 3, 5, aw() | w(), b()),
+    ):
         a = name.lower()
         waits = send(8, 4, 1, ready=0)
         found |= {
@@ -112,6 +115,11 @@ def _requests() -> dict[str, list[list[Cycle]]]:
             f"{name}_MOST_PER_ID": [
                 [*[send(id=1)] * per_id, send(id=1)],
                 [send(id=2), *[send(id=1)] * per_id, send(id=1)],
+                [
+                    first,
+                    *[send(id=1)] * per_id,
+                    answer | send(id=1),
+                ],
             ],
             f"{name}_READY_UNKNOWN": [[{f"{a}ready": X}]],
         }  # fmt: skip
@@ -341,6 +349,9 @@ _AXI4_LEGAL: dict[str, list[Cycle]] = {
     "b of one id": [*[aw()] * 3, w(), w() | b(), w() | b(), b()],
     "b waits": [aw() | w(), b(ready=0), aw(id=1) | w() | b(ready=0), b(), b(1)],
     "b in the cycle of the next of its id": [aw() | w(), aw() | b(), w(), b()],
+    "a write of an id again and again": [*[aw(id=1) | w(), b(1)] * 9],
+    "aw waits": [*[aw(id=1, ready=0)] * 9, aw(id=1), w(), b(1)],
+    "b waits with an error": [aw(id=2) | w(), *[b(2, ready=0, bresp=3)] * 2, b(2, bresp=3)],
     "the most writes": [*(aw(id=n % 3) for n in range(5)), *[w()] * 5,
                         *(b(n % 3) for n in range(5))],
     "one more write with a response": [*(aw(id=n % 3) for n in range(5)), w(), b(0) | aw(id=2)],
@@ -390,6 +401,9 @@ _LITE_LEGAL: dict[str, list[Cycle]] = {
     "w before aw": [lite_w(), IDLE, _LITE_AW, lite_b()],
     "a read": [_LITE_AR, lite_r(data=7)],
     "both at a time": [_LITE_AR | _LITE_AW | lite_w(), lite_r() | lite_b()],
+    "errors wait": [_LITE_AR | _LITE_AW | lite_w(),
+                    *[lite_r(ready=0, data=9, rresp=2) | lite_b(ready=0, bresp=2)] * 2,
+                    lite_r(data=9, rresp=2) | lite_b(bresp=2)],
     "responses wait": [_LITE_AR | _LITE_AW | lite_w(), lite_r(ready=0) | lite_b(ready=0),
                        lite_r() | lite_b()],
     "requests wait": [lite_address("ar", ready=0) | lite_w(ready=0), _LITE_AR | lite_w(),

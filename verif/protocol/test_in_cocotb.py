@@ -1,0 +1,56 @@
+"""The checkers in builds for cocotb: what breaks a rule there fails the run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tilewright.sim.rtl.accelerator import AxiRuleError
+from tilewright.sim.rtl.toolchain import ToolMissing, find_icarus
+from tilewright.verif.bench.cocotb_build import SIMULATORS, CocotbBuild
+from tilewright.verif.harness.moves import mover
+
+_BENCH = """
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import ClockCycles
+
+
+@cocotb.test()
+async def answers(dut):
+    for name in ("arready", "awready", "wready", "rvalid", "bvalid", "rlast", "rid", "rresp"):
+        getattr(dut, f"m0_axi_{name}").value = 0
+    for name in ("arvalid", "awvalid", "wvalid", "rready", "bready"):
+        getattr(dut, f"s_axil_{name}").value = 0
+    dut.rst.value = 1
+    Clock(dut.clk, 2, "ns").start()
+    await ClockCycles(dut.clk, 4)
+    dut.rst.value = 0
+    await ClockCycles(dut.clk, 3)
+    dut.m0_axi_rvalid.value = int(ANSWERS)
+    await ClockCycles(dut.clk, 3)
+"""
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_a_broken_rule_fails_the_run(
+    simulator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if simulator == "icarus":
+        try:
+            find_icarus()
+        except ToolMissing as missing:
+            pytest.skip(str(missing))
+    build = CocotbBuild(mover(), simulator=simulator)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for answers in (False, True):
+        name = f"bench_{simulator}_{answers}".lower()
+        work = tmp_path / name
+        work.mkdir()
+        (tmp_path / f"{name}.py").write_text(_BENCH.replace("ANSWERS", str(answers)))
+        if not answers:
+            build.launch(name, work, environment={})
+            continue
+        said = "^the memory at `m0_axi`: r has an ID of which no read is in flight, cycle [0-9]+$"
+        with pytest.raises(AxiRuleError, match=said):
+            build.launch(name, work, environment={})
