@@ -192,7 +192,7 @@ def check_restarts(
         raise Mismatch(f"status and interrupt {found} after an acknowledgement")
 
 
-_LAST_CYCLES, _BEYOND = 8, 4
+_LAST_CYCLES, _BEYOND = 16, 4
 """Cycles before the end of a job, and after it, in which it is started again."""
 
 

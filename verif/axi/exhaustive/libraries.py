@@ -6,7 +6,6 @@ import ctypes
 import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -146,8 +145,9 @@ def payloads(words: list[int]) -> tuple[bytes, int]:
 
 def table_of(*columns: Iterable[Any]) -> Table:
     """All combinations of what columns may hold, a row each; a column's value may be a tuple."""
-    rows = [
-        [x for value in row for x in (value if isinstance(value, tuple) else (value,))]
-        for row in product(*columns)
-    ]
-    return np.array(rows, np.int32)
+    blocks = []
+    for column in columns:
+        rows = [value if isinstance(value, tuple) else (value,) for value in column]
+        blocks.append(np.array(rows, np.int32))
+    places = np.indices([len(block) for block in blocks]).reshape(len(blocks), -1)
+    return np.hstack([block[place] for block, place in zip(blocks, places, strict=True)])

@@ -67,8 +67,8 @@ def test_beats_of_two_ids_in_any_order() -> None:
 def test_a_stop_in_any_cycle() -> None:
     """A pulse, two cycles, or until idle; the next traffic at once, or when idle."""
     table = cases(
-        ar=by_size(FEW[:2], FEW, all_patterns(4, repeats=True)),
-        r=by_size(FEW[:2], FEW, all_patterns(5, repeats=True)),
+        ar=by_size(FEW[:2], FEW, all_patterns(3, repeats=True)),
+        r=by_size(FEW[:2], FEW, all_patterns(4, repeats=True)),
         order=(-1, 5), latency=(1, 12),
         stops=[(cycle, *how) for cycle in range(LONG + 10)
                for how in ((1, 0), (1, 1), (2, 1), (0, 0))],

@@ -89,8 +89,8 @@ def test_a_stop_in_any_cycle(name: str) -> None:
     hows = by_size([(1, 0)], [(1, 0), (1, 1), (0, 0)], [(1, 0), (1, 1), (2, 1), (0, 0)])
     cycles = range(unhindered(name) + 30)
     table = cases(
-        aw=by_size(FEW[:2], FEW, all_patterns(4, repeats=True)),
-        w=by_size(FEW[:2], FEW, all_patterns(5, repeats=True)),
+        aw=by_size(FEW[:2], FEW, all_patterns(3, repeats=True)),
+        w=by_size(FEW[:2], FEW, all_patterns(4, repeats=True)),
         latency=by_size((1,), (1, 12), (1, 3, 12)),
         stops=[(cycle, *how) for cycle in cycles for how in hows],
         patience=20 * unhindered(name),
