@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.sim import Simulator
 from tilewright.hw.job.checks import first_broken as broken_in_hardware
 from tilewright.hw.spec.c2sr_converter import C2srConverterConfig
 from tilewright.hw.spec.config import Config
@@ -26,6 +26,7 @@ from tilewright.registry import entries
 from tilewright.sim.device.checks import counts, first_broken
 from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.sampling import cases
+from tilewright.verif.native.parts import NativeParts
 
 Values = dict[str, int]
 
@@ -123,9 +124,15 @@ class Evaluator(wiring.Component):
         return m
 
 
-def in_hardware(spec: JobSpec, jobs: list[Values]) -> list[tuple[int, int]]:
-    """Code and detail of each job."""
-    dut, found = Evaluator(spec), []
+RTL = NativeParts(
+    "checks", {name.replace(" ", "_"): partial(Evaluator, spec) for name, spec in SPECS.items()}
+)
+
+
+def in_hardware(name: str, jobs: list[Values]) -> list[tuple[int, int]]:
+    """Code and detail of each job, of one of ``SPECS``."""
+    spec, part, found = SPECS[name], name.replace(" ", "_"), []
+    dut = RTL[part]
 
     async def bench(ctx: Any) -> None:
         for job in jobs:
@@ -136,9 +143,7 @@ def in_hardware(spec: JobSpec, jobs: list[Values]) -> list[tuple[int, int]]:
             await ctx.delay(1e-9)
             found.append((ctx.get(dut.code), ctx.get(dut.detail)))
 
-    simulator = Simulator(dut)
-    simulator.add_testbench(bench)
-    simulator.run()
+    RTL.simulate(part, bench)
     return found
 
 
@@ -212,7 +217,7 @@ def test_every_rule_is_broken_alone(name: str) -> None:
             expected.append((spec.code(check.error), spec.registers[check.register].offset))
             seen.add(check)
     assert [in_software(spec, job) for job in jobs] == expected
-    assert in_hardware(spec, jobs) == expected
+    assert in_hardware(name, jobs) == expected
     for check in set(spec.checks) - seen:
         # No value of the register is too large, or every one is a multiple.
         width = spec.registers[check.register].field("value").width
@@ -232,7 +237,7 @@ def test_the_first_rule_that_is_broken_wins(name: str) -> None:
         good = good_job(spec, {})
         kept = rng.random() ** 3
         jobs.append({x: job[x] if rng.random() < kept else good[x] for x in job})
-    found = in_hardware(spec, jobs)
+    found = in_hardware(name, jobs)
     assert found == [in_software(spec, job) for job in jobs]
     of_registers = [error for error in spec.errors if error.detail == "register"]
     assert len(set(found)) > len(of_registers) // 2

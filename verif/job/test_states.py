@@ -10,12 +10,13 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.sim import Simulator
 from tilewright.hw.axi.registers import AxiLiteRegisters
 from tilewright.hw.job.states import code_shape, connect_control, control_members, run_states
 from tilewright.hw.spec.registers.job_spec import Error, JobSpec
 from tilewright.hw.spec.registers.register_rows import number
 from tilewright.verif.kit.sampling import by_size
+from tilewright.verif.native.parts import NativeParts
+from tilewright.verif.stream.simulated import simulate
 
 SPEC = JobSpec(
     accelerator="none",
@@ -49,21 +50,35 @@ class Control(wiring.Component):
         return m
 
 
+BUS = ("aw", "w", "b", "ar", "r")
+GIVEN = ("wrong", "failed", "prepared", "finished", "quiet")
+
+
 class Controlled(wiring.Component):
     """Registers and states; ``breaks``: what is not as it should be, one of ``BREAKS``."""
 
     def __init__(self, breaks: str = "") -> None:
         self._breaks = breaks
-        self.registers = AxiLiteRegisters(SPEC.registers, SPEC.registers.address_bits)
-        self.control = Control()
-        super().__init__({"irq": Out(1)})
+        self._registers = AxiLiteRegisters(SPEC.registers, SPEC.registers.address_bits)
+        self._control = Control()
+        super().__init__(
+            {
+                **{name: self._registers.signature.members[name] for name in BUS},
+                **{name: self._control.signature.members[name] for name in (*GIVEN, "busy")},
+                "irq": Out(1),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.registers, m.submodules.control = registers, control = (
-            self.registers,
-            self.control,
+            self._registers,
+            self._control,
         )
+        for name in BUS:
+            wiring.connect(m, getattr(registers, name), wiring.flipped(getattr(self, name)))
+        m.d.comb += [getattr(control, name).eq(getattr(self, name)) for name in GIVEN]
+        m.d.comb += self.busy.eq(control.busy)
         connect_control(m, registers, control, self.irq)
         ended = registers.status_done | registers.status_error
         if self._breaks in ("done_clear", "error_clear"):
@@ -78,6 +93,9 @@ class Controlled(wiring.Component):
                 m.d.sync += former.eq(control.code)
             m.d.comb += registers.status_error_code.eq(control.code | former)
         return m
+
+
+RTL = NativeParts("job_states", {"controlled": Controlled})
 
 
 @dataclass
@@ -205,10 +223,10 @@ class Host:
 
 
 def run(breaks: str, cycles: int, seed: int) -> set[str]:
-    """Random accesses and jobs; raises AssertionError at the first cycle that is wrong. Returns
-    what happened."""
-    dut, rng, reference = Controlled(breaks), random.Random(seed), Reference()
-    registers, control = dut.registers, dut.control
+    """Random accesses and jobs, on the emitted Verilog or on a broken design; raises AssertionError
+    at the first cycle that is wrong. Returns what happened."""
+    dut: Any = Controlled(breaks) if breaks else RTL["controlled"]
+    registers, rng, reference = dut, random.Random(seed), Reference()
 
     async def bench(ctx: Any) -> None:
         host = Host(registers, rng)
@@ -223,7 +241,7 @@ def run(breaks: str, cycles: int, seed: int) -> set[str]:
                 "quiet": int(rng.random() < 0.4),
             }
             for name, value in given.items():
-                ctx.set(getattr(control, name), value)
+                ctx.set(getattr(dut, name), value)
             b_valid = ctx.get(registers.b.valid)
             # A write acts in the first cycle of its response.
             acts = host.written() if b_valid and not old_b else (0, 0)
@@ -233,7 +251,7 @@ def run(breaks: str, cycles: int, seed: int) -> set[str]:
             where = f"cycle {cycle} of seed {seed}"
             taken = reference.taken(word)
             assert ctx.get(dut.irq) == reference.irq(taken), where
-            assert ctx.get(control.busy) == reference.busy, where
+            assert ctx.get(dut.busy) == reference.busy, where
             assert not (reference.busy and (reference.done or reference.error)), where
             moves = {name for name in ("aw", "w", "b", "ar", "r") if host.moved(ctx, name)}
             if expected_read is not None:
@@ -252,10 +270,10 @@ def run(breaks: str, cycles: int, seed: int) -> set[str]:
             cleared = clears[1] if clears[0] == STATUS.offset else 0
             reference.step(word, given, cleared)
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    if breaks:
+        simulate(dut, bench)
+    else:
+        RTL.simulate("controlled", bench)
     return reference.seen
 
 

