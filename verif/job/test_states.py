@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.axi.registers import AxiLiteRegisters
@@ -18,6 +18,7 @@ from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.native.parts import NativeParts
 from tilewright.verif.stream.simulated import simulate
 
+CODES = (1, 2, 3, 0x5A, 0xA5, 0xFF)
 SPEC = JobSpec(
     accelerator="none",
     letters=b"NONE",
@@ -25,11 +26,12 @@ SPEC = JobSpec(
     constants=(),
     detail="whatever",
     counters={},
-    errors=tuple(Error(f"e{code}", code, "row", "") for code in range(1, 4)),
+    errors=tuple(Error(f"e{code}", code, "row", "") for code in CODES),
     job=(number("SIZE", 0x80, "rw", 32, ""),),
     checks=(),
 )
 CTRL, STATUS, DETAIL = (SPEC.registers[name] for name in ("CTRL", "STATUS", "ERROR_DETAIL"))
+PLACES = (STATUS.offset, DETAIL.offset, DETAIL.offset + 4)
 
 BREAKS = ("done_clear", "error_clear", "irq", "start", "code")
 """What a broken design leaves out, or does wrong."""
@@ -46,7 +48,11 @@ class Control(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        run_states(m, self, (self.wrong, self.wrong), (self.failed, self.failed), self.prepared)
+        # The detail is the code, eight times.
+        wrong, failed = (
+            (code, Value.cast(code).replicate(8)) for code in (self.wrong, self.failed)
+        )
+        run_states(m, self, wrong, failed, self.prepared)
         return m
 
 
@@ -120,7 +126,8 @@ class Reference:
 
     @property
     def detail(self) -> int:
-        return 0 if self.busy else self.failure
+        """Either half."""
+        return 0 if self.busy else self.failure * 0x0101_0101
 
     def irq(self, start: bool) -> int:
         """``start``: one that is taken in this cycle, see :meth:`taken`."""
@@ -202,7 +209,7 @@ class Host:
         ctx.set(registers.r.ready, rng.random() < 0.8)
         if not ctx.get(registers.ar.valid):
             ctx.set(registers.ar.valid, rng.random() < 0.5)
-            ctx.set(registers.ar.payload.address, rng.choice((STATUS.offset, DETAIL.offset)))
+            ctx.set(registers.ar.payload.address, rng.choice(PLACES))
 
     def moved(self, ctx: Any, name: str) -> bool:
         channel = getattr(self._registers, name)
@@ -234,8 +241,8 @@ def run(breaks: str, cycles: int, seed: int) -> set[str]:
         for cycle in range(cycles):
             host.offer(ctx)
             given = {
-                "wrong": rng.choice((0, 0, 1)),
-                "failed": rng.choice((0, 0, 0, 2)) if reference.state != "stop" else 0,
+                "wrong": rng.choice((*[0] * 12, *CODES)),
+                "failed": rng.choice((*[0] * 18, *CODES)) if reference.state != "stop" else 0,
                 "prepared": int(rng.random() < 0.8),
                 "finished": int(rng.random() < 0.4),
                 "quiet": int(rng.random() < 0.4),

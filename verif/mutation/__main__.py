@@ -8,22 +8,79 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tilewright.verif.mutation.report import table
+from tilewright.verif.mutation.report import killed_share, table
 from tilewright.verif.mutation.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = {"arith": 0.62, "stream": 0.16, "axi": 0.14, "job": 0.08}
-"""Folders of ``hw`` whose modules all systems share, and their share of the mutants."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Modules, and the tests that must notice what is wrong with them.
+
+    Parameters
+    ----------
+    folders: paths of the modules begin with one of these
+    tests: files and options of pytest; the default size
+    share: of the mutants, among the parts that all systems share
+    bar: of the mutants that are not equivalent, the share to be killed
+    """
+
+    folders: tuple[str, ...]
+    tests: tuple[str, ...]
+    share: float = 0.0
+    bar: float = 0.95
+
+
+def _shared(name: str, share: float, *tests: str) -> Part:
+    found = tuple(f"verif/{name}/{test}" for test in tests) or (f"verif/{name}",)
+    return Part(
+        (f"hw/{name}/",), (*found, "--ignore-glob=*formal*", "--ignore-glob=*model*"), share
+    )
+
+
+SHARED = {
+    "arith": _shared("arith", 0.60),
+    "stream": _shared("stream", 0.16),
+    "axi": _shared("axi", 0.16, "exhaustive"),
+    "job": _shared("job", 0.08),
+}
+"""What all systems share; tests of models do not run the Verilog."""
+
+SYSTEMS = {
+    "c2sr_converter": Part(("hw/c2sr_converter/",), ("verif/c2sr/test_converter.py",), bar=0.9),
+    "engine": Part(
+        tuple(f"hw/engine/{n}" for n in ("job_", "load", "operand_w", "row_w", "seq", "stor")),
+        ("verif/engine/test_native.py", "verif/engine/test_control.py"),
+        bar=0.9,
+    ),
+    "matraptor": Part(
+        ("hw/matraptor/control", "hw/matraptor/load/"), ("verif/matraptor/test_native.py",), bar=0.9
+    ),
+    "sida": Part(
+        ("hw/sida/control", "hw/sida/pass_control", "hw/sida/load/"),
+        ("verif/sida/test_native.py",),
+        bar=0.9,
+    ),
+    "tensaurus": Part(
+        ("hw/tensaurus/control", "hw/tensaurus/load/"), ("verif/tensaurus/test_native.py",), bar=0.9
+    ),
+}
+"""Job control and loaders of accelerators."""
+
+PARTS = SHARED | SYSTEMS
 
 STAND_INS = {
-    "tilewright.verif.stream.test_multiplex.Paths": "hw/stream/multiplex.py",
-    "tilewright.verif.job.test_activity.Counters": "hw/job/activity.py",
-    "tilewright.verif.job.test_checks.Evaluator": "hw/job/checks.py",
-    "tilewright.verif.job.test_states.Control": "hw/job/states.py",
-    "tilewright.verif.job.test_states.Controlled": "hw/job/states.py",
+    "verif.stream.test_multiplex.Paths": "hw/stream/multiplex.py",
+    "verif.job.test_activity.Counters": "hw/job/activity.py",
+    "verif.job.test_checks.Evaluator": "hw/job/checks.py",
+    "verif.job.test_states.Control": "hw/job/states.py",
+    "verif.job.test_states.Controlled": "hw/job/states.py",
 }
 
 
@@ -31,7 +88,7 @@ def run(settings: Settings, tests: list[str]) -> dict[str, Any]:
     """Run the tests on mutants, in a process of their own; returns what it wrote."""
     command = [
         sys.executable, "-m", "pytest", "-q", "-s", "-n", "0", "--assert=plain",
-        "-o", "timeout=0", "-p", "tilewright.verif.mutation.plugin", *tests,
+        "-o", "timeout=0", "-p", "verif.mutation.plugin", *tests,
     ]  # fmt: skip
     environment = {**os.environ, "TILEWRIGHT_TESTS": "default", **settings.environment()}
     subprocess.run(command, cwd=ROOT, env=environment, check=False)
@@ -44,23 +101,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="./scripts/test --mutants", description=__doc__)
     parser.add_argument("mutants", type=int, help="how many in all")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(SHARED))
     parser.add_argument("--json", type=Path, help="also write every mutant to this file")
     told = parser.parse_args()
-    total, rows, sound = sum(PARTS[part] for part in told.parts), [], True
-    for part in told.parts:
+    rows: list[dict[str, Any]] = []
+    sound = True
+    shares = {part: PARTS[part].share or 1 / len(told.parts) for part in told.parts}
+    for name, share in shares.items():
+        part, mutants = PARTS[name], round(told.mutants * share / sum(shares.values()))
         with tempfile.TemporaryDirectory() as scratch:
             settings = Settings(
-                folders=(f"hw/{part}/",),
-                mutants=round(told.mutants * PARTS[part] / total),
+                folders=part.folders,
+                mutants=mutants,
                 seed=told.seed,
                 result=Path(scratch) / "result.json",
+                here=max(20, mutants // 4),
+                most=max(80, mutants // 2),
                 stand_ins=STAND_INS,
             )
-            found = run(settings, [f"verif/{part}", "--ignore-glob=*formal*"])
+            found = run(settings, list(part.tests))
         rows += found["mutants"]
         sound &= found["sound"]
-        print(f"{part}: {found['seconds']:.0f} s of processor time", flush=True)
+        counts = Counter(one["verdict"] for one in found["mutants"])
+        sound &= killed_share(counts) >= part.bar
+        print(
+            f"{name}: {killed_share(counts):.1%} killed, to be {part.bar:.0%}, "
+            f"{found['seconds']:.0f} s of processor time",
+            flush=True,
+        )
     for one in rows:
         if one["verdict"] == "survivor":
             print(f"survivor {one['mutation']['module']}: {one['mutation']['where']}")

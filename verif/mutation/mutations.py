@@ -66,8 +66,9 @@ def _places(verilog: str, stand_ins: Mapping[str, str]) -> list[str]:
     found, origin, inside = [""], "", False
     for line in verilog.split("\n"):
         if line.startswith(f"// {ORIGIN}"):
-            origin = line.removeprefix(f"// {ORIGIN}")
-            module = origin.rpartition(".")[0].removeprefix("tilewright.")
+            # A test's module has no package before it.
+            origin = line.removeprefix(f"// {ORIGIN}").removeprefix("tilewright.")
+            module = origin.rpartition(".")[0]
             origin = stand_ins.get(origin, f"{module.replace('.', '/')}.py")
         inside |= line.startswith("module ")
         found.append(origin if inside else "")
