@@ -90,7 +90,8 @@ def reached_outputs(netlist: str, cell: str) -> set[str]:
     body = r"^  cell (\S+) (\S+)\n(.*?)^  end$"
     first: set[str] = set()
     for kind, name, text in re.findall(body, netlist, re.M | re.S):
-        ins, outs = {f"cell {name}"}, set()
+        ins: set[str] = {f"cell {name}"}
+        outs: set[str] = set()
         for pin, signal in re.findall(r"^    connect \\(\w+) (.*)$", text, re.M):
             is_output = pin in _OUTPUTS and not kind.startswith("$memwr")
             (outs if is_output else ins).update(_names(signal))
