@@ -88,7 +88,7 @@ def run(settings: Settings, tests: list[str]) -> dict[str, Any]:
     """Run the tests on mutants, in a process of their own; returns what it wrote."""
     command = [
         sys.executable, "-m", "pytest", "-q", "-s", "-n", "0", "--assert=plain",
-        "-o", "timeout=0", "-p", "verif.mutation.plugin", *tests,
+        "-o", "timeout=0", "-p", "tilewright.verif.mutation.plugin", *tests,
     ]  # fmt: skip
     environment = {**os.environ, "TILEWRIGHT_TESTS": "default", **settings.environment()}
     subprocess.run(command, cwd=ROOT, env=environment, check=False)

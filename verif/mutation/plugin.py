@@ -1,8 +1,7 @@
 """A plugin of pytest: runs the collected tests on mutated designs, and writes what they noticed.
 
-Every test runs once, which builds the designs, and again in a process of its own, as all mutants
-do, without a mutation. Then the tests that use a design run for each of its mutants, until one
-fails.
+Every test runs once without a mutation, which builds the designs. Then the tests that use a design
+run for each of its mutants, in a process of their own, until one fails.
 """
 
 from __future__ import annotations
@@ -117,7 +116,7 @@ class Mutants:
             state.teardown_exact(None)
             item.funcargs = None  # type: ignore[attr-defined]
 
-    def _in_child(self, uses: list[Use], design: Design | None, number: int) -> _Child:
+    def _in_child(self, uses: list[Use], design: Design, number: int) -> _Child:
         """Run tests in a process of its own until one fails: 0, 1, or how it ended."""
         reads, writes = os.pipe()
         sys.stdout.flush()
@@ -136,18 +135,16 @@ class Mutants:
         _, status = os.waitpid(child, 0)
         return _Child(status, {"lines": lines})
 
-    def _child(self, uses: list[Use], design: Design | None, number: int, writes: int) -> int:
+    def _child(self, uses: list[Use], design: Design, number: int, writes: int) -> int:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         gc.freeze()
-        if design is not None:
-            design.select(number)
+        design.select(number)
         for index, use in enumerate(uses):
             begun = time.process_time()
-            limit = _SLACK + _TIMES * use.seconds
-            signal.setitimer(signal.ITIMER_PROF, limit if design is not None else 600)
+            signal.setitimer(signal.ITIMER_PROF, _SLACK + _TIMES * use.seconds)
             row: dict[str, Any] = {"test": index}
             os.write(writes, (json.dumps({"begins": index}) + "\n").encode())
             try:
@@ -158,7 +155,7 @@ class Mutants:
                 row["why"] = f"{type(error).__name__}: {str(error).strip()[:200]}"
             row["seconds"] = time.process_time() - begun
             os.write(writes, (json.dumps(row) + "\n").encode())
-            if "why" in row and design is not None:
+            if "why" in row:
                 return 1
         return 0
 
@@ -174,7 +171,6 @@ class Mutants:
         print(
             f"{len(designs)} designs, {len(uses)} tests use them, {time.monotonic() - begun:.0f} s"
         )
-        self._second_run(uses)
         chosen = self._chosen(designs)
         outcomes = []
         for design in designs:
@@ -191,39 +187,28 @@ class Mutants:
         return True
 
     def _first_run(self, items: list[pytest.Item]) -> dict[str, Use]:
-        """Those that use a mutated design; they build it."""
+        """Those that use a mutated design, which they build; without a mutation all must pass."""
+        uses = {}
         for item in items:
             if item.get_closest_marker("skip"):
                 continue
+            begun = time.process_time()
             try:
                 self._run(item)
-            except (AssertionError, Exception) as error:
-                print(f"{item.nodeid} fails without a mutation: {error!r}"[:600], flush=True)
-                self.sound = False
+            except KeyboardInterrupt:
+                raise
             except BaseException as error:
                 if type(error).__name__ != "Skipped":
-                    print(f"{item.nodeid} ends with {error!r}"[:600], flush=True)
+                    print(f"{item.nodeid} fails without a mutation: {error!r}"[:600], flush=True)
                     self.sound = False
+            uses[item.nodeid] = Use(item, time.process_time() - begun)
             for design in self._designs.found:
                 design.note_use(item.nodeid)
         users = {user for design in self._designs.found for user in design.users}
-        return {item.nodeid: Use(item) for item in items if item.nodeid in users}
-
-    def _second_run(self, uses: dict[str, Use]) -> None:
-        """Note how long each takes; all must pass."""
-        rows = list(uses.values())
-        child = self._in_child(rows, None, 0)
-        for row in child.said["lines"]:
-            if "begins" in row:
-                continue
-            rows[row["test"]].seconds = row["seconds"]
-            if "why" in row:
-                print(f"{rows[row['test']].item.nodeid} fails without a mutation: {row['why']}")
-                self.sound = False
-        if child.status:
-            print(f"the tests without a mutation end with status {child.status}")
-            self.sound = False
-        print(f"they take {sum(use.seconds for use in rows):.1f} s of processor time", flush=True)
+        found = {name: use for name, use in uses.items() if name in users}
+        seconds = sum(use.seconds for use in found.values())
+        print(f"they take {seconds:.1f} s of processor time", flush=True)
+        return found
 
     def _chosen(self, designs: list[Design]) -> dict[str, set[Mutation]]:
         """As many mutants as there are to be, as even over the modules as can be."""
