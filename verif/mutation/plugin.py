@@ -1,7 +1,8 @@
 """A plugin of pytest: runs the collected tests on mutated designs, and writes what they noticed.
 
-Every test runs once without a mutation, which builds the designs. Then the tests that use a design
-run for each of its mutants, in a process of their own, until one fails.
+Every test runs once without a mutation, which builds the designs. Then, for each mutant, in a
+process of its own, what the tests have simulated on its design is simulated again, and those run
+for which something differs, until one fails.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import random
 import signal
 import sys
 import time
-import weakref
 from collections import defaultdict
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest.tmpdir import tmppath_result_key
@@ -25,6 +26,9 @@ from tilewright.verif.mutation.designs import Design, Designs, keep_texts, with_
 from tilewright.verif.mutation.mutations import Mutation
 from tilewright.verif.mutation.proof import is_equivalent
 from tilewright.verif.mutation.settings import Settings
+
+if TYPE_CHECKING:
+    from tilewright.verif.mutation.replay import Recorder, Story
 
 _DEAD = 101
 _SLACK, _TIMES = 10.0, 10.0
@@ -46,9 +50,10 @@ class Outcome:
 
 @dataclass
 class Use:
-    """A test, its processor time, and how often it killed."""
+    """A test, what it simulates, its processor time, and how often it killed."""
 
     item: pytest.Item
+    story: Story
     seconds: float = 0.0
     runs: int = 0
     kills: int = 0
@@ -80,7 +85,7 @@ class Mutants:
         self._designs = Designs(
             settings.folders, settings.stand_ins, (settings.here, settings.most), settings.seed
         )
-        self._simulations: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._recorder: Recorder
         self.sound = True
 
     def install(self) -> None:
@@ -88,19 +93,14 @@ class Mutants:
         with_origins()
         keep_texts()
         self._designs.install()
-        from tilewright.sim.rtl import streams
         from tilewright.verif.kit import kept_units
 
         # Units kept from other runs do not say where their modules come from.
         generator = kept_units._generator
         setattr(kept_units, "_generator", lambda: f"{generator()} with origins")  # noqa: B010
-        simulations, begin = self._simulations, streams.NativeSimulation.__init__
+        from tilewright.verif.mutation.replay import Recorder
 
-        def __init__(simulation: Any, *arguments: Any, **options: Any) -> None:
-            begin(simulation, *arguments, **options)
-            simulations.add(simulation)
-
-        setattr(streams.NativeSimulation, "__init__", __init__)  # noqa: B010
+        self._recorder = Recorder()
 
     # Running tests
 
@@ -142,14 +142,13 @@ class Mutants:
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         gc.freeze()
         design.select(number)
-        for index, use in enumerate(uses):
+        for index, use in self._differing(uses):
             begun = time.process_time()
             signal.setitimer(signal.ITIMER_PROF, _SLACK + _TIMES * use.seconds)
             row: dict[str, Any] = {"test": index}
             os.write(writes, (json.dumps({"begins": index}) + "\n").encode())
             try:
-                for simulation in list(self._simulations):
-                    simulation.reset()
+                self._recorder.reset_all()
                 self._run(use.item)
             except BaseException as error:
                 row["why"] = f"{type(error).__name__}: {str(error).strip()[:200]}"
@@ -158,6 +157,22 @@ class Mutants:
             if "why" in row:
                 return 1
         return 0
+
+    def _differing(self, uses: list[Use]) -> Iterator[tuple[int, Use]]:
+        """Those whose simulations give something else; then those of which this is not known."""
+        unknown = []
+        for index, use in enumerate(uses):
+            story = use.story
+            if not story.steps:
+                unknown.append((index, use))
+                continue
+            signal.setitimer(signal.ITIMER_PROF, _SLACK + _TIMES * use.seconds)
+            self._recorder.reset_all()
+            if story.differs():
+                yield index, use
+            elif not story.complete:
+                unknown.append((index, use))
+        yield from unknown
 
     # The run
 
@@ -188,11 +203,15 @@ class Mutants:
 
     def _first_run(self, items: list[pytest.Item]) -> dict[str, Use]:
         """Those that use a mutated design, which they build; without a mutation all must pass."""
+        from tilewright.verif.mutation.replay import Story
+
         uses = {}
         for item in items:
             if item.get_closest_marker("skip"):
                 continue
-            begun = time.process_time()
+            begun, story = time.process_time(), Story()
+            self._recorder.reset_all()
+            self._recorder.story = story
             try:
                 self._run(item)
             except KeyboardInterrupt:
@@ -201,7 +220,8 @@ class Mutants:
                 if type(error).__name__ != "Skipped":
                     print(f"{item.nodeid} fails without a mutation: {error!r}"[:600], flush=True)
                     self.sound = False
-            uses[item.nodeid] = Use(item, time.process_time() - begun)
+            self._recorder.story = None
+            uses[item.nodeid] = Use(item, story, time.process_time() - begun)
             for design in self._designs.found:
                 design.note_use(item.nodeid)
         users = {user for design in self._designs.found for user in design.users}
