@@ -52,8 +52,8 @@ SHARED = {
     "axi": _shared("axi", 0.16, "exhaustive"),
     "job": _shared("job", 0.08),
 }
-"""What all systems share. Left out: models, which do not run the Verilog; designs that are broken on
-purpose; operands of TestFloat, which takes longer than all others."""
+"""What all systems share. Left out: models, which do not run the Verilog; designs that are broken
+on purpose; operands of TestFloat, which takes longer than all others."""
 
 
 def _system(folders: tuple[str, ...], *tests: str) -> Part:

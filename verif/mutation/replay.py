@@ -67,7 +67,7 @@ class Recorder:
 
         kind.__init__ = __init__
         kind.run = lambda simulation, *args, **options: self._noted(simulation, args, options)
-        kind.reset = self._noted_reset
+        kind.reset = lambda simulation: self._noted_reset(simulation)
         for name in _OPAQUE:
             setattr(kind, name, opaque(getattr(kind, name)))
 
@@ -76,10 +76,14 @@ class Recorder:
         for simulation in list(self.simulations):
             self._reset(simulation)
 
-    def _noted_reset(self, *simulation: Any) -> None:
+    def _noted_reset(self, simulation: Any) -> None:
+        def again() -> bool:
+            self._reset(simulation)
+            return True
+
         if self.story is not None:
-            self.story.steps.append(lambda: self._reset(*simulation) is None)
-        self._reset(*simulation)
+            self.story.steps.append(again)
+        self._reset(simulation)
 
     def _noted(self, simulation: Any, args: Any, options: Any) -> Any:
         story = self.story
