@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import pytest
 from tilewright.hw.stream.gearbox import Gearbox, entries_layout, entry_layout
@@ -109,6 +110,26 @@ def test_an_entry_or_a_line_a_cycle(name: str) -> None:
     needed = sum(max(count, -(-count * sizes[size] // line)) for size, count in wanted)
     first = run.source.cycles[0]
     assert run.sink.cycles[-1] - first <= needed
+
+
+@pytest.mark.parametrize("name", slow_but(["slots", "long"], SIZES))
+def test_an_entry_is_offered_before_it_is_taken(name: str) -> None:
+    """And stays as it is."""
+    part, seen = RTL[name], []
+
+    async def bench(sim: Any) -> None:
+        sim.set(part.request.valid, 1)
+        sim.set(part.request.payload, {"count": 9})
+        sim.set(part.lines.valid, 1)
+        for cycle in range(40):
+            sim.set(part.lines.payload, cycle + 1)
+            seen.append((sim.get(part.o.valid), sim.get(part.o.payload).as_bits()))
+            await sim.tick()
+
+    RTL.simulate(name, bench)
+    assert seen[0][0] == 0
+    assert seen[20][0] == 1
+    assert set(seen[20:]) == {seen[20]}
 
 
 @pytest.mark.parametrize("clear_at", [3, 11, 20])

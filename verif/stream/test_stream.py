@@ -166,12 +166,14 @@ def test_all_leaves_in_order(name: str, pauses: tuple[float, float]) -> None:
     assert [word for _, word in run.taken] == list(range(120))
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", [*PARTS, *(f"clearable_{name}" for name in CLEARABLE)])
 def test_latency_and_throughput(name: str) -> None:
-    latency = PARTS[name][1]
+    """Of all transfers, the last included."""
+    kind = name.removeprefix("clearable_")
     run = Run(name, counts=[60], cycles=150)
-    assert run.taken[0][0] - run.sent[0][0][0] == latency
-    if name in FULL_RATE:
+    assert [word for _, word in run.taken] == list(range(60))
+    assert run.taken[0][0] - run.sent[0][0][0] == PARTS[kind][1]
+    if kind in FULL_RATE:
         assert run.taken[-1][0] - run.taken[0][0] == 59
 
 
@@ -244,6 +246,21 @@ def test_a_gate_takes_nothing_back(stall: float) -> None:
     assert seen["held"] > 100
     assert seen["passed"] > 100
     assert (seen["stays"] > 50) == (stall > 0)
+
+
+def test_a_reset_gate_has_offered_nothing() -> None:
+    part, seen = RTL["gate"], []
+
+    async def bench(sim: Any) -> None:
+        for hold in (1, 0, 1):
+            sim.set(part.i.valid, 1)
+            sim.set(part.hold, hold)
+            seen.append(sim.get(part.o.valid))
+            await sim.tick()
+
+    for _ in range(2):
+        RTL.simulate("gate", bench)
+    assert seen == [0, 1, 1] * 2
 
 
 @pytest.mark.parametrize("inputs", INPUTS)
