@@ -25,7 +25,10 @@ A start is taken if busy is 0. In the cycle in which busy rises, done, error, er
 ERROR_DETAIL are 0: a read of STATUS that is issued after the response to the start, and `irq` after
 it, say nothing of the former job. A start while busy is 1, or with soft_reset in the same write, is
 ignored and clears nothing. If the hardware sets done or error while software clears it, it is set.
-error_code and ERROR_DETAIL appear in the cycle in which error is set.
+error_code and ERROR_DETAIL appear in the cycle in which error is set. Acknowledging error leaves
+them as they are.
+
+A soft reset ends the job that runs, without done and without error. If busy is 0 it changes nothing.
 
 VERSION counts changes of the registers and of what they do: the upper 16 bits those that break
 drivers, the lower 16 bits those that a driver may ignore.

@@ -11,7 +11,7 @@ from tilewright.commands.application import application
 from tilewright.registry import commands
 
 COUNTED = {
-    *((name, "--source") for name in ("bfs", "sssp")),
+    *((name, "--source") for name in ("bfs", "khop", "sssp")),
     *((name, flag) for name in ("spmttkrp", "spttmc") for flag in ("--mode", "--factor")),
 }
 """Some of them."""

@@ -17,7 +17,13 @@ __all__ = ["pair"]
 
 
 def pair(
-    first: Annotated[str, typer.Argument(metavar="JOB1", help=f"{FORM}: a product A B.")],
+    first: Annotated[
+        str,
+        typer.Argument(
+            metavar="JOB1",
+            help=f"{FORM}: a product A B; lanes are numbers of the hardware, the first one 0.",
+        ),
+    ],
     second: Annotated[str, typer.Argument(metavar="JOB2", help="Another one, on other lanes.")],
     layout: Annotated[
         str | None,
