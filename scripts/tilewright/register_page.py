@@ -28,7 +28,8 @@ ignored and clears nothing. If the hardware sets done or error while software cl
 error_code and ERROR_DETAIL appear in the cycle in which error is set. Acknowledging error leaves
 them as they are.
 
-A soft reset ends the job that runs, without done and without error. If busy is 0 it changes nothing.
+A soft reset ends the job that runs, without done and without error. If busy is 0 it changes
+nothing.
 
 VERSION counts changes of the registers and of what they do: the upper 16 bits those that break
 drivers, the lower 16 bits those that a driver may ignore.
