@@ -103,8 +103,7 @@ class Device:
         return sum(word << 32 * n for n, word in enumerate(words))
 
     def start(self) -> None:
-        """Start a job: clear what the last one left, then start with the interrupt enabled."""
-        self.write(self._controls["done"]["register"], self._bit("done") | self._bit("error"))
+        """Start a job, with the interrupt enabled. The start clears how the last one ended."""
         self.write(
             self._controls["start"]["register"], self._bit("start") | self._bit("interrupt_enable")
         )
