@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -70,7 +71,7 @@ def test_two_fields_must_not_make_one_member() -> None:
     for kind in ("set", "clear"):
         other = Register(name="S_DONE", offset=4, fields=(Field(name=kind),))
         message = f"two members would be called `s_done_{kind}`"
-        assert refusal(lambda other=other: RegisterMap(registers=(done, other))) == message
+        assert refusal(partial(RegisterMap, registers=(done, other))) == message
 
 
 def test_fields_in_and_out_of_a_word() -> None:
