@@ -1,5 +1,5 @@
-"""No VALID follows from a READY in the same cycle: in the whole netlist of every accelerator,
-and of every part with streams."""
+"""No VALID follows from a READY in the same cycle: in the netlists of all accelerators,
+small ones by default and all structures in the long test, and of every part with streams."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from tilewright.verif.proofs.independence import bus_paths, other_bus_paths, str
 from tilewright.verif.proofs.netlist import Netlist, read_netlists
 from tilewright.verif.proofs.parts import PARTS
 
-ACCELERATORS = [name for name, entry in entries().items() if entry.unit.jobs is not None]
+ACCELERATORS = {name: entry for name, entry in entries().items() if entry.unit.jobs is not None}
+VARIANTS = [(name, n) for name, one in ACCELERATORS.items() for n in range(len(one.variants))]
 HW = Path(__file__).resolve().parents[2] / "hw"
 
 
@@ -53,17 +54,29 @@ def netlist_of(part: wiring.Component, directory: Path) -> Netlist:
     return netlists_of({"part": part}, directory)["part"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ACCELERATORS)
-def test_no_valid_of_an_accelerator_follows_from_a_ready(name: str, tmp_path: Path) -> None:
-    small = dict(entries()[name].small)
-    netlist = read_netlists({name: emitted_unit(name, **small).verilog}, tmp_path)[name]
+def check_bus(name: str, config: Mapping[str, Any], directory: Path) -> None:
+    netlist = read_netlists({name: emitted_unit(name, **config).verilog}, directory)[name]
     ready = [port for port in netlist.inputs if port.endswith("ready")]
     assert {"s_axil_bready", "s_axil_rready", "m0_axi_arready", "m0_axi_awready"} < set(ready)
     assert [str(path) for path in bus_paths(netlist)] == []
     # What follows from an input in the same cycle is a READY.
     others = other_bus_paths(netlist)
     assert {path.sink for path in others if not path.sink.endswith("ready")} == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ACCELERATORS)
+def test_no_valid_of_an_accelerator_follows_from_a_ready(name: str, tmp_path: Path) -> None:
+    """In its small configuration."""
+    check_bus(name, ACCELERATORS[name].small, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "number"), VARIANTS)
+def test_no_valid_of_a_variant_follows_from_a_ready(name: str, number: int, tmp_path: Path) -> None:
+    """Other structures: without blocks, with vectors in memory, by outer products, and so on."""
+    entry = ACCELERATORS[name]
+    check_bus(name, {**entry.small, **entry.variants[number]}, tmp_path)
 
 
 @pytest.mark.slow
