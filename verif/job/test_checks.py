@@ -225,6 +225,22 @@ def test_every_rule_is_broken_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SPECS)
+def test_every_bit_alone(name: str) -> None:
+    """Registers that rules are about have one bit set, or one that is not as in a good job."""
+    spec = SPECS[name]
+    registers = sorted({check.register for check in spec.checks})
+    jobs = []
+    for given in _conditions(spec):
+        good = good_job(spec, given)
+        for register in registers:
+            width = max(f.low + f.width for f in spec.registers[register].fields)
+            for bit in range(width):
+                jobs.append(good | {register: 1 << bit})
+                jobs.append(good | {register: good[register] ^ 1 << bit})
+    assert in_hardware(name, jobs) == [in_software(spec, job) for job in jobs]
+
+
+@pytest.mark.parametrize("name", SPECS)
 def test_the_first_rule_that_is_broken_wins(name: str) -> None:
     """Any values: hardware and models report the same."""
     spec = SPECS[name]

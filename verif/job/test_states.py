@@ -146,6 +146,8 @@ class Reference:
         cleared: bits that a write to STATUS clears at this edge
         """
         reset, ends = control & 2, ""
+        if reset:
+            self.seen.add(f"reset in {self.state}")
         kept_done, kept_error = (
             value & ~cleared >> bit & 1 for value, bit in ((self.done, 1), (self.error, 2))
         )
@@ -243,7 +245,7 @@ def run(breaks: str, cycles: int, seed: int) -> set[str]:
             given = {
                 "wrong": rng.choice((*[0] * 12, *CODES)),
                 "failed": rng.choice((*[0] * 18, *CODES)) if reference.state != "stop" else 0,
-                "prepared": int(rng.random() < 0.8),
+                "prepared": int(rng.random() < (0.8 if cycle & 512 else 0.15)),
                 "finished": int(rng.random() < 0.4),
                 "quiet": int(rng.random() < 0.4),
             }
@@ -286,6 +288,7 @@ def run(breaks: str, cycles: int, seed: int) -> set[str]:
 
 HAPPENS = {
     *(f"start after {former}" for former in ("-", "done", "error")),
+    *(f"reset in {state}" for state in ("idle", "check", "run", "stop")),
     *("done", "error", "set while cleared", "start at the end"),
 }
 
