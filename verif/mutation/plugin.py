@@ -193,7 +193,9 @@ class Mutants:
             for number, mutation in enumerate(design.candidates, 1):
                 if mutation in chosen[design.name]:
                     outcomes.append(self._mutant(design, number, mutation, its))
-        print(f"{len(outcomes)} mutants ran, {time.monotonic() - begun:.0f} s", flush=True)
+        killed = sum(outcome.verdict == "killed" for outcome in outcomes)
+        ran = f"{len(outcomes)} mutants ran, {killed} killed"
+        print(f"{ran}, {time.monotonic() - begun:.0f} s", flush=True)
         self._prove(outcomes)
         seconds = time.process_time() + sum(os.times()[2:4])
         rows = [asdict(outcome) for outcome in outcomes]
