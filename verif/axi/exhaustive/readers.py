@@ -12,6 +12,7 @@ from tilewright.hw.axi.managers import ReadManager
 from tilewright.hw.emit.unit import emit_component
 from tilewright.verif.axi.exhaustive.arrays import Arrays
 from tilewright.verif.axi.exhaustive.libraries import NEVER, Library, Table, payloads, table_of
+from tilewright.verif.axi.exhaustive.spoilt_reader import SpoiltReader
 
 __all__ = ["MODES", "cases", "library"]
 
@@ -30,14 +31,15 @@ MODES = [(a, b) for a in (0, 1) for b in (0, 1)]
 
 
 @cache
-def library() -> Library:
-    """The library, with its traffic."""
+def library(*, spoilt: bool = False) -> Library:
+    """The library, with its traffic; ``spoilt``: of a ``SpoiltReader``."""
     part = ReadManager(_PARTS, id_bits=1, outstanding=_OUTSTANDING, **_SIZES)
     constants = {
         "kParts": _PARTS, "kAddrBits": 16, "kDataBits": 16, "kIdBits": 1, "kBurstBeats": 4,
         "kOutstanding": _OUTSTANDING,
     }  # fmt: skip
-    found = Library(emit_component(Arrays(part), name="readers"), "readers", constants)
+    top: Any = SpoiltReader(Arrays(part)) if spoilt else Arrays(part)
+    found = Library(emit_component(top, name="readers"), "readers", constants)
     for number, lists in enumerate(_LISTS):
         for index, requests in enumerate(lists):
             at = [(4096 * index + 2 * first, beats) for first, beats in requests]

@@ -8,8 +8,10 @@ high; no ``idle`` while the bus owes something. Data comes in order, and none du
 
 from __future__ import annotations
 
+import pytest
 from tilewright.verif.axi.exhaustive.libraries import ALWAYS, NEVER, Found, Table, all_patterns
 from tilewright.verif.axi.exhaustive.readers import cases, library
+from tilewright.verif.axi.exhaustive.spoilt_reader import WAYS
 from tilewright.verif.kit.sampling import by_size
 
 FEW = [ALWAYS, (0b10, 2, 1), (0b100, 3, 1), (0, 6, 0)]
@@ -99,3 +101,15 @@ def test_the_patience_is_that_of_a_run_without_a_stop() -> None:
     found = library().run(cases(ar=[ALWAYS], stops=[NEVER], patience=LONG))
     assert (found.fault, found.longest < LONG) == ("", True)
     assert "not done" in library().run(cases(ar=[ALWAYS], patience=9)).fault
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_wrong_is_found(way: str) -> None:
+    spoilt = library(spoilt=True)
+    spoilt.call("spoil", 0)
+    table = cases(ar=FEW, o=FEW, stops=[NEVER, (9, 1, 0), (9, 1, 1)], patience=300)
+    bad = cases(ar=FEW, bad=range(2), patience=300)
+    assert [spoilt.run(rows).fault for rows in (table, bad)] == ["", ""]
+    spoilt.call("spoil", 1 + [*WAYS].index(way))
+    assert WAYS[way] in spoilt.run(bad if "errors" in way else table).fault

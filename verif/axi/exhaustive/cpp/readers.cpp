@@ -60,6 +60,10 @@ public:
         }
     }
 
+    void spoil(int way) {
+        *static_cast<uint8_t*>(port("spoil").at) = way;
+    }
+
     // Requests of a part, and the addresses of the beats that they are for; `last` of each.
     void words(
         int traffic, int part, const uint8_t* requests, size_t stride, size_t count,
@@ -288,6 +292,9 @@ EXPORT void readers_words(
     static_cast<Readers*>(bench)->words(
         traffic, part, requests, stride, count, addresses, last, beats);
 }
+
+// The way in which a top that has a port `spoil` is spoilt.
+EXPORT void readers_spoil(void* bench, int way) { static_cast<Readers*>(bench)->spoil(way); }
 
 EXPORT uint64_t readers_run(
     void* bench, const Case* cases, uint64_t count, Verdict* verdict, uint64_t* cycles) {
