@@ -12,6 +12,7 @@ from tilewright.hw.axi.registers import AxiLiteRegisters
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.registers.register_map import Field, Register, RegisterMap
 from tilewright.verif.axi.exhaustive.libraries import Library, Table, table_of
+from tilewright.verif.axi.exhaustive.spoilt_registers import SpoiltRegisters
 
 __all__ = ["SCRIPTS", "cases", "library"]
 
@@ -40,10 +41,11 @@ SCRIPTS = (
 
 
 @cache
-def library() -> Library:
-    """The library, with the scripts."""
+def library(*, spoilt: bool = False) -> Library:
+    """The library, with the scripts; ``spoilt``: of ``SpoiltRegisters``."""
     part = AxiLiteRegisters(_MAP, _MAP.address_bits + 1)
-    found = Library(emit_component(part, name="registers"), "registers", {})
+    top: Any = SpoiltRegisters(part) if spoilt else part
+    found = Library(emit_component(top, name="registers"), "registers", {})
     for number, script in enumerate(SCRIPTS):
         words = np.array(script, np.uint32)
         found.call("script", number, c_void_p(words.ctypes.data))

@@ -8,8 +8,10 @@ responses stay until READY and follow it not in the same cycle.
 
 from __future__ import annotations
 
+import pytest
 from tilewright.verif.axi.exhaustive.libraries import ALWAYS, Table, all_patterns
 from tilewright.verif.axi.exhaustive.registers import cases, library
+from tilewright.verif.axi.exhaustive.spoilt_registers import WAYS
 from tilewright.verif.kit.sampling import by_size
 
 SELDOM = [(1 << cycle, 8, 1) for cycle in range(8)]
@@ -61,3 +63,17 @@ def test_the_hardware_sets_bits_in_any_cycle() -> None:
         set_at=range(20), patience=100,
     )  # fmt: skip
     judged("bits set", table)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_wrong_is_found(way: str) -> None:
+    spoilt = library(spoilt=True)
+    table = cases(
+        delays=(0, 1), reads=[(0, 0), (0, 6)], b=[ALWAYS, SELDOM[3]], r=[ALWAYS, SELDOM[3]],
+        set_at=(-1, 4), patience=100,
+    )  # fmt: skip
+    spoilt.call("spoil", 0)
+    assert spoilt.run(table).fault == ""
+    spoilt.call("spoil", 1 + [*WAYS].index(way))
+    assert WAYS[way] in spoilt.run(table).fault

@@ -43,6 +43,10 @@ public:
         port("flags_clear").set(false);
     }
 
+    void spoil(int way) {
+        *static_cast<uint8_t*>(port("spoil").at) = way;
+    }
+
     void script(int number, const Script& script) {
         if (scripts_.size() <= size_t(number)) scripts_.resize(number + 1);
         scripts_[number] = script;
@@ -153,6 +157,9 @@ EXPORT void registers_destroy(void* bench) { delete static_cast<Registers*>(benc
 EXPORT void registers_script(void* bench, int number, const Script* script) {
     static_cast<Registers*>(bench)->script(number, *script);
 }
+
+// The way in which a top that has a port `spoil` is spoilt.
+EXPORT void registers_spoil(void* bench, int way) { static_cast<Registers*>(bench)->spoil(way); }
 
 EXPORT uint64_t registers_run(
     void* bench, const Case* cases, uint64_t count, Verdict* verdict, uint64_t* cycles) {
