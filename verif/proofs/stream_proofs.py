@@ -1,4 +1,8 @@
-"""The rules of streams at every output of hw/stream, hw/axi and hw/channels."""
+"""The rules of streams at every output of hw/stream, hw/axi and hw/channels.
+
+Of a field of more than 48 bits, which no part looks at, the claims compare the lowest two bits and
+the highest two.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ WORD_BITS = 32
 ACCESSES: dict[str, str] = {
     "rw": "read and write",
     "ro": "read only",
-    "w1c": "set by the hardware, cleared by writing ones, and by the hardware",
+    "w1c": "set by the hardware, cleared by writing ones or by the hardware",
     "wo": "write only: acts once for each write, reads as zero",
 }
 
