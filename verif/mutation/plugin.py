@@ -1,8 +1,8 @@
 """A plugin of pytest: runs the collected tests on mutated designs, and writes what they noticed.
 
-Every test runs once without a mutation, which builds the designs. Then, for each mutant, in a
-process of its own, what the tests have simulated on its design is simulated again, and those run
-for which something differs, until one fails.
+Every test runs twice without a mutation: first it builds the designs, then it runs in a process as
+those of mutants. Then, for each mutant, in a process of its own, what the tests have simulated on
+its design is simulated again, and those run for which something differs, until one fails.
 """
 
 from __future__ import annotations
@@ -116,8 +116,9 @@ class Mutants:
             state.teardown_exact(None)
             item.funcargs = None  # type: ignore[attr-defined]
 
-    def _in_child(self, uses: list[Use], design: Design, number: int) -> _Child:
-        """Run tests in a process of its own until one fails: 0, 1, or how it ended."""
+    def _in_child(self, uses: list[Use], design: Design | None, number: int) -> _Child:
+        """Run tests in a process of its own until one fails: 0, 1, or how it ended. All run
+        if there is no design."""
         reads, writes = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -135,14 +136,15 @@ class Mutants:
         _, status = os.waitpid(child, 0)
         return _Child(status, {"lines": lines})
 
-    def _child(self, uses: list[Use], design: Design, number: int, writes: int) -> int:
+    def _child(self, uses: list[Use], design: Design | None, number: int, writes: int) -> int:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         gc.freeze()
-        design.select(number)
-        for index, use in self._differing(uses):
+        if design is not None:
+            design.select(number)
+        for index, use in enumerate(uses) if design is None else self._differing(uses):
             begun = time.process_time()
             signal.setitimer(signal.ITIMER_PROF, _SLACK + _TIMES * use.seconds)
             row: dict[str, Any] = {"test": index}
@@ -154,7 +156,7 @@ class Mutants:
                 row["why"] = f"{type(error).__name__}: {str(error).strip()[:200]}"
             row["seconds"] = time.process_time() - begun
             os.write(writes, (json.dumps(row) + "\n").encode())
-            if "why" in row:
+            if "why" in row and design is not None:
                 return 1
         return 0
 
@@ -186,6 +188,7 @@ class Mutants:
         print(
             f"{len(designs)} designs, {len(uses)} tests use them, {time.monotonic() - begun:.0f} s"
         )
+        self._repeat(list(uses.values()))
         chosen = self._chosen(designs)
         outcomes = []
         for design in designs:
@@ -231,6 +234,19 @@ class Mutants:
         seconds = sum(use.seconds for use in found.values())
         print(f"they take {seconds:.1f} s of processor time", flush=True)
         return found
+
+    def _repeat(self, uses: list[Use]) -> None:
+        """Run all tests again without a mutation, in a process as a mutant's: a test that fails
+        because it is repeated would kill every mutant."""
+        child = self._in_child(uses, None, 0)
+        if child.status:
+            print(f"the tests, repeated, end with status {child.status}", flush=True)
+            self.sound = False
+        for row in child.said["lines"]:
+            if "why" in row:
+                test = uses[row["test"]].item.nodeid
+                print(f"{test} fails when it is repeated: {row['why']}"[:600], flush=True)
+                self.sound = False
 
     def _chosen(self, designs: list[Design]) -> dict[str, set[Mutation]]:
         """As many mutants as there are to be, as even over the modules as can be."""

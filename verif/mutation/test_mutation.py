@@ -49,6 +49,30 @@ def test_a_run(tmp_path: Path) -> None:
     assert "verif/mutation " in table(mutants)
 
 
+ONCE = """
+import numpy as np
+from tilewright.hw.emit.unit import emit_component
+from tilewright.sim.rtl.streams import NativeSimulation
+from tilewright.verif.mutation.example.parity import Parity
+
+RAN = []
+
+
+def test_once():
+    NativeSimulation(emit_component(Parity(), name="parity")).run(np.zeros((2, 1), np.uint32))
+    assert not RAN
+    RAN.append(1)
+"""
+
+
+def test_a_test_that_fails_when_it_is_repeated(tmp_path: Path) -> None:
+    """It would kill every mutant, so the run says that it is worth nothing."""
+    bench = tmp_path / "test_once.py"
+    bench.write_text(ONCE)
+    settings = Settings(folders=(EXAMPLE,), mutants=0, seed=1, result=tmp_path / "result.json")
+    assert not run(settings, [str(bench)])["sound"]
+
+
 def test_proofs(tmp_path: Path) -> None:
     """The count is never 3, so that one bit of its comparison with 2 is not needed."""
     text = emit_component(Parity(), name="parity").verilog
