@@ -1,4 +1,4 @@
-"""The rules of streams at the outputs of hw/channels, for every sequence of some cycles."""
+"""The rules of streams at the outputs of hw/channels, for every sequence of inputs."""
 
 from __future__ import annotations
 

@@ -124,22 +124,33 @@ class Claim(wiring.Component):
         self.m.d.sync += signal.eq(value)
         return signal
 
-    def source(self, name: str, port: Any, given: Value | None = None) -> Value:
+    def source(
+        self,
+        name: str,
+        port: Any,
+        given: Value | None = None,
+        *,
+        drops: ValueLike = 0,
+        quiet: ValueLike = 0,
+    ) -> Value:
         """Let a stream of the part offer anything at any time, by the rules of streams: what is
         offered is offered until it is taken. Returns whether it is taken.
 
         Parameters
         ----------
         given: the payload of a new offer; default: anything
+        drops: what is offered in this cycle is forgotten at its end
+        quiet: nothing is offered
         """
         payload = Value.cast(port.payload)
         waiting, kept = Signal(name=f"{name}_waiting"), Signal(len(payload), name=f"{name}_kept")
         fresh = self.free(f"{name}_payload", len(payload)) if given is None else given
         self.m.d.comb += [
-            port.valid.eq(self.free(f"{name}_offer") | waiting),
+            port.valid.eq((self.free(f"{name}_offer") | waiting) & ~Value.cast(quiet).bool()),
             payload.eq(Mux(waiting, kept, fresh)),
         ]
-        self.m.d.sync += [waiting.eq(port.valid & ~port.ready), kept.eq(payload)]
+        stays = port.valid & ~port.ready & ~Value.cast(drops).bool()
+        self.m.d.sync += [waiting.eq(stays), kept.eq(payload)]
         return port.valid & port.ready
 
     def sink(

@@ -129,7 +129,7 @@ class WatchedWrites:
         claim.reached(f"{name}answered", answered)
         claim.reached(f"{name}full", self.owed == most)
         if patience is not None:
-            self._be_patient(aw, w, b, Cat(may).any(), patience)
+            self._be_patient(aw, w, b, may, patience)
 
     def _may_answer(self, name: str, accepted: Value, ends: Value, answered: Value) -> Value:
         """Whether B may come for an ID: the address and the last beat were accepted before."""
@@ -161,14 +161,16 @@ class WatchedWrites:
             m.d.sync += wrapped.eq(1)
         claim.reached(f"{name}wrap", wrapped & sent & w.payload.last)
 
-    def _be_patient(self, aw: Any, w: Any, b: Any, may_answer: Value, most: int) -> None:
+    def _be_patient(self, aw: Any, w: Any, b: Any, may: list[Value], most: int) -> None:
         claim, name = self._claim, self._name
         # Data of the burst at AW was accepted already.
         led = aw.valid & ((self.unsent == 0) & ~self.begins)
         ready_to_take = aw.valid & (w.valid | led) & (self.owed == 0)
         claim.promptly(f"{name}aw", ready_to_take & ~aw.ready, most)
         claim.promptly(f"{name}w", w.valid & ~w.ready & (aw.valid | (self.owed != 0)), most)
-        claim.promptly(f"{name}b", may_answer & ~b.valid, most)
+        for n, may_answer in enumerate(may):
+            answers = b.valid & (_of_bus(b.payload, "id") == n)
+            claim.promptly(f"{name}b_{n}", may_answer & ~answers, most + len(may) - 1)
 
 
 class WatchedReads:
@@ -240,4 +242,6 @@ class WatchedReads:
         claim.reached(f"{name}last", comes & r.payload.last)
         if patience is not None:
             claim.promptly(f"{name}ar", ar.valid & ~ar.ready & ~self.owing, patience)
-            claim.promptly(f"{name}r", self.owing & ~r.valid, patience)
+            for n, one in enumerate(owed):
+                waits = one & ~(r.valid & (number == n))
+                claim.promptly(f"{name}r_{n}", waits, patience + ids - 1)

@@ -84,7 +84,7 @@ _TO_AIGER = (
     "read_rtlil claim.il; setattr -unset init; delete t:$meminit t:$meminit_v2; "
     "read_verilog -sv proof.sv; prep -flatten -top proof; memory_map; opt -full; async2sync; "
     "formalff -clk2ff; techmap; dffunmap; opt -fast; setundef -anyseq; aigmap; opt_clean; "
-    "write_aiger -zinit claim.aig"
+    "write_aiger -zinit -symbols claim.aig"
 )
 """Nothing but what the reset sets has a value in the first cycle, memories included."""
 
@@ -107,10 +107,13 @@ end
 
 def _script(cycles: int | None, within: int, count: int) -> str:
     """The questions to ABC: the rule first."""
-    ask = f"pdr,-T,{_SECONDS}" if cycles is None else f"bmc3,-T,{_SECONDS},-F,{cycles}"
+    ask = f"pdr,-T,{_SECONDS}" if cycles is None else f"bmc3,-T,{_SECONDS},-F,{cycles + 1}"
     steps = ["backup"]
     for number in range(count + 1):
         steps += ["read_aiger,claim.aig", f"cone,-O,{number}", "strash"]
+        if number == 0 and cycles is None:
+            # Registers that are always equal become one: some of the claim's are the part's.
+            steps += ["scorr", "dc2", "scorr", "write_aiger,reduced.aig"]
         steps += [ask if number == 0 else f"bmc3,-T,{_SECONDS},-F,{within}"]
         steps += [f"write_status,status_{number}"]
     return "+" + ";".join([*steps, "restore"])
@@ -166,7 +169,9 @@ def prove(
     script = _script(cycles, within, len(reached))
     run_yosys(f"{_TO_AIGER}; {_CARRIER.format(script=script)}", directory)
     never, looked = _status(directory, 0)
-    if cycles is not None and never is None:
+    if cycles is None and _constant_zeros(directory / "reduced.aig")[0]:
+        never = True
+    if cycles is not None and never is None and looked >= cycles:
         never = True
     found = dict(_reached(directory, reached))
     return Verdict(never, cycles if never else looked, found, time.monotonic() - begin)

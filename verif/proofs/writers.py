@@ -11,7 +11,7 @@ from tilewright.verif.proofs.claim import Claim, opened
 from tilewright.verif.proofs.memory import WatchedWrites
 from tilewright.verif.proofs.proof import Proof
 
-__all__ = ["WRITER_PROOFS"]
+__all__ = ["WRITER_PROOFS", "OldBurstWriter"]
 
 
 class OldBurstWriter(BurstWriter):

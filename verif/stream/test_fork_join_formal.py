@@ -1,4 +1,4 @@
-"""Fork and join between streams that keep the rules, for every sequence of some cycles."""
+"""Fork and join between streams that keep the rules, for every sequence of inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stream plumbing against a plain model of a queue, for every sequence of inputs of some cycles."""
+"""Stream plumbing against a plain model of a queue, for every sequence of inputs."""
 
 from __future__ import annotations
 
