@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 from tilewright.verif.proofs.proof import Proof
-from tilewright.verif.proofs.prover import Verdict, prove
 from tilewright.verif.proofs.table import PROOFS
+from tilewright.verif.stream.prover import Verdict, prove
 
 
 def _row(proof: Proof, verdict: Verdict) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from tilewright.verif.proofs.proof import Proof
-from tilewright.verif.proofs.prover import prove
 from tilewright.verif.proofs.table import PROOFS
+from tilewright.verif.stream.prover import prove
 
 MARKS = {"default": pytest.mark.slow, "long": pytest.mark.long}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from amaranth.lib import wiring
-from tilewright.verif.proofs.prover import prove
+from tilewright.verif.stream.prover import prove
 
 __all__ = ["never_broken"]
 
