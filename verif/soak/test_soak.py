@@ -20,7 +20,7 @@ from tilewright.verif.soak.progress import Progress, UnitProgress
 from tilewright.verif.soak.recorder import RecordingAccelerator, Span, break_off, replay
 from tilewright.verif.soak.soaked_unit import SoakedUnit
 
-EVERY_ACCELERATOR = slow_but(["c2sr_converter"], accelerators())
+EVERY_ACCELERATOR = slow_but([], accelerators(), ["c2sr_converter"])
 [ENTRY] = TOY.entries
 SUM = "reader__o__payload.data[63:32] + control__job.constant"
 WRONG_IN_PAUSES = f"({SUM} ^ {{31'h0, m0_axi_wvalid & ~m0_axi_wready}})"
