@@ -242,7 +242,8 @@ class NativeAccelerator(Generic[Config]):
 
     @property
     def cycles(self) -> int:
-        """Clock cycles since the last reset."""
+        """Clock cycles since the last reset, but for the first without it, in which nothing may be
+        valid."""
         return int(self._library.native_cycle(self._open))
 
     def irq(self) -> bool:

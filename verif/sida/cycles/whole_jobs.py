@@ -28,7 +28,8 @@ class _Noting(QuietAtEnd[SidaConfig]):
 
     def wait(self) -> None:
         super().wait()
-        self.end = self._clock.cycles
+        # The device does not count the first cycle without reset.
+        self.end = self._clock.cycles + 1
 
 
 def compare_counts(device: SidaDevice, job: Placed, latency: int) -> dict[str, int]:

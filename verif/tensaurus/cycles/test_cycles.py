@@ -62,7 +62,8 @@ class _Noting(QuietAtEnd[TensaurusConfig]):
 
     def wait(self) -> None:
         super().wait()
-        self.end = self._clock.cycles
+        # The device does not count the first cycle without reset.
+        self.end = self._clock.cycles + 1
 
 
 def rtl_counts(device: Device, case: TensorCase, latency: int) -> tuple[dict[str, int], int]:
