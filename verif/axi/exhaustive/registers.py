@@ -59,10 +59,11 @@ def cases(
     b: Iterable[Any],
     r: Iterable[Any],
     set_at: Iterable[int] = (-1,),
+    clear_at: Iterable[int] = (-1,),
     patience: int,
 ) -> Table:
     """All combinations; see ``Case`` in registers.cpp. ``delays``: of each of the two addresses
     and of each of the two words of data; ``reads``: of the addresses of the reads."""
     each = list(delays)
     scripts = range(len(SCRIPTS))
-    return table_of(scripts, each, each, each, each, reads, b, r, set_at, [patience])
+    return table_of(scripts, each, each, each, each, reads, b, r, set_at, clear_at, [patience])

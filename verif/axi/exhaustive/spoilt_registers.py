@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In
+from tilewright.verif.axi.exhaustive.spoilt_part import SpoiltPart
 
 __all__ = ["WAYS", "SpoiltRegisters"]
 
@@ -19,52 +18,40 @@ WAYS = {
     "RDATA is wrong": "other data",
     "a write is lost": "another value",
     "set bits are lost": "other flags",
+    "cleared bits stay": "other flags",
     "a pulse is lost": "another pulse",
     "a response comes after the effect": "another value",
 }
 """What is done to registers, and the fault that must be found."""
 
 
-class SpoiltRegisters(wiring.Component):
-    """The registers of the bench.
-
-    Members
-    -------
-    those of the registers, and ``spoil``: in; which of ``WAYS``, from 1; 0: none
-    """
+class SpoiltRegisters(SpoiltPart):
+    """The registers of the bench."""
 
     def __init__(self, inner: Any) -> None:
-        self._inner = inner
-        super().__init__({**inner.signature.members, "spoil": In(range(len(WAYS) + 1))})
+        super().__init__(inner, WAYS)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.inner = inner = self._inner
-        way = {name: self.spoil == n for n, name in enumerate(WAYS, 1)}
-        for name, member in inner.signature.members.items():
-            inside, outside = getattr(inner, name), getattr(self, name)
-            if member.is_port:
-                ahead = member.flow == wiring.Out
-                m.d.comb += outside.eq(inside) if ahead else inside.eq(outside)
-            else:
-                wiring.connect(m, inside, wiring.flipped(outside))
-        held = {port: Signal() for port in (self.b, self.r)}
-        m.d.sync += [waits.eq(port.valid & ~port.ready) for port, waits in held.items()]
+        inner, way = self._inner, self.pass_through(m)
+        b_held, r_held = self.held(m, self.b, self.r)
         for name, port in (("BVALID follows BREADY", self.b), ("RVALID follows RREADY", self.r)):
             with m.If(way[name] & ~port.ready):
                 m.d.comb += port.valid.eq(0)
         b, r = inner.b.payload, inner.r.payload
         response, data = self.b.payload.response, self.r.payload.data
-        with m.If(way["BRESP does not stay"] & held[self.b]):
+        with m.If(way["BRESP does not stay"] & b_held):
             m.d.comb += response.eq(~b.response)
         with m.If(way["BRESP is always OKAY"]):
             m.d.comb += response.eq(0)
-        with m.If(way["RDATA is wrong"] | (way["RDATA does not stay"] & held[self.r])):
+        with m.If(way["RDATA is wrong"] | (way["RDATA does not stay"] & r_held)):
             m.d.comb += data.eq(~r.data)
         with m.If(way["a write is lost"]):
             m.d.comb += inner.w.payload.strobe.eq(0)
         with m.If(way["set bits are lost"]):
             m.d.comb += inner.flags_set.eq(0)
+        with m.If(way["cleared bits stay"]):
+            m.d.comb += inner.flags_clear.eq(0)
         with m.If(way["a pulse is lost"]):
             m.d.comb += self.pulse.eq(0)
         waits = Signal()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In
+from tilewright.verif.axi.exhaustive.spoilt_part import SpoiltPart
 
 __all__ = ["WAYS", "SpoiltWriter"]
 
@@ -30,29 +29,15 @@ WAYS = {
 """What is done to a writer, and the faults of which one must be found."""
 
 
-class SpoiltWriter(wiring.Component):
-    """A writer of one channel and one part.
-
-    Members
-    -------
-    those of the writer, and ``spoil``: in; which of ``WAYS``, from 1; 0: none
-    """
+class SpoiltWriter(SpoiltPart):
+    """A writer of one channel and one part."""
 
     def __init__(self, inner: Any) -> None:
-        self._inner = inner
-        super().__init__({**inner.signature.members, "spoil": In(range(len(WAYS) + 1))})
+        super().__init__(inner, WAYS)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.inner = inner = self._inner
-        way = {name: self.spoil == n for n, name in enumerate(WAYS, 1)}
-        for name, member in inner.signature.members.items():
-            inside, outside = getattr(inner, name), getattr(self, name)
-            if member.is_port:
-                ahead = member.flow == wiring.Out
-                m.d.comb += outside.eq(inside) if ahead else inside.eq(outside)
-            else:
-                wiring.connect(m, inside[0], wiring.flipped(outside[0]))
+        inner, way = self._inner, self.pass_through(m)
         time = Signal(8)
         m.d.sync += time.eq(time + 1)
         aw, w = inner.aw[0], inner.w[0]
@@ -88,11 +73,10 @@ class SpoiltWriter(wiring.Component):
         m.d.sync += late.eq(inner.answerable.replicate(4) & ((late << 1) | 1))
         with m.If(way["addresses are slow in their queue"]):
             m.d.comb += self.answerable.eq(late.all())
-        held = {port: Signal() for port in (self.aw[0], self.w[0])}
-        m.d.sync += [waits.eq(port.valid & ~port.ready) for port, waits in held.items()]
-        with m.If(way["WDATA does not stay"] & held[self.w[0]]):
+        aw_held, w_held = self.held(m, self.aw[0], self.w[0])
+        with m.If(way["WDATA does not stay"] & w_held):
             m.d.comb += self.w[0].payload.data.eq(~w.payload.data)
-        with m.If(way["AWADDR does not stay"] & held[self.aw[0]]):
+        with m.If(way["AWADDR does not stay"] & aw_held):
             m.d.comb += self.aw[0].payload.address.eq(~aw.payload.address)
         before = Signal()
         with m.If(w.valid & w.ready):

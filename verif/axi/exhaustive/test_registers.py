@@ -65,13 +65,22 @@ def test_the_hardware_sets_bits_in_any_cycle() -> None:
     judged("bits set", table)
 
 
+def test_the_hardware_clears_bits_in_any_cycle() -> None:
+    """Setting wins over clearing, by the hardware in the same cycle as well."""
+    table = cases(
+        delays=(0, 1, 4), reads=[(0, 6)], b=[ALWAYS, SELDOM[3]], r=[ALWAYS],
+        set_at=range(2, 9), clear_at=range(12), patience=100,
+    )  # fmt: skip
+    judged("bits cleared", table)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_what_is_wrong_is_found(way: str) -> None:
     spoilt = library(spoilt=True)
     table = cases(
         delays=(0, 1), reads=[(0, 0), (0, 6)], b=[ALWAYS, SELDOM[3]], r=[ALWAYS, SELDOM[3]],
-        set_at=(-1, 4), patience=100,
+        set_at=(-1, 4), clear_at=(-1, 7), patience=100,
     )  # fmt: skip
     spoilt.call("spoil", 0)
     assert spoilt.run(table).fault == ""

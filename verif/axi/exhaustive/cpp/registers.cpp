@@ -14,7 +14,8 @@ struct Case {
     int32_t script;
     int32_t aw[kWrites], w[kWrites], ar[kReads];  // cycles from the one before to VALID
     Pattern b, r;                                 // READY
-    int32_t set_at;                               // cycle in which the hardware sets FLAGS, -1: none
+    int32_t set_at, clear_at;                     // cycles in which the hardware does so to bits
+                                                  // of FLAGS, -1: none
     int32_t patience;
 };
 
@@ -39,9 +40,7 @@ public:
     Registers()
         : aw_(stream("aw")), w_(stream("w")), b_(stream("b")), ar_(stream("ar")), r_(stream("r")),
           value_(port("value")), flags_(port("flags")), set_(port("flags_set")),
-          pulse_(port("pulse")), state_(port("state")) {
-        port("flags_clear").set(false);
-    }
+          clear_(port("flags_clear")), pulse_(port("pulse")), state_(port("state")) {}
 
     void spoil(int way) {
         *static_cast<uint8_t*>(port("spoil").at) = way;
@@ -58,13 +57,13 @@ public:
         Sender aw{aw_, asked.aw, kWrites}, w{w_, asked.w, kWrites}, ar{ar_, asked.ar, kReads};
         for (Sender* sender : {&aw, &w, &ar}) sender->port.valid.set(false);
         b_.ready.set(false), r_.ready.set(false);
-        put(set_, 0);
+        put(set_, 0), put(clear_, 0);
         reset();
         free_since_ = 0;
         unsigned written = 0, answered = 0, replied = 0;
         bool b_held = false, r_held = false;
         Bits b_payload = 0, r_payload = 0;
-        uint32_t value = kReset, flags = 0, before_set = 0;
+        uint32_t value = kReset, flags = 0, before_set = 0, before_clear = 0;
         Bits replies[kReads] = {};
         while ((answered < kWrites || replied < kReads) && !faulty()) {
             if (cycle_ > asked.patience) {
@@ -77,7 +76,8 @@ public:
                 put(w_.payload, script.data[w.next] | uint64_t{script.strobe[w.next]} << 32);
             if (ar.offers(cycle_)) put(ar_.payload, 4 * script.read[ar.next]);
             const uint32_t set = cycle_ == asked.set_at ? 0x0F : 0;
-            put(set_, set);
+            const uint32_t cleared = cycle_ == asked.clear_at ? 0x3C : 0;
+            put(set_, set), put(clear_, cleared);
             put(state_, cycle_ & 0xFF);
             b_.ready.set(false), r_.ready.set(false);
             settle();
@@ -107,8 +107,8 @@ public:
                 if (field(b_.payload.get(), 0, 2) != (place <= 2 ? 0u : 2u)) fault("another response");
                 ++written;
             }
-            flags = (flags & ~clear) | before_set;
-            before_set = set;
+            flags = (flags & ~(clear | before_clear)) | before_set;
+            before_set = set, before_clear = cleared;
             if (field(value_.get(), 0, 32) != value) fault("another value");
             if (field(flags_.get(), 0, 8) != flags) fault("other flags");
             if (field(pulse_.get(), 0, 4) != pulse) fault("another pulse");
@@ -144,7 +144,7 @@ private:
     static void put(const Port& port, uint64_t number) { std::memcpy(port.at, &number, port.bytes); }
 
     Stream aw_, w_, b_, ar_, r_;
-    Port value_, flags_, set_, pulse_, state_;
+    Port value_, flags_, set_, clear_, pulse_, state_;
     std::vector<Script> scripts_;
     int free_since_ = 0;
 };
