@@ -5,8 +5,7 @@ from __future__ import annotations
 from ..elementwise import instructions as core
 from ..formats import FloatFormat
 from ..sida import DELAY, SidaConfig
-from ..sidecar.condition import Condition
-from ..sidecar.operation import Compute, Operand, OperationEntry, Size
+from ..sidecar.operation import Compute, Condition, Operand, OperationEntry, Size
 from ..sidecar.placement import CompressedPlacement, Late, MatrixPlacement, Part, Records
 from ..sidecar.program import (
     Choice,

@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
-from ..sidecar.condition import Condition
-from ..sidecar.operation import OperationEntry
+from ..sidecar.operation import Condition, OperationEntry
 from ..sidecar.traffic import Traffic
 from .register_map import Field, Register, RegisterMap
 from .register_rows import CONTROL, counter_registers, identity, number

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from ..formats import AnyFormat
 from .commands import CommandList
-from .condition import Condition
 from .placement import Part, Placement, Setting
 from .program import Parameter, ProgramLayout
 
 __all__ = [
     "Compute",
+    "Condition",
     "Factor",
     "JobList",
     "Limit",
@@ -22,6 +22,28 @@ __all__ = [
     "ResultFlag",
     "Size",
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """That a field of a job register has a value.
+
+    Parameters
+    ----------
+    register, field: which
+    value: what it has to be
+    also: another condition that must hold, too
+    """
+
+    register: str
+    field: str = "value"
+    value: int = 1
+    also: Condition | None = None
+
+    @property
+    def parts(self) -> tuple[Condition, ...]:
+        """It and those that must hold, too."""
+        return (self, *(self.also.parts if self.also else ()))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,14 @@ import numpy as np
 from tilewright.hw.axi.managers import ReadManager
 from tilewright.hw.emit.unit import emit_component
 from tilewright.verif.axi.exhaustive.arrays import Arrays
-from tilewright.verif.axi.exhaustive.libraries import NEVER, Library, Table, payloads, table_of
+from tilewright.verif.axi.exhaustive.libraries import (
+    BASES,
+    NEVER,
+    Library,
+    Table,
+    payloads,
+    table_of,
+)
 from tilewright.verif.axi.exhaustive.spoilt_reader import SpoiltReader
 
 __all__ = ["MODES", "cases", "library"]
@@ -22,7 +29,7 @@ _SIZES = {"addr_bits": 16, "data_bits": 16, "count_bits": 4, "burst_beats": 4, "
 _LISTS = (
     # Over a boundary, a beat alone, two of them side by side, a whole burst.
     [[(2, 5), (9, 1), (10, 1), (12, 4)], [(7, 2), (16, 4), (23, 1)]],
-    [[(102, 3), (107, 1)], [(108, 1), (110, 3)]],
+    [[(102, 3), (107, 1)], [(108, 1), (110, 13)]],
 )
 """By traffic and part, requests of (first beat, beats), in a region of the part's own."""
 
@@ -42,7 +49,7 @@ def library(*, spoilt: bool = False) -> Library:
     found = Library(emit_component(top, name="readers"), "readers", constants)
     for number, lists in enumerate(_LISTS):
         for index, requests in enumerate(lists):
-            at = [(4096 * index + 2 * first, beats) for first, beats in requests]
+            at = [(BASES[index] + 2 * first, beats) for first, beats in requests]
             content, size = payloads([address | beats << 16 for address, beats in at])
             places = [
                 (address + 2 * beat, beat == beats - 1)

@@ -13,7 +13,14 @@ import numpy as np
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.verif.axi.exhaustive.arrays import Arrays
-from tilewright.verif.axi.exhaustive.libraries import NEVER, Library, Table, payloads, table_of
+from tilewright.verif.axi.exhaustive.libraries import (
+    BASES,
+    NEVER,
+    Library,
+    Table,
+    payloads,
+    table_of,
+)
 from tilewright.verif.axi.exhaustive.spoilt_writer import SpoiltWriter
 from tilewright.verif.axi.exhaustive.writer_tops import (
     WatchedBurstWriter,
@@ -63,7 +70,7 @@ def _bursts(parts: int, lists: list[list[tuple[int, int]]], *, data_bits: int) -
         generator = random.Random(f"{lists} {part}")
         requests, data = [], []
         for first, beats in lists[part]:
-            address = 4096 * part + first * width
+            address = BASES[part] + first * width
             requests.append(address | beats << 16)
             for beat in range(beats):
                 word, strobe = generator.getrandbits(data_bits), generator.getrandbits(width)
@@ -80,7 +87,7 @@ def _bursts(parts: int, lists: list[list[tuple[int, int]]], *, data_bits: int) -
 _LISTS = (
     # A beat alone, over a boundary, two bursts side by side, a whole burst.
     [[(9, 1), (2, 5), (10, 1), (12, 4)], [(23, 1), (7, 2), (16, 4)]],
-    [[(107, 1), (102, 3)], [(108, 1), (110, 3)]],
+    [[(107, 1), (102, 3)], [(108, 1), (110, 13)]],
 )
 _SIZES = {"addr_bits": 16, "data_bits": 16, "count_bits": 4, "burst_beats": 4, "buffer_beats": 8}
 

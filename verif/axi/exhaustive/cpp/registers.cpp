@@ -75,7 +75,7 @@ public:
             if (w.offers(cycle_))
                 put(w_.payload, script.data[w.next] | uint64_t{script.strobe[w.next]} << 32);
             if (ar.offers(cycle_)) put(ar_.payload, 4 * script.read[ar.next]);
-            const uint32_t set = cycle_ == asked.set_at ? 0x0F : 0;
+            const uint32_t set = cycle_ == asked.set_at ? 0xFF : 0;
             const uint32_t cleared = cycle_ == asked.clear_at ? 0x3C : 0;
             put(set_, set), put(clear_, cleared);
             put(state_, cycle_ & 0xFF);
