@@ -14,7 +14,7 @@ from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.rtl.accelerator import AcceleratorTimeout, AxiBehaviour, NativeAccelerator
 from tilewright.verif.catalogue.toy.system import SYSTEM as TOY
 from tilewright.verif.kit.behaviours import any_behaviour
-from tilewright.verif.kit.job_checks import soft_reset_after
+from tilewright.verif.kit.job_checks import check_interrupt, soft_reset_after
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 
 ACCELERATORS = [name for name, entry in entries().items() if entry.unit.jobs is not None]
@@ -108,6 +108,19 @@ def test_soft_resets(accelerator: Accelerator) -> None:
             assert device.under_way == 0, (key, cycles)
         exercise(device, name, number)
     assert broken_off
+
+
+@pytest.mark.parametrize("accelerator", SMALL, indirect=True)
+def test_restarts(accelerator: Accelerator) -> None:
+    """The interrupt, and starts in each cycle around the end of a job, which the exercise before
+    has left in the registers."""
+    name, device = accelerator
+    spec = entries()[name].unit.job_spec(device.config)
+    device.behave(AxiBehaviour())
+    exercise(device, name, 0)
+    registers = JobRegisters(device, spec)
+    job = {row.name: registers.read(row.name) for row in spec.job if row.access == "rw"}
+    check_interrupt(device, spec, job, 20_000)
 
 
 def test_a_writer_that_waits_for_awready_is_found() -> None:

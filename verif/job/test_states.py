@@ -185,6 +185,7 @@ class Host:
     def __init__(self, registers: Any, rng: random.Random) -> None:
         self._registers, self._rng = registers, rng
         self._write: tuple[int, int] | None = None
+        self._strobe = 0
         self._left: set[str] = set()
 
     def offer(self, ctx: Any) -> None:
@@ -201,8 +202,9 @@ class Host:
             else:
                 self._write = STATUS.offset, rng.randrange(8)
             self._left = {"aw", "w"}
+            self._strobe = 15 if rng.random() < 0.7 else rng.randrange(16)
             ctx.set(registers.aw.payload.address, self._write[0])
-            ctx.set(registers.w.payload, {"data": self._write[1], "strobe": 15})
+            ctx.set(registers.w.payload, {"data": self._write[1], "strobe": self._strobe})
         for name in ("aw", "w"):
             channel = getattr(registers, name)
             if name in self._left and not ctx.get(channel.valid):
@@ -218,9 +220,10 @@ class Host:
         return bool(ctx.get(channel.valid) and ctx.get(channel.ready))
 
     def written(self) -> tuple[int, int]:
-        """The write whose response is on the bus."""
+        """The address and the word of the write whose response is on the bus. All fields lie in
+        the lowest byte: without its strobe the write changes nothing, as if there were none."""
         assert self._write is not None
-        return self._write
+        return self._write if self._strobe & 1 else (0, 0)
 
     def after(self, ctx: Any, moves: set[str]) -> None:
         """What was accepted is offered no more."""

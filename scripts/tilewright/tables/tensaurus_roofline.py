@@ -42,7 +42,7 @@ def tensaurus_roofline(
     files: more tensors and matrices; one that is named as a generated tensor stands for it
     scale: values of the large tensors, as a part of the real ones', and columns of the layers'
         operands: 1 takes hours and 8 GB
-    only: a group, or a part of the name of a product: "nell-2, mode 0, mttkrp"
+    only: a group, or a part of the name of a product: "nell-2, mode 1, mttkrp"
     settings: parameters of the accelerator, NAME=VALUE
     svg: where a drawing is written
     host: whether SciPy computes small ones, for its time

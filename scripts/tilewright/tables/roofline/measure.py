@@ -45,7 +45,7 @@ class Setting:
 
 def may_have(source: Source, only: str) -> bool:
     """Whether products of a tensor may be meant by a group, or by a part of the name of a product:
-    "nell-2, mode 0, mttkrp"."""
+    "nell-2, mode 1, mttkrp"."""
     within = only == source.group or only in source.name
     return within or only.startswith(f"{source.name}, mode")
 
@@ -61,7 +61,7 @@ def measure(
     said(f"{source.name}: {source.origin}")
     tensor = source.make()
     for work, mode in works(source, tensor):
-        label = source.name if work.order == 2 else f"{source.name}, mode {mode}"
+        label = source.name if work.order == 2 else f"{source.name}, mode {mode + 1}"
         if only != source.group and only not in f"{label}, {work.kernel}":
             continue
         said(f"{label}: {work.kernel}, F = {work.ranks[-1]}, {tensor.nnz:,} values")
