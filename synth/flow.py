@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from tilewright.hw.spec.host.activity import activity
+from tilewright.hw.spec.host.words import not_one_of
 from tilewright.hw.spec.unit import Unit
 
 from .cells import library_text
@@ -59,8 +60,7 @@ def target_library(target: str) -> Library | None:
         return library
     if target in FAMILIES:
         return None
-    allowed = ", ".join(["cmos", "liberty:FILE", *FAMILIES])
-    raise ValueError(f"`target` must be one of {allowed}, not {target!r}")
+    raise ValueError(not_one_of("`target`", ["cmos", "liberty:FILE", *FAMILIES], target))
 
 
 def _map_modules(design: Design, library: Library) -> dict[str, MappedModule]:

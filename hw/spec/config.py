@@ -11,7 +11,19 @@ from collections.abc import Collection, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Protocol
 
-__all__ = ["Allowed", "Config", "Flag", "IntRange", "OneOf", "SubsetOf", "like", "parameter"]
+from .host.words import did_you_mean, not_one_of, unknown
+
+__all__ = [
+    "Allowed",
+    "Config",
+    "Flag",
+    "IntRange",
+    "OneOf",
+    "SubsetOf",
+    "like",
+    "parameter",
+    "unknown_parameter",
+]
 
 
 _INTEGER = re.compile(
@@ -75,7 +87,7 @@ class OneOf:
         if not isinstance(value, str):
             raise TypeError(f"`{name}` must be {self.describe()}, not {value!r}")
         if value not in self.words:
-            raise ValueError(f"`{name}` must be {self.describe()}, not {value!r}")
+            raise ValueError(not_one_of(f"`{name}`", self.words, value))
 
     def parse(self, text: str) -> Any:
         return text
@@ -108,12 +120,18 @@ class SubsetOf:
     def check(self, name: str, value: Any) -> None:
         if not isinstance(value, tuple) or not all(isinstance(word, str) for word in value):
             raise TypeError(f"`{name}` must be {self.describe()}, not {value!r}")
-        wrong = not value or len(set(value)) != len(value) or set(value) - set(self.words)
-        if wrong:
-            raise ValueError(f"`{name}` must be {self.describe()}, not {','.join(value)!r}")
+        strange = [word for word in value if word not in self.words]
+        if strange or not value or len(set(value)) != len(value):
+            meant = did_you_mean(strange[0], self.words) if strange else ""
+            raise ValueError(f"`{name}` must be {self.describe()}, not {','.join(value)!r}{meant}")
 
     def parse(self, text: str) -> Any:
         return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def unknown_parameter(name: str, known: Collection[str]) -> str:
+    """A refusal of a parameter that is none of those known."""
+    return unknown("parameter", name, known, "tilewright show UNIT")
 
 
 def parameter(default: Any, *, allowed: Allowed, doc: str) -> Any:
@@ -150,7 +168,7 @@ class Config:
         values: dict[str, Any] = {}
         for name, value in settings.items():
             if name not in known:
-                raise ValueError(f"unknown parameter `{name}`; known are {', '.join(known)}")
+                raise ValueError(unknown_parameter(name, known))
             allowed = known[name].metadata["allowed"]
             values[name] = allowed.parse(value) if isinstance(value, str) else value
         return cls(**values)

@@ -7,6 +7,7 @@ from typing import Any
 
 from .config import Config, IntRange, SubsetOf, parameter
 from .formats import FORMATS, FloatFormat, Format
+from .host.words import not_one_of
 from .unit import Unit
 
 __all__ = [
@@ -61,7 +62,7 @@ _RESULT_BYTES = {
 
 def _format(name: str) -> Format:
     if name not in FORMATS_OF_GTA:
-        raise ValueError(f"`format` must be one of {', '.join(FORMATS_OF_GTA)}, not {name!r}")
+        raise ValueError(not_one_of("`format`", FORMATS_OF_GTA, name))
     return FORMATS[name]
 
 
@@ -201,7 +202,7 @@ class GtaConfig(Config):
         In fp64 a row's first adder serves all columns; the others are narrower.
         """
         if name not in self.floats:
-            raise ValueError(f"`format` must be one of {', '.join(self.floats)}, not {name!r}")
+            raise ValueError(not_one_of("`format`", self.floats, name))
         columns = COLS if name == "fp64" else COLS // self.row_adders
         return max(limbs(name) ** 2, columns, self.adder_stages)
 

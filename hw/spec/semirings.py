@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .formats import Format
+from .host.words import not_one_of
 
 __all__ = ["PLUS", "SEMIRINGS", "TIMES", "Semiring"]
 
@@ -40,7 +41,7 @@ class Semiring:
     def __post_init__(self) -> None:
         for role, operator, known in (("plus", self.plus, PLUS), ("times", self.times, TIMES)):
             if operator not in known:
-                raise ValueError(f"`{role}` must be one of {', '.join(known)}, not {operator!r}")
+                raise ValueError(not_one_of(f"`{role}`", known, operator))
         # A truth value is no number; squares, and operands that pass, are only ever added.
         for plus, times in (("or", "and"), ("add", "square_difference"), ("add", "second")):
             if self.times == times and self.plus != plus:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .registry import Entry
 
 __all__ = [
+    "SIMULATORS",
     "a_matrix_unit",
     "a_setting",
     "a_simulator",
@@ -18,6 +19,10 @@ __all__ = [
     "a_unit",
     "asked_words",
 ]
+
+
+SIMULATORS = ("verilator", "icarus")
+"""What simulates a unit."""
 
 
 def asked_words() -> Sequence[str]:
@@ -73,7 +78,7 @@ def a_target() -> list[tuple[str, str]]:
 def a_simulator() -> list[str]:
     """Simulators of the unit that is named."""
     entry = _asked_entry()
-    return list(entry.simulate) if entry else ["verilator", "icarus"]
+    return list(entry.simulate) if entry else list(SIMULATORS)
 
 
 def a_setting() -> list[tuple[str, str]]:

@@ -8,32 +8,44 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from .commands import ASKED, COMMANDS
 from .errors import CheckFailed, UserError, say, told
+from .hw.spec.host.words import unknown
 
 __all__ = ["main"]
 
 
 def _split(words: Sequence[str]) -> tuple[str | None, Sequence[str]]:
-    """The command that is used, the first word that is no option, and what stands behind it.
+    """The command that is used, the first word that is not an option, and the words after it.
 
-    Raises UserError for a command that there is not.
+    Raises UserError for an unknown command.
     """
     place = next((place for place, word in enumerate(words) if not word.startswith("-")), None)
     if place is None:
         return None, ()
     name, behind = words[place], words[place + 1 :]
     if name not in COMMANDS:
-        raise UserError(f"the command must be one of {', '.join(COMMANDS)}, not {name!r}")
-    if COMMANDS[name].group and not (behind and behind[0].startswith("-")):
         from .registry import commands
 
-        known = commands(name)
-        if not behind or behind[0] not in known:
-            found = repr(behind[0]) if behind else "nothing"
-            raise UserError(f"{name} must be given one of {', '.join(known)}, not {found}")
+        groups = [one for one, command in COMMANDS.items() if command.group]
+        known = [*COMMANDS, *(f"{group} {one}" for group in groups for one in commands(group))]
+        raise UserError(unknown("command", name, known, "tilewright --help"))
+    if COMMANDS[name].group and behind and not behind[0].startswith("-"):
+        from .registry import commands
+
+        if behind[0] not in commands(name):
+            kind = f"command of {name}"
+            raise UserError(unknown(kind, behind[0], commands(name), f"tilewright {name}"))
     return name, behind
+
+
+def _option_refusal(error: Any) -> str:
+    """What is said of an option that a command does not have."""
+    context = error.ctx
+    known = [name for option in context.command.get_params(context) for name in option.opts]
+    return unknown("option", error.option_name, known, f"{context.command_path} --help")
 
 
 def _asked() -> tuple[str | None, Sequence[str]]:
@@ -47,6 +59,13 @@ def _asked() -> tuple[str | None, Sequence[str]]:
 def _run(words: Sequence[str]) -> int:
     asked = ASKED in os.environ
     used, behind = _asked() if asked else _split(words)
+    if used and not (asked or behind) and (COMMANDS[used].group or COMMANDS[used].listed):
+        from .commands.lists import print_list
+
+        print_list(used)
+        if COMMANDS[used].group:
+            print(f"`tilewright {used} NAME --help` shows the arguments and options of one.")
+        return 0
     import typer
 
     from .commands.application import application
@@ -58,6 +77,8 @@ def _run(words: Sequence[str]) -> int:
     try:
         status = app(list(words), prog_name="tilewright", standalone_mode=False)
     except click_error as error:
+        if hasattr(error, "possibilities") and hasattr(error, "option_name"):
+            raise UserError(_option_refusal(error)) from None
         message = getattr(error, "format_message", error.__str__)()
         context = getattr(error, "ctx", None)
         if message:  # none if the help was shown for want of arguments

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, issparse
 from .hw.spec.c2sr import C2srLayout
 from .hw.spec.ciss import CissLayout
 from .hw.spec.formats import FORMATS
+from .hw.spec.host.words import not_one_of
 from .sim.device.argument import check_type
 from .sim.engine import matrices
 from .sim.numbers.given import words_of
@@ -42,7 +43,7 @@ NUMBERS = (*FORMATS, "fp32c")
 
 def _check(format: str) -> None:
     if format not in NUMBERS:
-        raise ValueError(f"`format` must be one of {', '.join(NUMBERS)}, not {format!r}")
+        raise ValueError(not_one_of("`format`", NUMBERS, format))
 
 
 def to_words(numbers: npt.ArrayLike, format: str) -> npt.NDArray[np.uint64]:

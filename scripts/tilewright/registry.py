@@ -27,10 +27,12 @@ class Work(NamedTuple):
     ----------
     function: ``module:function``, imported when it is used
     summary: one line, for lists of such names
+    group: title above it and its like in lists; of a table by default the paper of its system
     """
 
     function: str
     summary: str
+    group: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +103,7 @@ class System:
     commands: functions behind ``run`` by name, of modules that import little: they are what a help
         and a refusal wait for
     groups: the same of other groups of commands that `tilewright.commands` names, by group
+    paper: what its tables are about, their title in lists
     pages: its pages below ``docs``
     place: where it stands in lists; among equals names decide
     """
@@ -110,6 +113,7 @@ class System:
     tables: Mapping[str, Work] = field(default_factory=dict)
     commands: Mapping[str, Work] = field(default_factory=dict)
     groups: Mapping[str, Mapping[str, Work]] = field(default_factory=dict)
+    paper: str = ""
     pages: tuple[str, ...] = ()
     place: int = 100
 
@@ -171,7 +175,11 @@ def entries() -> dict[str, Entry]:
 
 def tables() -> dict[str, Work]:
     """All tables by name."""
-    return {name: made for system in systems() for name, made in system.tables.items()}
+    return {
+        name: made if made.group else made._replace(group=system.paper)
+        for system in systems()
+        for name, made in system.tables.items()
+    }
 
 
 def commands(group: str = "run") -> dict[str, Work]:

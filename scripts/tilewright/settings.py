@@ -11,6 +11,7 @@ from .errors import UserError, user_errors
 from .hw.spec.config import Config
 from .hw.spec.host import inputs
 from .hw.spec.host.notes import note_config
+from .hw.spec.host.words import unknown
 from .hw.spec.unit import Unit
 from .registry import Entry, entries
 
@@ -21,7 +22,7 @@ def choose_entry(name: str) -> Entry:
     """The registered unit of that name. Raises UserError if there is none."""
     known = entries()
     if name not in known:
-        raise UserError(f"unit must be one of {', '.join(known)}, not {name!r}")
+        raise UserError(unknown("unit", name, known, "tilewright list"))
     return known[name]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
+from ...hw.spec.host.words import not_one_of
 from ...hw.spec.jobs.c2sr_converter import COUNTERS, MODES, job_spec, limits
 from ..device.argument import check_type
 from ..device.driver import JobDriver
@@ -69,7 +70,7 @@ class ConverterDriver(JobDriver[C2srConverterConfig]):
         """
         layout = self.config.layout
         if direction not in MODES:
-            raise ValueError(f"`direction` must be one of {', '.join(MODES)}, not {direction!r}")
+            raise ValueError(not_one_of("`direction`", MODES, direction))
         check_type("matrix", matrix, C2sr, "a matrix in C2SR, as `formats.to_c2sr` gives it")
         if matrix.layout != layout:
             raise ValueError(f"`matrix` must be in layout {layout}, not {matrix.layout}")

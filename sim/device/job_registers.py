@@ -65,8 +65,9 @@ class JobRegisters:
     def write(self, name: str, value: int) -> None:
         """Write a register by name, all its words.
 
-        Raises TypeError for what is no integer, ValueError for one that the words do not hold;
-        nothing is written then. Bits of the words that the register does not have are dropped.
+        Raises TypeError for a value that is not an integer, ValueError for an unknown name or a
+        number that the words do not hold; nothing is written then. Bits of the words that the
+        register does not have are dropped.
         """
         self.write_all({name: value})
 
@@ -94,7 +95,8 @@ class JobRegisters:
         return sum(word << 32 * index for index, word in enumerate(words))
 
     def submit(self, job: Mapping[str, int]) -> JobStatus:
-        """Write the job's registers, and run it."""
+        """Write the job's registers, and run it. Raises as :meth:`write`, before anything is
+        written."""
         self.write_all(job)
         return self.run()
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ...hw.spec.engine import EngineConfig
 from ...hw.spec.formats import FORMATS
+from ...hw.spec.host.words import not_one_of
 from ..numbers.container_words import from_container, to_container
 
 __all__ = ["Matrix", "container_bits", "formats_of", "from_words", "to_words"]
@@ -56,7 +57,7 @@ def formats_of(config: EngineConfig, operation: str) -> tuple[str, str]:
     """
     known = config.unit.operations
     if operation not in known:
-        raise ValueError(f"`operation` must be one of {', '.join(known)}, not {operation!r}")
+        raise ValueError(not_one_of("`operation`", known, operation))
     found = known[operation]
     return ("fp32c", "fp32c") if found.complex else (found.element.name, found.result.name)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...hw.spec.gta import COLS, ROWS, GtaConfig, is_float, limbs
+from ...hw.spec.host.words import not_one_of
 
 __all__ = ["DATAFLOWS", "ArrayJob"]
 
@@ -51,9 +52,7 @@ class ArrayJob:
             if value < 1:
                 raise ValueError(f"`{name}` must be at least 1, not {value}")
         if self.dataflow not in DATAFLOWS:
-            raise ValueError(
-                f"`dataflow` must be one of {', '.join(DATAFLOWS)}, not {self.dataflow!r}"
-            )
+            raise ValueError(not_one_of("`dataflow`", DATAFLOWS, self.dataflow))
         if is_float(self.format) and self.dataflow in ("ws", "is"):
             raise ValueError(
                 f"`dataflow` must be os or simd with {self.format}, not {self.dataflow!r}"
@@ -65,7 +64,7 @@ class ArrayJob:
         """Raise ValueError if the configuration has not the format, or too few lanes."""
         known = (*config.integers, *config.floats)
         if self.format not in known:
-            raise ValueError(f"`format` must be one of {', '.join(known)}, not {self.format!r}")
+            raise ValueError(not_one_of("`format`", known, self.format))
         if self.lanes > config.lanes:
             raise ValueError(f"lanes of a job must be at most {config.lanes}, not {self.lanes}")
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.gta import GtaConfig
+from ...hw.spec.host.words import not_one_of
 from ...hw.spec.jobs.gta import COMMANDS_BITS, job_spec
 from ...hw.spec.jobs.gta_commands import COMMAND_BYTES
 from ..device.driver import JobDriver
@@ -74,7 +75,7 @@ class CommandDriver(JobDriver[GtaConfig]):
         """Raise ValueError for a format that the device has not."""
         known = (*self.config.integers, *self.config.floats)
         if format not in known:
-            raise ValueError(f"`format` must be one of {', '.join(known)}, not {format!r}")
+            raise ValueError(not_one_of("`format`", known, format))
 
     def _run_commands(
         self, made: Commands, contents: Mapping[str, Patterns], layout: int = 0

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ...hw.spec.formats import FORMATS
 from ...hw.spec.gta import GtaConfig, is_float, result_bytes
+from ...hw.spec.host.words import not_one_of
 from ..numbers.given import words_of
 from .golden.pgemm import RESULTS
 from .tiles.choice import DATAFLOWS as FOLDS
@@ -122,9 +123,9 @@ def _check(config: GtaConfig, format: str, result: str, dataflow: str) -> None:
     """Raise ValueError for what the device has not."""
     known = (*config.integers, *config.floats)
     if format not in known:
-        raise ValueError(f"`format` must be one of {', '.join(known)}, not {format!r}")
+        raise ValueError(not_one_of("`format`", known, format))
     if result not in RESULTS:
-        raise ValueError(f"`result` must be one of {', '.join(RESULTS)}, not {result!r}")
+        raise ValueError(not_one_of("`result`", RESULTS, result))
     if result != "wrap" and dataflow == "simd":
         raise ValueError(f"`result` must be wrap with dataflow simd, not {result!r}")
     if result != "wrap" and (is_float(format) or (result == "long" and result_bytes(format) != 8)):
@@ -132,7 +133,7 @@ def _check(config: GtaConfig, format: str, result: str, dataflow: str) -> None:
         raise ValueError(f"`result` of {format} must be {allowed}, not {result!r}")
     flows = ("auto", "os", "simd") if is_float(format) else DATAFLOWS
     if dataflow not in flows:
-        raise ValueError(f"`dataflow` must be one of {', '.join(flows)}, not {dataflow!r}")
+        raise ValueError(not_one_of("`dataflow`", flows, dataflow))
 
 
 def check_layout(layout: tuple[int, int] | None, lanes: int) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ...hw.spec.host.words import not_one_of
 from ...hw.spec.jobs.matraptor import job_spec, limits
 from ...hw.spec.matraptor import MODES, MatRaptorConfig
 from ..device.argument import check_type
@@ -140,7 +141,7 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
             raise ValueError(f"`b` must have {a.shape[1]} rows, as many as `a` has columns, "
                              f"not {b.shape[0]}")  # fmt: skip
         if mode not in MODES:
-            raise ValueError(f"`mode` must be one of {', '.join(MODES)}, not {mode!r}")
+            raise ValueError(not_one_of("`mode`", MODES, mode))
         if mode == "outer" and not self.config.outer_product:
             raise ValueError('`mode` must be "rows": the device has no `outer_product`')
         most = limits(self.config, outer=mode == "outer")["B_ROWS"]

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ...hw.spec.host.words import not_one_of
+
 __all__ = ["CHANNELS", "AxiBehaviour", "BehaviourStruct", "ManagerTraffic", "Traffic"]
 
 CHANNELS = ("ar", "aw", "w", "r", "b")
@@ -71,9 +73,7 @@ class AxiBehaviour:
                     f"`{name}` must be two numbers in 1..{_LONGEST}, ascending, not ({low}, {high})"
                 )
         if self.register_order not in _ORDERS:
-            raise ValueError(
-                f"`register_order` must be one of {', '.join(_ORDERS)}, not {self.register_order!r}"
-            )
+            raise ValueError(not_one_of("`register_order`", _ORDERS, self.register_order))
         if unknown := set(self.stalls) - set(CHANNELS):
             raise ValueError(
                 f"`stall` must be of the channels {', '.join(CHANNELS)}, not {min(unknown)}"

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.ciss import CissLayout
+from ...hw.spec.host.words import not_one_of
 from ..sparse.ciss import assign, from_tensor
 from ..sparse.tensor import Tensor
 from ..timing.compiled import compiled
@@ -142,7 +143,7 @@ def bandwidth(
     ValueError for another format, a flat memory, or a tensor without a value in some slice.
     """
     if name not in FORMATS:
-        raise ValueError(f"`name` must be one of {', '.join(FORMATS)}, not {name!r}")
+        raise ValueError(not_one_of("`name`", FORMATS, name))
     if memory.flat:
         raise ValueError("`memory` must have banks")
     layout = CissLayout(rows=elements, order=tensor.order)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ...hw.spec.host.words import not_one_of
 from ...hw.spec.tensaurus import KERNELS, TensaurusConfig
 from .result.kernel import Kernel
 
@@ -37,7 +38,7 @@ class Work:
 
     def __post_init__(self) -> None:
         if self.kernel not in KERNELS:
-            raise ValueError(f"`kernel` must be one of {', '.join(KERNELS)}, not {self.kernel!r}")
+            raise ValueError(not_one_of("`kernel`", KERNELS, self.kernel))
         modes = (2,) if self.kernel in ("mm", "mv") else (3, 4)
         if len(self.shape) not in modes or len(self.ranks) != len(self.shape) - 1:
             wanted = " or ".join(map(str, modes))

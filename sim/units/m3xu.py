@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.formats import FLOAT_FORMATS
+from ...hw.spec.host.words import not_one_of
 from ...hw.spec.m3xu import MODES, GridUnitConfig, Mode
 from ..numbers.floats import from_container
 from ..numbers.fused import Factor, factor, fused_products
@@ -75,7 +76,7 @@ def matrix_unit(
     """
     modes: tuple[str, ...] = config.modes  # type: ignore[attr-defined]
     if mode not in modes:
-        raise ValueError(f"`mode` must be one of {', '.join(modes)}, not {mode!r}")
+        raise ValueError(not_one_of("`mode`", modes, mode))
     lanes_a, lanes_b, addend = np.asarray(a), np.asarray(b), np.asarray(c).astype(np.uint64)
     count = addend.shape[0]
     _check_shape("a", lanes_a, (count, config.rows, config.depth))

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.formats import FloatFormat, Format
+from ...hw.spec.host.words import not_one_of
 from ...hw.spec.semirings import SEMIRINGS, Semiring
 from ...hw.spec.simd2 import Simd2Config
 from ..numbers.floats import from_container
@@ -54,7 +55,7 @@ def semiring_products(
     ValueError if the unit was not built with the semiring, or an array's shape is wrong.
     """
     if name not in config.ops:
-        raise ValueError(f"`name` must be one of {', '.join(config.ops)}, not {name!r}")
+        raise ValueError(not_one_of("`name`", config.ops, name))
     left, right, addend, positions = _arrays(config, a, b, c, metadata)
     d = np.zeros(addend.shape, np.uint64)
     step = max(1, _CHUNK // config.tile**3)

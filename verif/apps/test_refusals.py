@@ -226,7 +226,7 @@ def test_refused_combinations(run: Run) -> None:
         assert run.refused("gemm", *arguments).startswith(expected)
     toml = here / "bad.toml"
     for text, expected in [("rows = = 4", f"{toml} is not TOML: "),
-                           ("colour = 4", f"{toml}: unknown parameter `colour`; ")]:  # fmt: skip
+                           ("colour = 4", f"{toml}: unknown parameter 'colour'; ")]:  # fmt: skip
         toml.write_text(text)
         assert run.refused("gemm", a, b4, "-c", toml).startswith(expected)
     (here / "d.npy").mkdir()

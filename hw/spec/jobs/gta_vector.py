@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..gta import COLS, GtaConfig, element_bytes, is_float, limbs, result_bytes
+from ..host.words import not_one_of
 
 __all__ = [
     "OCTET",
@@ -92,9 +93,7 @@ def operand_memories(function: str, format: str) -> tuple[str, ...]:
     """
     allowed = functions_of(format)
     if function not in allowed:
-        raise ValueError(
-            f"`function` on {format} must be one of {', '.join(allowed)}, not {function!r}"
-        )
+        raise ValueError(not_one_of(f"`function` on {format}", allowed, function))
     found = VECTOR_FUNCTIONS[function]
     memories = found.floats if is_float(format) else found.integers
     assert memories is not None

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from typing import Any
 
+from ..host.words import UnknownName, not_one_of, unknown
+
 __all__ = ["ACCESSES", "WORD_BITS", "Field", "Register", "RegisterMap"]
 
 WORD_BITS = 32
@@ -127,11 +129,11 @@ class Register:
         return field.access or self.access
 
     def field(self, name: str) -> Field:
-        """A field by name; KeyError if there is none."""
-        for field in self.fields:
-            if field.name == name:
-                return field
-        raise KeyError(name)
+        """A field by name. Raises UnknownName, a ValueError and a KeyError, if there is none."""
+        fields = {field.name: field for field in self.fields}
+        if name not in fields:
+            raise UnknownName(not_one_of(f"the field of {self.name}", fields, name))
+        return fields[name]
 
     def member(self, field: Field) -> str:
         """What the hardware calls the field."""
@@ -146,7 +148,7 @@ class Register:
     def put(self, **values: int) -> int:
         """The register's value with some fields set and zeros elsewhere.
 
-        Raises KeyError for an unknown field, ValueError for a value that does not fit.
+        Raises UnknownName for an unknown field, ValueError for a value that does not fit.
         """
         word = 0
         for name, value in values.items():
@@ -209,11 +211,12 @@ class RegisterMap:
         return iter(self.registers)
 
     def __getitem__(self, name: str) -> Register:
-        """A register by name; KeyError if there is none."""
+        """A register by name. Raises UnknownName, a ValueError and a KeyError, if there is none."""
         for register in self.registers:
             if register.name == name:
                 return register
-        raise KeyError(name)
+        known = [register.name for register in self.registers]
+        raise UnknownName(unknown("register", name, known, "tilewright show UNIT"))
 
     @property
     def size(self) -> int:

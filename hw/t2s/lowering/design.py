@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
+from ...spec.host.words import not_one_of
 from ...spec.t2s.config import T2sConfig
 from ...spec.t2s.design import Design
 from ...spec.t2s.settings import parsed_sizes
@@ -49,10 +50,8 @@ def design_of(config: T2sConfig) -> Design:
     if not config.design.endswith(".py"):
         file = _FOLDER / f"{config.design}.py"
         if not file.is_file():
-            known = ", ".join(DESIGNS)
             raise ValueError(
-                f"`design` must be one of {known}, or a file that ends in .py, "
-                f"not {config.design!r}"
+                not_one_of("`design`", DESIGNS, config.design, ", or a file that ends in .py,")
             )
     try:
         return _design(config, file, file.read_bytes())

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..hw.spec.config import Config
+from ..hw.spec.host.words import not_one_of
 from ..hw.spec.unit import named_object
 from ..registry import Entry, entries
 from ..sim.device.job_registers import JobRegisters
@@ -65,8 +66,7 @@ def device(
         known = ", ".join(name for name, one in entries().items() if one.unit.jobs)
         raise ValueError(f"`unit` must be an accelerator, one of {known}, not {unit!r}")
     if backend not in entry.backends:
-        known = ", ".join(entry.backends)
-        raise ValueError(f"`backend` must be one of {known} for {unit}, not {backend!r}")
+        raise ValueError(not_one_of("`backend`", entry.backends, backend, f" for {unit}"))
     memory_bytes = _whole_number(memory_bytes)
     if memory_bytes < 1:
         raise ValueError(f"`memory_bytes` must be at least 1, not {memory_bytes}")
@@ -111,7 +111,7 @@ def _memory_model(memory: str | MemoryModel) -> MemoryModel:
     if isinstance(memory, MemoryModel):
         return memory
     if not isinstance(memory, str) or memory not in MEMORIES:
-        raise ValueError(f"`memory` must be one of {', '.join(MEMORIES)}, not {memory!r}")
+        raise ValueError(not_one_of("`memory`", MEMORIES, memory))
     return MEMORIES[memory]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..hw.spec.config import Config
+from ..hw.spec.host.words import UnknownName, unknown
 from ..hw.spec.registers.register_map import RegisterMap
 from ..registry import Entry, entries, systems
 
@@ -17,10 +18,10 @@ __all__ = ["UnitInfo", "Units", "configured", "entry_named", "units"]
 
 
 def entry_named(name: str) -> Entry:
-    """The registered unit of a name. Raises ValueError if there is none."""
+    """The registered unit of a name. Raises UnknownName, a ValueError, if there is none."""
     known = entries()
     if not isinstance(name, str) or name not in known:
-        raise ValueError(f"`unit` must be one of {', '.join(known)}, not {name!r}")
+        raise UnknownName(unknown("unit", name, known, "tilewright.units"))
     return known[name]
 
 
@@ -76,11 +77,10 @@ class Units(Mapping[str, UnitInfo]):
     """The registered units by name, in the order of ``tilewright list``."""
 
     def __getitem__(self, name: str) -> UnitInfo:
-        for system in systems():
-            for entry in system.entries:
-                if entry.unit.name == name:
-                    return _info(entry, system.pages)
-        raise KeyError(name)
+        """A unit by name. Raises UnknownName, a ValueError and a KeyError, if there is none."""
+        entry = entry_named(name)
+        pages = next(system.pages for system in systems() if entry in system.entries)
+        return _info(entry, pages)
 
     def __iter__(self) -> Iterator[str]:
         return iter(entries())

@@ -22,13 +22,15 @@ class Command(NamedTuple):
     function: ``module:attribute``; of a group, a function from the words behind its name to the
         ``typer.Typer`` of its commands
     group: whether it has commands of its own
-    below: ``module:attribute``, a function to names and what each is, which its help lists
+    listed: ``module:function`` to the names that its argument may be, each a
+        `tilewright.registry.Work`: its help ends with them, and alone it lists them, as a group
+        lists its commands
     """
 
     summary: str
     function: str
     group: bool = False
-    below: str = ""
+    listed: str = ""
 
 
 COMMANDS = {
@@ -55,7 +57,7 @@ COMMANDS = {
     "table": Command(
         "Measure a table of the papers: theirs beside ours.",
         f"{__name__}.table:table",
-        below="tilewright.choices:a_table",
+        listed="tilewright.registry:tables",
     ),
     "run": Command(
         "Run a whole computation on a unit, checked against a reference.",

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from importlib import import_module
-from shutil import get_terminal_size
 from typing import Annotated, Any
 
 import typer
 
 from .. import __version__
-from . import COMMANDS, Command
+from . import COMMANDS
 from .help_option import HelpedCommand, HelpedGroup
 from .invoked import command_class
 
@@ -44,21 +42,15 @@ def _named(name: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def _with_list(kind: Any, command: Command) -> type[HelpedCommand]:
-    """A kind of command, but its help ends with a list."""
+def _with_list(kind: Any, name: str) -> type[HelpedCommand]:
+    """A kind of command whose help ends with the list of what it accepts."""
 
     class WithList(kind):  # type: ignore[misc]
         def format_help(self, ctx: Any, formatter: Any) -> None:
+            from .lists import print_list
+
             super().format_help(ctx, formatter)
-            listed = _named(command.below)()
-            width = max(len(name) for name, _ in listed) + 3
-            for name, summary in listed:
-                print(textwrap.fill(
-                    summary,
-                    get_terminal_size((80, 24)).columns,
-                    initial_indent=f" {name:{width - 1}}",
-                    subsequent_indent=" " * width,
-                ))  # fmt: skip
+            print_list(name)
 
     return WithList
 
@@ -87,6 +79,6 @@ def application(used: str | None, words: Sequence[str], *, completed: bool = Fal
                 one.cls = kind
             app.add_typer(group, name=name, help=command.summary)
         else:
-            shown = _with_list(kind, command) if command.below else kind
+            shown = _with_list(kind, name) if command.listed else kind
             app.command(name, cls=shown)(_named(command.function))
     return app

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from ..errors import UserError
+from ..hw.spec.host.words import not_one_of
 from . import ASKED
 
 __all__ = ["SHELLS", "completion"]
@@ -30,7 +31,7 @@ def completion(
 ) -> None:
     """Print what makes a shell complete commands, units, tables and options."""
     if shell not in SHELLS:
-        raise UserError(f"the shell must be one of {', '.join(SHELLS)}, not {shell!r}")
+        raise UserError(not_one_of("the shell", SHELLS, shell))
     from .application import application
 
     os.environ[ASKED] = f"source_{shell}"

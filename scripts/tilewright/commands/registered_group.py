@@ -26,5 +26,5 @@ def registered_group(name: str, words: Sequence[str]) -> typer.Typer:
         register(group, only=used, of=name)
     else:
         for command, work in known.items():
-            group.command(command, help=work.summary)(not_used)
+            group.command(command, help=work.summary, rich_help_panel=work.group or None)(not_used)
     return group

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from ..choices import a_simulator
+from ..choices import SIMULATORS, a_simulator
 from ..errors import UserError, user_errors
+from ..hw.spec.host.words import not_one_of
 from ..numbers_given import whole
 from ..report_table import console_of_reports
 from ..reports import compiled_rows, write_json
@@ -41,8 +42,8 @@ def simulate(
 
     entry = choose_entry(unit)
     values = read_config(entry.unit, config, set_ or ())
-    if sim not in ("verilator", "icarus"):
-        raise UserError(f"--sim must be verilator or icarus, not {sim!r}")
+    if sim not in SIMULATORS:
+        raise UserError(not_one_of("--sim", SIMULATORS, sim))
     if sim not in entry.simulate:
         raise UserError(f"--sim must be {' or '.join(entry.simulate)} for {unit}, not {sim!r}")
     if waves is not None:

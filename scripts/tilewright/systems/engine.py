@@ -49,6 +49,7 @@ SYSTEM = System(
             "The papers' eight applications on the tile engine with memory: iterations and cycles.",
         ),
     },
+    paper="SIMD2",
     pages=("engine.md",),
     place=3,
 )

@@ -56,36 +56,45 @@ SYSTEM = System(
         "bignum": Work(
             "tilewright.apps.gta.commands.bignum:bignum",
             "Multiply two long integers on GTA, as p-GEMMs of their pieces in int64.",
+            "dense",
         ),
         "color": Work(
             "tilewright.apps.gta.commands.color:color",
             "Convert a picture from sRGB to XYZ on GTA.",
+            "dense",
         ),
         "fir": Work(
             "tilewright.apps.gta.commands.fir:fir",
             "Filter a signal of int16 by finite impulse responses on GTA.",
+            "dense",
         ),
         "lu": Work(
             "tilewright.apps.gta.commands.lu:lu",
             "Decompose a matrix into L and U on GTA, in blocks, rows exchanged.",
+            "solvers",
         ),
         "pca": Work(
             "tilewright.apps.gta.commands.pca:pca",
             "Find the principal components of data, their covariance on GTA in fp64.",
+            "dense",
         ),
         "mlp": Work(
             "tilewright.apps.gta.commands.mlp:mlp",
             "Pass samples through a network of full layers on GTA.",
+            "dense",
         ),
         "pair": Work(
             "tilewright.apps.gta.commands.pair:pair",
             "Multiply two pairs of matrices on GTA at the same time, on lanes of their own.",
+            "dense",
         ),
         "vector": Work(
             "tilewright.apps.gta.commands.vector:vector",
             "Compute with vectors on GTA, element by element, or reduce them.",
+            "dense",
         ),
     },
+    paper="GTA",
     pages=("gta.md", "gta-schedules.md", "gta-applications.md"),
     place=7,
 )

@@ -23,6 +23,7 @@ SYSTEM = System(
             "Area and clock of GTA's lane, part by part, beside one with separate units.",
         )
     },
+    paper="GTA",
     pages=("gta-separate.md",),
     place=8,
 )

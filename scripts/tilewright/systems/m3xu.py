@@ -43,16 +43,20 @@ SYSTEM = System(
             "tilewright.apps.dense.commands.gemm:gemm",
             "Multiply matrices on a matrix unit or on gta: D = A B + C, every operation checked; "
             "or D = A B on tensaurus.",
+            "dense",
         ),
         "dft": Work(
             "tilewright.apps.dense.commands.dft:dft",
             "Fourier-transform a signal on a matrix unit by complex products (mode fp32c).",
+            "dense",
         ),
         "conv2d": Work(
             "tilewright.apps.dense.commands.conv2d:conv2d",
             "Filter a grey picture on a matrix unit, every operation checked.",
+            "dense",
         ),
     },
+    paper="M3XU",
     pages=("m3xu.md",),
     place=1,
 )

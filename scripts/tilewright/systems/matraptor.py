@@ -57,16 +57,20 @@ SYSTEM = System(
             "tilewright.apps.sparse.commands.spgemm:spgemm",
             "Multiply two sparse matrices row by row or by outer products, in any of nine "
             "semirings.",
+            "sparse",
         ),
         "triangles": Work(
             "tilewright.apps.graphs.commands.triangles:triangles",
             "Count the triangles of a graph: sparse plus-times, checked against NetworkX.",
+            "graphs",
         ),
         "mcl": Work(
             "tilewright.apps.graphs.commands.mcl:mcl",
             "Find clusters of a graph by Markov clustering: sparse plus-times.",
+            "graphs",
         ),
     },
+    paper="MatRaptor",
     pages=("matraptor.md", "c2sr.md"),
     place=4,
 )

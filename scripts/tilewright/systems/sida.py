@@ -74,53 +74,65 @@ SYSTEM = System(
             "tilewright.apps.iterations.commands.graphs:pagerank",
             "Compute the PageRank of every vertex, edges weighted; what vertices without edges "
             "have is spread evenly.",
+            "graphs",
         ),
         "bfs": Work(
             "tilewright.apps.iterations.commands.graphs:bfs",
             "Compute how many edges each vertex is from a source (breadth-first search), or -1.",
+            "graphs",
         ),
         "sssp": Work(
             "tilewright.apps.iterations.commands.graphs:sssp",
             "Compute the lengths of shortest paths from a source (Bellman-Ford), else infinite.",
+            "graphs",
         ),
         "kcore": Work(
             "tilewright.apps.iterations.commands.graphs:kcore",
             "Compute the core number of every vertex; directions, weights and loops do not count.",
+            "graphs",
         ),
         "khop": Work(
             "tilewright.apps.iterations.commands.graphs:khop",
             "Find the vertices within so many edges of a source, and how many: -1 elsewhere.",
+            "graphs",
         ),
         "label": Work(
             "tilewright.apps.iterations.commands.label:label",
             "Spread two labels over a graph: a vertex takes the weighted mean of its neighbours, "
             "and has label 1 if that is above 1/2.",
+            "graphs",
         ),
         "cg": Work(
             "tilewright.apps.iterations.commands.solvers:cg",
             "Solve a system of equations by conjugate gradients, in fp64 unless `value` is set.",
+            "solvers",
         ),
         "bicgstab": Work(
             "tilewright.apps.iterations.commands.solvers:bicgstab",
             "Solve a system of equations by stabilised biconjugate gradients, in fp64 unless "
             "`value` is set.",
+            "solvers",
         ),
         "gmres": Work(
             "tilewright.apps.iterations.commands.solvers:gmres",
             "Solve a system of equations by generalised minimal residuals, two products a pass, "
             "in fp64 unless `value` is set.",
+            "solvers",
         ),
         "kmeanspp": Work(
             "tilewright.apps.iterations.commands.kmeanspp:kmeanspp",
             "Draw the seeds of k-means++: each point by its squared distance to the nearest seed "
             "before.",
+            "dense",
         ),
         "passes": Work(
             "tilewright.apps.iterations.commands.passes:passes",
             "Run a program of your own: y = x L, E1 on y, w of E1's result times L (or its "
             "transpose), E2 on w, which gives the next x; pass after pass.",
+            "sparse",
         ),
     },
+    paper="SIDA and the OEI dataflow",
     pages=("sida.md", "oei.md", "sida-applications.md"),
     place=6,
 )

@@ -34,40 +34,49 @@ SYSTEM = System(
         "apsp": Work(
             "tilewright.apps.graphs.commands.paths:apsp",
             "Compute shortest paths, of all pairs of vertices: iterated minplus.",
+            "graphs",
         ),
         "aplp": Work(
             "tilewright.apps.graphs.commands.paths:aplp",
             "Compute longest (critical) paths of a graph without cycles, of all pairs of "
             "vertices: iterated maxplus.",
+            "graphs",
         ),
         "mcp": Work(
             "tilewright.apps.graphs.commands.paths:mcp",
             "Compute paths of maximum capacity, of all pairs of vertices: iterated maxmin.",
+            "graphs",
         ),
         "maxrp": Work(
             "tilewright.apps.graphs.commands.paths:maxrp",
             "Compute paths of maximum reliability, of all pairs of vertices: iterated maxmul.",
+            "graphs",
         ),
         "minrp": Work(
             "tilewright.apps.graphs.commands.paths:minrp",
             "Compute paths of minimum reliability in a graph without cycles, of all pairs of "
             "vertices: iterated minmul.",
+            "graphs",
         ),
         "mst": Work(
             "tilewright.apps.graphs.commands.paths:mst",
             "Compute minimax paths and the minimum spanning forest, of all pairs of vertices: "
             "iterated minmax.",
+            "graphs",
         ),
         "gtc": Work(
             "tilewright.apps.graphs.commands.paths:gtc",
             "Compute the transitive and reflexive closure, of all pairs of vertices: iterated "
             "orand.",
+            "graphs",
         ),
         "knn": Work(
             "tilewright.apps.knn.commands.knn:knn",
             "Find the nearest neighbours of queries among points, and classify them: addnorm.",
+            "dense",
         ),
     },
+    paper="SIMD2",
     pages=("simd2.md", "simd2-applications.md"),
     place=2,
 )

@@ -79,6 +79,7 @@ SYSTEM = System(
             "tilewright.apps.t2s.commands.einsum:einsum",
             "Compute sums of products of tensors on an array that a mapping describes, against "
             "NumPy.",
+            "mapping",
         ),
     },
     groups={
@@ -94,6 +95,7 @@ SYSTEM = System(
             ),
         },
     },
+    paper="T2S-Tensor",
     pages=("t2s.md", "t2s-directives.md", "t2s-designs.md", "t2s-sparse.md"),
     place=10,
 )

@@ -9,42 +9,51 @@ SYSTEM = System(
         "strassen": Work(
             "tilewright.apps.tcu.commands.strassen:strassen",
             "Multiply matrices on a tensor unit by Strassen's algorithm, calls and words counted.",
+            "tensor-unit algorithms",
         ),
         "spmul": Work(
             "tilewright.apps.tcu.commands.spmul:spmul",
             "Multiply sparse matrices on a tensor unit, compressed to as many buckets as the "
             "product's entries need.",
+            "tensor-unit algorithms",
         ),
         "eliminate": Work(
             "tilewright.apps.tcu.commands.eliminate:eliminate",
             "Eliminate a matrix into L and U on a tensor unit, without pivoting; solve equations "
             "by them.",
+            "tensor-unit algorithms",
         ),
         "closure": Work(
             "tilewright.apps.tcu.commands.closure:closure",
             "Find what can be reached from each vertex of a directed graph on a tensor unit.",
+            "tensor-unit algorithms",
         ),
         "distances": Work(
             "tilewright.apps.tcu.commands.distances:distances",
             "Find the distances between all vertices of an undirected graph on a tensor unit, by "
             "Seidel's algorithm.",
+            "tensor-unit algorithms",
         ),
         "fft": Work(
             "tilewright.apps.tcu.commands.fft:fft",
             "Transform signals of any length on a tensor unit, a tall call a level of factors.",
+            "tensor-unit algorithms",
         ),
         "stencil": Work(
             "tilewright.apps.tcu.commands.stencil:stencil",
             "Sweep a linear stencil over a grid many times at once, by transforms on a tensor "
             "unit.",
+            "tensor-unit algorithms",
         ),
         "bigmul": Work(
             "tilewright.apps.tcu.commands.bigmul:bigmul",
             "Multiply two long integers on a tensor unit, in pieces, by halves or all by all.",
+            "tensor-unit algorithms",
         ),
         "polyval": Work(
             "tilewright.apps.tcu.commands.polyval:polyval",
             "Evaluate a polynomial at many points on a tensor unit, by one product.",
+            "tensor-unit algorithms",
         ),
     },
     tables={
@@ -91,6 +100,7 @@ SYSTEM = System(
             ),
         },
     },
+    paper="the (m, l)-TCU model",
     pages=("tcu.md",),
     place=9,
 )

@@ -61,39 +61,48 @@ SYSTEM = System(
             "tilewright.apps.tensors.commands.products:spmttkrp",
             "Multiply a sparse tensor with the Khatri-Rao product of matrices (MTTKRP), along "
             "any mode.",
+            "tensors",
         ),
         "spttmc": Work(
             "tilewright.apps.tensors.commands.products:spttmc",
             "Multiply a sparse tensor with a matrix in each mode but one (TTMc).",
+            "tensors",
         ),
         "spmm": Work(
             "tilewright.apps.tensors.commands.matrices:spmm",
             "Multiply a sparse matrix with a dense one (SpMM), in any of nine semirings.",
+            "sparse",
         ),
         "spmv": Work(
             "tilewright.apps.tensors.commands.matrices:spmv",
             "Multiply a sparse matrix with a vector (SpMV), in any of nine semirings; see spmm.",
+            "sparse",
         ),
         "gemv": Work(
             "tilewright.apps.tensors.commands.matrices:gemv",
             "Multiply a dense matrix with a vector (GEMV), in any of nine semirings; see spmv.",
+            "dense",
         ),
         "cpd": Work(
             "tilewright.apps.tensors.commands.cpd:cpd",
             "Factorise a tensor into a sum of outer products (CP-ALS): MTTKRP on the unit, small "
             "solves on the host in float64.",
+            "tensors",
         ),
         "tucker": Work(
             "tilewright.apps.tensors.commands.tucker:tucker",
             "Factorise a tensor into a core and a matrix in each mode (Tucker, by HOOI): TTMc on "
             "the unit, singular vectors on the host in float64.",
+            "tensors",
         ),
         "gcn": Work(
             "tilewright.apps.networks.commands.gcn:gcn",
             "Run a graph convolutional network: A relu(A X V) W, of two layers with random "
             "weights.",
+            "graphs",
         ),
     },
+    paper="Tensaurus",
     pages=("tensaurus.md", "tensaurus-applications.md", "tensaurus-roofline.md", "ciss.md"),
     place=5,
 )

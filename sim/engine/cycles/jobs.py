@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....hw.spec.engine import EngineConfig
+from ....hw.spec.host.words import not_one_of
 from ..job import Job
 
 __all__ = ["product_job"]
@@ -33,7 +34,7 @@ def product_job(
     """
     known, beat = config.unit.operations, config.beat_bytes
     if operation not in known:
-        raise ValueError(f"`operation` must be one of {', '.join(known)}, not {operation!r}")
+        raise ValueError(not_one_of("`operation`", known, operation))
     if spread % beat or spread < 0:
         raise ValueError(f"`spread` must be a multiple of {beat}, not {spread}")
     found = known[operation]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ....hw.spec.formats import FORMATS
 from ....hw.spec.gta import is_float, result_bytes
+from ....hw.spec.host.words import not_one_of
 from ...numbers.given import words_of
 from .float_chain import chains
 from .integer_sums import integer_sums
@@ -65,7 +66,7 @@ def pgemm(
     if (left.ndim, right.ndim) != (2, 2) or sizes[0][1] != sizes[1][0] or 0 in sizes[0] + sizes[1]:
         raise ValueError(f"`a` and `b` must be M x K and K x N, from 1, not {sizes[0]}, {sizes[1]}")
     if result not in RESULTS:
-        raise ValueError(f"`result` must be one of {', '.join(RESULTS)}, not {result!r}")
+        raise ValueError(not_one_of("`result`", RESULTS, result))
     whole = result == "long"
     if result != "wrap" and (is_float(format) or (whole and bits != 8 * _LONG_BYTES)):
         allowed = "wrap" if is_float(format) else "wrap or saturate"

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ....hw.spec.formats import FORMATS, FloatFormat, Format
 from ....hw.spec.gta import is_float
+from ....hw.spec.host.words import not_one_of
 from ...numbers.given import words_of
 from ...numbers.values import Patterns, decode, encode, order, unorder
 
@@ -50,7 +51,7 @@ def reduce(
     is_float(format)
     fmt = FORMATS[format]
     if operation not in REDUCTIONS:
-        raise ValueError(f"`operation` must be one of {', '.join(REDUCTIONS)}, not {operation!r}")
+        raise ValueError(not_one_of("`operation`", REDUCTIONS, operation))
     words = words_of(a, fmt.bits)
     if start is None:
         identity = fmt.constant(REDUCTIONS[operation])

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ....hw.spec.formats import FORMATS, FloatFormat, IntFormat
 from ....hw.spec.gta import is_float
+from ....hw.spec.host.words import not_one_of
 from ...numbers import multiply_add as fused
 from ...numbers import scalars
 from ...numbers.given import words_of
@@ -67,9 +68,7 @@ def elementwise(operation: str, format: str, *operands: npt.ArrayLike) -> Patter
     floating, fmt = is_float(format), FORMATS[format]
     allowed = [name for name, row in OPERATIONS.items() if row.floats or not floating]
     if operation not in allowed:
-        raise ValueError(
-            f"`operation` on {format} must be one of {', '.join(allowed)}, not {operation!r}"
-        )
+        raise ValueError(not_one_of(f"`operation` on {format}", allowed, operation))
     row = OPERATIONS[operation]
     if len(operands) != row.operands:
         raise TypeError(f"`{operation}` takes {row.operands} operands, not {len(operands)}")

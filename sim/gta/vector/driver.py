@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ....hw.spec.formats import FORMATS
 from ....hw.spec.gta import is_float
+from ....hw.spec.host.words import not_one_of
 from ....hw.spec.jobs.gta_vector import OCTET, functions_of, operand_memories
 from ...numbers.given import words_of
 from ...numbers.values import Patterns
@@ -49,9 +50,7 @@ class VectorDriver(CommandDriver):
         self._check_format(format)
         allowed = [name for name in functions_of(format) if name not in FUNCTIONS]
         if function not in allowed:
-            raise ValueError(
-                f"`function` on {format} must be one of {', '.join(allowed)}, not {function!r}"
-            )
+            raise ValueError(not_one_of(f"`function` on {format}", allowed, function))
         count = len(operand_memories(function, format))
         if len(operands) != count:
             raise TypeError(f"`{function}` takes {count} operands, not {len(operands)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from ....hw.spec.host.words import not_one_of
 from ....hw.spec.tensaurus import KERNELS, TensaurusConfig
 
 __all__ = ["Kernel"]
@@ -34,7 +35,7 @@ class Kernel:
 
     def __post_init__(self) -> None:
         if self.name not in KERNELS:
-            raise ValueError(f"`name` must be one of {', '.join(KERNELS)}, not {self.name!r}")
+            raise ValueError(not_one_of("`name`", KERNELS, self.name))
         fits = self.order == 2 if self.name in ("mm", "mv") else self.order in (3, 4)
         if not fits:
             orders = "2" if self.name in ("mm", "mv") else "3 or 4"

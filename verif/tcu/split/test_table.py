@@ -77,7 +77,7 @@ BAD_WORDS = {
     "--set m=9": "m must be the square of an even side, for 2:4 sparsity, not 9",
     "--set l=-1": "l must be a number in 0..1000000000000000, not '-1'",
     "--set m=x": "m must be an integer in 4..65536, not 'x'",
-    "--set s=4": f"{NAME}: unknown parameter `s`; it has m and l",
+    "--set s=4": f"{NAME}: unknown parameter 's'; it has m and l",
 }
 
 

@@ -16,6 +16,7 @@ import typer
 from ...choices import a_matrix_unit, a_setting
 from ...errors import UserError, user_errors
 from ...hw.spec.host import inputs
+from ...hw.spec.host.words import not_one_of
 from ...sim.rtl.toolchain import ToolMissing, require_tools
 from .files import check_output
 
@@ -70,7 +71,7 @@ JsonOption = Annotated[
 def check_backend(backend: str) -> None:
     """Raise UserError for none of ``BACKENDS``."""
     if backend not in BACKENDS:
-        raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
+        raise UserError(not_one_of("backend", BACKENDS, backend))
 
 
 def check_report_and_tools(json_file: Path | None, backend: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ...errors import UserError
+from ...hw.spec.host.words import not_one_of
 from ...hw.spec.matrix_unit import MatrixUnitConfig
 from ...hw.spec.unit import Unit
 from ...registry import entries
@@ -85,11 +86,11 @@ def choose_unit(
     engine_asked_for(options)  # which knows fewer units
     known = _matrix_units()
     if unit not in known:
-        raise UserError(f"unit must be one of {', '.join((*known, *others))}, not {unit!r}")
+        raise UserError(not_one_of("unit", (*known, *others), unit))
     family = _family(known[unit])
     mode = mode or family.default_product
     if not any(mode in _family(other).known_operations for other in known.values()):
-        raise UserError(f"mode must be one of {', '.join(family.products)}, not {mode!r}")
+        raise UserError(not_one_of("mode", family.products, mode))
     config, engine = _configured(options)
     if mode not in config.operations:
         built_with = ", ".join(config.operations)

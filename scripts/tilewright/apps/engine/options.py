@@ -10,6 +10,7 @@ import typer
 
 from ...errors import UserError
 from ...hw.spec.engine import UNITS, EngineConfig
+from ...hw.spec.host.words import not_one_of
 from ...hw.spec.unit import Unit
 from ...settings import read_config
 from ...sim.timing.memories import MemoryModel
@@ -67,9 +68,7 @@ def engine_asked_for(options: RunOptions) -> Unit | None:
         return None
     engines = {engine.name.removeprefix(_PREFIX): engine for engine in UNITS}
     if options.unit not in engines:
-        raise UserError(
-            f"unit must be one of {', '.join(engines)} with --on engine, not {options.unit!r}"
-        )
+        raise UserError(not_one_of("unit", engines, options.unit, " with --on engine"))
     return engines[options.unit]
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ...errors import UserError
+from ...hw.spec.host.words import not_one_of
 from ..common.files import ARRAY_NAMES
 from ..engine.options import EngineOptions
 
@@ -78,6 +79,6 @@ def check_words(options: GraphOptions) -> None:
         ("--weights", options.weights, _WEIGHTS),
     ):
         if value not in allowed:
-            raise UserError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+            raise UserError(not_one_of(name, allowed, value))
     if options.undirected and options.upper_triangle:
         raise UserError("--undirected and --upper-triangle exclude each other")

@@ -11,6 +11,7 @@ import typer
 
 from ...errors import UserError
 from ...hw.spec.gta import FORMATS_OF_GTA, GTA, GtaConfig, is_float
+from ...hw.spec.host.words import not_one_of
 from ...settings import read_config
 from ..common.files import check_output
 from ..common.options import (
@@ -118,7 +119,7 @@ def choose_gta(
     """
     check_backend(options.backend)
     if format not in allowed:
-        raise UserError(f"mode must be one of {', '.join(allowed)}, not {format!r}")
+        raise UserError(not_one_of("mode", allowed, format))
     config: Any = read_config(GTA, options.config_file, options.settings or ())
     _check_format(config, format)
     chosen = _asked(options, config, format)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import UserError
 from ...hw.spec.gta import is_float, result_bytes
+from ...hw.spec.host.words import not_one_of
 from .agreement import Agreement, exactly
 from .operands import Operand, numbers_in, result_format
 
@@ -28,7 +29,7 @@ def check_sums(sums: str, format: str) -> None:
     """Raise UserError for what a format's sums are not kept as."""
     known = SUMS[:1] if is_float(format) else SUMS if result_bytes(format) == 8 else SUMS[:2]
     if sums not in known:
-        raise UserError(f"--sums must be one of {', '.join(known)} in {format}, not {sums!r}")
+        raise UserError(not_one_of("--sums", known, sums, f" in {format}"))
 
 
 def addend_words(addend: Operand | None, sums: str) -> Patterns | None:

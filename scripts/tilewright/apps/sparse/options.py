@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ...errors import UserError
+from ...hw.spec.host.words import not_one_of
 from ...hw.spec.matraptor import MATRAPTOR, MODES, MatRaptorConfig
 from ...hw.spec.semirings import SEMIRINGS
 from ...numbers_given import real, whole
@@ -116,7 +117,7 @@ def choose_memory(name: str | None, backend: str, gigahertz: float | None) -> Me
                 )
     memory = name or ("flat" if backend == "rtl" else "hbm")
     if memory not in MEMORIES:
-        raise UserError(f"memory must be one of {', '.join(MEMORIES)}, not {memory!r}")
+        raise UserError(not_one_of("memory", MEMORIES, memory))
     if backend == "rtl" and memory != "flat":
         raise UserError(f"memory must be flat with the rtl backend, not {memory!r}")
     return MEMORIES[memory]
@@ -127,7 +128,7 @@ def named_semiring(name: str | None) -> str | None:
     there is none."""
     found = _ALIASES.get(name or "", name)
     if found is not None and found not in SEMIRINGS:
-        raise UserError(f"semiring must be one of {', '.join(SEMIRINGS)}, not {found!r}")
+        raise UserError(not_one_of("semiring", SEMIRINGS, found))
     return found
 
 
@@ -145,7 +146,7 @@ def choose_sparse_unit(
     name, if it takes no other semiring; ``value``: a format that it takes unless the user sets one.
     """
     if mode not in MODES:
-        raise UserError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
+        raise UserError(not_one_of("mode", MODES, mode))
     semiring = named_semiring(semiring)
     check_backend(options.backend)
     memory = choose_memory(options.memory, options.backend, options.gigahertz)

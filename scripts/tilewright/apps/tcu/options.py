@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ...errors import UserError
+from ...hw.spec.host.words import not_one_of
 from ...hw.spec.unit import named_object
 from ...numbers_given import real
 from ..common.options import PANEL
@@ -121,7 +122,7 @@ def choose_tcu(options: TcuOptions) -> TcuChoice:
 def preset_named(name: str) -> tuple[int, float]:
     """m and l of a unit of the paper. Raises UserError if there is none of the name."""
     if name not in PRESETS:
-        raise UserError(f"--preset must be one of {', '.join(PRESETS)}, not {name!r}")
+        raise UserError(not_one_of("--preset", PRESETS, name))
     preset = named_object(PRESETS[name])
     return preset.m, preset.latency
 

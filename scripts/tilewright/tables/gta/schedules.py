@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ...errors import UserError
+from ...hw.spec.host.words import not_one_of
 from ...synth.tables import Row, Table
 from .setting import modelled
 
@@ -58,7 +59,7 @@ def gta_schedules(
         raise UserError(f"gta-schedules takes one layer, not {' and '.join(given)}")
     layer = given[0] if given else LAYER
     if layer not in LAYERS:
-        raise UserError(f"--only must be one of {', '.join(LAYERS)}, not {layer!r}")
+        raise UserError(not_one_of("--only", LAYERS, layer))
     if svg is not None:
         check_output(svg, (".svg",))
     names = [name for name in PRECISIONS if name in (*config.integers, *config.floats)]

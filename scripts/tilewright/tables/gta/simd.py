@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import UserError
+from ...hw.spec.host.words import not_one_of
 from ...synth.tables import Row, Table
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def gta_simd(
     assert isinstance(config, GtaConfig)
     chosen = [name for name in config.formats if only in ("", name)]
     if not chosen:
-        raise UserError(f"--only must be one of {', '.join(config.formats)}, not {only!r}")
+        raise UserError(not_one_of("--only", config.formats, only))
     _check(config, chosen)
     rows = []
     for name in chosen:

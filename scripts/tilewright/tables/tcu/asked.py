@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UserError
+from ...hw.spec.host.words import not_one_of
 from ...synth.tables import Table
 
 __all__ = ["asked", "check_csv", "write_csv"]
@@ -27,7 +28,7 @@ def asked(
     texts = named_parameters(None, settings)
     for name in texts:
         if name not in known:
-            raise UserError(f"--set of {table} must be one of {', '.join(known)}, not {name!r}")
+            raise UserError(not_one_of(f"--set of {table}", known, name))
     return {name: known[name](text) for name, text in texts.items()}
 
 

@@ -102,7 +102,7 @@ def _unit(settings: Sequence[str]) -> tuple[int, float]:
     given = named_parameters(None, list(settings))
     for name in given:
         if name not in _UNIT:
-            raise UserError(f"{NAME}: unknown parameter `{name}`; it has {' and '.join(_UNIT)}")
+            raise UserError(f"{NAME}: unknown parameter {name!r}; it has {' and '.join(_UNIT)}")
     m = whole("m", 4, _LARGEST_M)(str(given.get("m", _UNIT["m"])).removesuffix(".0"))
     s = side_given(m)
     if s % 2:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ....errors import UserError
+from ....hw.spec.host.words import not_one_of
 from ...common.extras import check_installed
 from ...common.files import PICTURES, check_output
 from ...common.first_lines import check_first_lines
@@ -51,7 +52,7 @@ def conv2d(
     names = filters or list(FILTERS)
     for name in names:
         if name not in FILTERS:
-            raise UserError(f"filter must be one of {', '.join(FILTERS)}, not {name!r}")
+            raise UserError(not_one_of("filter", FILTERS, name))
     _check_outputs(output, pictures, names)
     _check_picture(image)
     from ..pictures import read_picture

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ....errors import UserError
+from ....hw.spec.host.words import not_one_of
 from ....numbers_given import whole
 from ...common.files import ARRAY_NAMES, check_output
 from ...common.first_lines import check_first_lines
@@ -43,8 +44,8 @@ def lu(
     """
     if options.backend not in BACKENDS:
         raise UserError(
-            f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}; of tensor "
-            f"units see `tilewright run eliminate`"
+            not_one_of("backend", BACKENDS, options.backend)
+            + "; of tensor units see `tilewright run eliminate`"
         )
     choice = choose_gta(options, mode, _MODES)
     if output:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ....errors import UserError
+from ....hw.spec.host.words import not_one_of
 
 __all__ = ["FORM", "PairJob", "parse_job"]
 
@@ -49,7 +50,7 @@ def parse_job(text: str) -> PairJob:
     for part in parts[2:]:
         key, _, value = part.partition("=")
         if key not in _KEYS:
-            raise UserError(f"{text}: a setting must be one of {', '.join(_KEYS)}, not {key!r}")
+            raise UserError(not_one_of(f"{text}: a setting", _KEYS, key))
         if key in given:
             raise UserError(
                 f"{text}: {key} must be given once, not as {given[key]!r} and {value!r}"
@@ -57,8 +58,7 @@ def parse_job(text: str) -> PairJob:
         given[key] = value
     dataflow = given.get("dataflow", "auto")
     if dataflow not in _DATAFLOWS:
-        allowed = ", ".join(_DATAFLOWS)
-        raise UserError(f"{text}: dataflow must be one of {allowed}, not {dataflow!r}")
+        raise UserError(not_one_of(f"{text}: dataflow", _DATAFLOWS, dataflow))
     if given.get("out") == "":
         raise UserError(f"{text}: out must be a file, not ''")
     return PairJob(

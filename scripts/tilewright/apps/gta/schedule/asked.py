@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import UserError
 from ....hw.spec.gta import GtaConfig, is_float
+from ....hw.spec.host.words import not_one_of
 
 if TYPE_CHECKING:
     from ....sim.gta.array_schedule import Schedule
@@ -79,9 +80,9 @@ def asked(
 
     floats = is_float(format)
     dataflow = given.get("dataflow")
-    known, whose = (_OF_FLOATS, f" in {format}") if floats else (_DATAFLOWS, "")
+    known, when = (_OF_FLOATS, f" in {format}") if floats else (_DATAFLOWS, "")
     if dataflow is not None and dataflow not in known:
-        raise refuse("dataflow", f"be one of {', '.join(known)}{whose}")
+        raise UserError(not_one_of(named("dataflow"), known, dataflow, when))
     segments = given.get("segments")
     counts = _segments(config, floats=floats)
     if segments is not None and (isinstance(segments, bool) or segments not in counts):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....errors import UserError, user_errors
+from ....hw.spec.host.words import not_one_of
 from ...common.files import read_content, write_whole
 from .asked import KEYS
 
@@ -35,7 +36,7 @@ def read_schedule(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: must hold an object with keys of {', '.join(KEYS)}")
     for key in found:
         if key not in KEYS:
-            raise UserError(f"{path}: a key must be one of {', '.join(KEYS)}, not {key!r}")
+            raise UserError(not_one_of(f"{path}: a key", KEYS, key))
     return found
 
 

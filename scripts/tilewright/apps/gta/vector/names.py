@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....errors import UserError
+from ....hw.spec.host.words import not_one_of
 from ....hw.spec.jobs.gta_vector import functions_of, operand_memories
 from ...common.words import counted
 
@@ -25,9 +26,7 @@ def check_function(function: str, format: str, files: int) -> None:
     of operands."""
     allowed = functions(format)
     if function not in allowed:
-        raise UserError(
-            f"FUNCTION in {format} must be one of {', '.join(allowed)}, not {function!r}"
-        )
+        raise UserError(not_one_of(f"FUNCTION in {format}", allowed, function))
     single = function in SLIDES or function in REDUCTIONS
     count = 1 if single else len(operand_memories(function, format))
     if files != count:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ....errors import UserError
+from ....hw.spec.host.words import not_one_of
 from ....numbers_given import whole
 from ....sim.sida.iterations.distances import DISTANCES
 from ...common.files import ARRAY_NAMES
@@ -47,7 +48,7 @@ def kmeanspp(
             "--max-iterations and kmeanspp exclude each other: --clusters says how many"
         )
     if distance not in DISTANCES:
-        raise UserError(f"--distance must be one of {', '.join(DISTANCES)}, not {distance!r}")
+        raise UserError(not_one_of("--distance", DISTANCES, distance))
     choice = choose_sida(options, "kmeanspp", "aril-add", floats=False)
     second, _ = DISTANCES[distance]
     if second not in choice.config.semirings:

@@ -10,6 +10,7 @@ import typer
 from ....errors import UserError
 from ....hw.spec.elementwise.assembler import AssemblyError, assemble
 from ....hw.spec.elementwise.program import PARTS, Program
+from ....hw.spec.host.words import not_one_of
 from ....hw.spec.sida import SIDA_SEMIRINGS
 from ...common.files import ARRAY_NAMES, read_content
 from ...common.first_lines import check_first_lines
@@ -37,7 +38,7 @@ def passes(
         raise UserError("--max-iterations and passes exclude each other: --passes says how many")
     for option, name in (("--semiring", own.first), ("--second-semiring", own.second)):
         if name is not None and name not in SIDA_SEMIRINGS:
-            raise UserError(f"{option} must be one of {', '.join(SIDA_SEMIRINGS)}, not {name!r}")
+            raise UserError(not_one_of(option, SIDA_SEMIRINGS, name))
     choice = choose_sida(options, "passes", own.first, floats=False, suffixes=(".npz",))
     if own.second is not None and own.second not in choice.config.semirings:
         raise UserError(

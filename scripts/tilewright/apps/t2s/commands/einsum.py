@@ -8,6 +8,7 @@ from typing import Annotated, cast
 import typer
 
 from ....errors import UserError
+from ....hw.spec.host.words import not_one_of
 from ...common.options import PANEL, JsonOption, SettingsOption
 
 __all__ = ["einsum"]
@@ -67,7 +68,7 @@ def einsum(
     from ...common.options import check_report_and_tools
 
     if backend not in _BACKENDS:
-        raise UserError(f"backend must be one of {', '.join(_BACKENDS)}, not {backend!r}")
+        raise UserError(not_one_of("backend", _BACKENDS, backend))
     config = read_config(T2S, config_file, settings or ())
     check_report_and_tools(json_file, backend)
     if output:

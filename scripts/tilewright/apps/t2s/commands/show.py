@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ....errors import UserError, user_errors
+from ....hw.spec.host.words import not_one_of
 from ....reports import write_json
 from ...common.files import check_output, write_whole
 from ...common.options import JsonOption, expanded
@@ -56,7 +57,7 @@ def show(
 
     passes = ("define", *PASSES)
     if dump is not None and dump not in passes:
-        raise UserError(f"--dump must be one of {', '.join(passes)}, not {dump!r}")
+        raise UserError(not_one_of("--dump", passes, dump))
     with user_errors(ValueError):
         found = dict(programs(computation))
     if dump is not None:

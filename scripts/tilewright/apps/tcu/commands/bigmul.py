@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ....errors import UserError
+from ....hw.spec.host.words import not_one_of
 from ....numbers_given import whole
 from ...common.files import check_output, check_readable
 from ..options import TcuOptions, choose_tcu
@@ -47,7 +48,7 @@ def bigmul(
     """
     choice = choose_tcu(options)
     if method not in _METHODS:
-        raise UserError(f"--method must be one of {', '.join(_METHODS)}, not {method!r}")
+        raise UserError(not_one_of("--method", _METHODS, method))
     if choice.limbs:
         raise UserError("--limbs must be left out: integers are in pieces, of --piece-bits")
     if output:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ....errors import UserError
+from ....hw.spec.host.words import not_one_of
 from ..hardware.backend_rows import BACKENDS
 from ..hardware.options import HardwareChoice, HardwareOptions, choose_hardware
 
@@ -37,10 +38,10 @@ def calibrate(
     By least squares, with no latency below 0; cycles are those of the model, or of the Verilog.
     """
     if backend not in _a_backend():
-        raise UserError(f"backend must be one of {', '.join(_a_backend())}, not {backend!r}")
+        raise UserError(not_one_of("backend", _a_backend(), backend))
     choice = HardwareChoice(**choose_hardware(backend, options))
     if words not in _WORDS:
-        raise UserError(f"--words must be one of {', '.join(_WORDS)}, not {words!r}")
+        raise UserError(not_one_of("--words", _WORDS, words))
     from ..hardware.calibration import calibrate_backend
     from ..unit import words_named
 

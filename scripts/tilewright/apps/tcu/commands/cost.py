@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ....errors import UserError
+from ....hw.spec.host.words import unknown
 from ....hw.spec.unit import named_object
 from ....numbers_given import whole
 from ....report_table import print_rows
@@ -66,7 +67,7 @@ def cost(
 ) -> None:
     """Count the calls, rows and time of an algorithm on a tensor unit, without running it."""
     if algorithm not in ALGORITHMS:
-        raise UserError(f"algorithm must be one of {', '.join(ALGORITHMS)}, not {algorithm!r}")
+        raise UserError(unknown("algorithm", algorithm, ALGORITHMS, "tilewright tcu list"))
     row = ALGORITHMS[algorithm]
     given = {row.sizes[0].name: n, **_sizes(algorithm, row, sizes or [])}
     if preset is not None:

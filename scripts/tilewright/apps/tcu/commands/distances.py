@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ....errors import UserError
+from ....hw.spec.host.words import not_one_of
 from ...common.files import ARRAY_NAMES, check_output
 from ...common.first_lines import check_first_lines
 from ..options import TcuOptions, choose_tcu
@@ -41,7 +42,7 @@ def distances(
     """
     choice = choose_tcu(options)
     if words not in _WORDS:
-        raise UserError(f"--words must be one of {', '.join(_WORDS)}, not {words!r}")
+        raise UserError(not_one_of("--words", _WORDS, words))
     if output:
         check_output(output)
     check_squares([(graph, check_first_lines(graph))])

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ....errors import UserError
+from ....hw.spec.host.words import not_one_of
 from ....numbers_given import whole
 from ...common.files import ARRAY_NAMES, check_output
 from ...common.first_lines import check_first_lines
@@ -53,7 +54,7 @@ def fft(
     """
     choice = choose_tcu(options)
     if words is not None and words not in _WORDS:
-        raise UserError(f"--words must be one of {', '.join(_WORDS)}, not {words!r}")
+        raise UserError(not_one_of("--words", _WORDS, words))
     prime = None if modulus is None else whole("--modulus", 2, 1 << 62)(modulus)
     if words in _OF_INTEGERS and prime is None:
         raise UserError(f"--words {words} must come with --modulus P, a prime")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ....errors import UserError
+from ....hw.spec.host.words import not_one_of
 from ....numbers_given import whole
 from ...common.files import ARRAY_NAMES, MARKET, check_output
 from ...common.first_lines import check_first_lines
@@ -74,8 +75,7 @@ def spmul(
         ("--words", words, _WORDS),
     ):  # fmt: skip
         if given is not None and given not in known:
-            allowed = f"one of {', '.join(known)}" if known[1:] else known[0]
-            raise UserError(f"{name} must be {allowed}, not {given!r}")
+            raise UserError(not_one_of(name, known, given))
     number = modulus_given(words, modulus)
     if output:
         check_output(output, (*MARKET, ".npz"))

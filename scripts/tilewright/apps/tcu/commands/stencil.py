@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ....errors import UserError
+from ....hw.spec.host.words import not_one_of
 from ....numbers_given import whole
 from ...common.files import ARRAY_NAMES, check_output
 from ...common.first_lines import check_first_lines
@@ -54,7 +55,7 @@ def stencil(
     """
     choice = choose_tcu(options)
     if words is not None and words not in _WORDS:
-        raise UserError(f"--words must be one of {', '.join(_WORDS)}, not {words!r}")
+        raise UserError(not_one_of("--words", _WORDS, words))
     if boundary not in _BOUNDARIES:
         raise UserError(
             f"--boundary must be {' or '.join(_BOUNDARIES)}, not {boundary!r}: sweeps with other "

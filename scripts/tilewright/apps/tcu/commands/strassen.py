@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ....errors import UserError
+from ....hw.spec.host.words import not_one_of
 from ...common.files import ARRAY_NAMES, check_output
 from ...common.first_lines import check_first_lines
 from ..modulus import modulus_given
@@ -51,9 +52,9 @@ def strassen(
     """
     choice = choose_tcu(options)
     if method not in _METHODS:
-        raise UserError(f"--method must be one of {', '.join(_METHODS)}, not {method!r}")
+        raise UserError(not_one_of("--method", _METHODS, method))
     if words is not None and words not in _WORDS:
-        raise UserError(f"--words must be one of {', '.join(_WORDS)}, not {words!r}")
+        raise UserError(not_one_of("--words", _WORDS, words))
     number = modulus_given(words, modulus)
     if output:
         check_output(output)

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from ....errors import UserError, user_errors
+from ....hw.spec.config import unknown_parameter
+from ....hw.spec.host.words import not_one_of
 from ....hw.spec.unit import named_object
 from ....numbers_given import whole
 from ....sim.rtl.toolchain import ToolMissing, require_tools
@@ -94,7 +96,7 @@ class HardwareChoice:
 def choose_hardware(backend: str, options: HardwareOptions) -> dict[str, Any]:
     """The fields of a `HardwareChoice`. Raises UserError for what cannot be run."""
     if backend not in BACKENDS:
-        raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
+        raise UserError(not_one_of("backend", BACKENDS, backend))
     row = BACKENDS[backend]
     _check_parameters(backend, options)
     side = side_given(options.m)
@@ -139,12 +141,12 @@ def _check_parameters(backend: str, options: HardwareOptions) -> None:
     free = [name for name in known if name not in row.fixed]
     for name in named_parameters(options.config_file, options.settings or ()):
         if not known:
-            raise UserError(f"{backend}: unknown parameter `{name}`; it has none, but for --m "
+            raise UserError(f"{backend}: unknown parameter {name!r}; it has none, but for --m "
                             f"and --l")  # fmt: skip
         if name in row.fixed:
             raise UserError(f"{backend}: `{name}` must be left out, as --m and words decide it")
         if name not in free:
-            raise UserError(f"{backend}: unknown parameter `{name}`; known are {', '.join(free)}")
+            raise UserError(f"{backend}: {unknown_parameter(name, free)}")
 
 
 def side_given(m: int) -> int:
