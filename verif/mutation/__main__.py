@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -13,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tilewright.verif.mutation.report import killed_share, table
+from tilewright.verif.mutation.mutations import Mutation
+from tilewright.verif.mutation.report import killed_share, read_end, read_rows, table
 from tilewright.verif.mutation.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,16 +90,24 @@ STAND_INS = {
 }
 
 
-def run(settings: Settings, tests: list[str]) -> dict[str, Any]:
-    """Run the tests on mutants, in a process of their own; returns what it wrote."""
+def run(settings: Settings, tests: list[str]) -> None:
+    """Run the tests on mutants, in a process of their own, which writes the result file."""
     command = [
         sys.executable, "-m", "pytest", "-q", "-s", "-n", "0", "--assert=plain",
         "-o", "timeout=0", "-p", "tilewright.verif.mutation.plugin", *tests,
     ]  # fmt: skip
     environment = {**os.environ, "TILEWRIGHT_TESTS": "default", **settings.environment()}
     subprocess.run(command, cwd=ROOT, env=environment, check=False)
-    found: dict[str, Any] = json.loads(settings.result.read_text())
-    return found
+
+
+def _report(name: str, file: Path) -> tuple[list[dict[str, Any]], bool]:
+    """Print what became of a part's mutants; returns them, and whether the part is as it should
+    be."""
+    rows, end, bar = read_rows(file), read_end(file), PARTS[name].bar
+    share = killed_share(Counter(one["verdict"] for one in rows))
+    how = f"{end['seconds']:.0f} s of processor time" if end else "cut off"
+    print(f"{name}: {len(rows)} mutants, {share:.1%} killed, to be {bar:.0%}, {how}", flush=True)
+    return rows, bool(end and end["sound"]) and share >= bar
 
 
 def main() -> None:
@@ -108,40 +116,51 @@ def main() -> None:
     parser.add_argument("mutants", type=int, help="how many in all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(SHARED))
-    parser.add_argument("--json", type=Path, help="also write every mutant to this file")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        metavar="DIR",
+        help="write every mutant to a file per part in DIR when it is decided; "
+        "a run of the same sources continues there",
+    )
     told = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        results = told.results or Path(scratch)
+        results.mkdir(parents=True, exist_ok=True)
+        sys.exit(not _run_parts(told.mutants, told.seed, told.parts, results))
+
+
+def _run_parts(mutants: int, seed: int, parts: list[str], results: Path) -> bool:
+    """Run mutants of parts and print what became of them, also if an interrupt cuts the run off;
+    whether all is as it should be."""
+    shares = {part: PARTS[part].share or 1 / len(parts) for part in parts}
     rows: list[dict[str, Any]] = []
     sound = True
-    shares = {part: PARTS[part].share or 1 / len(told.parts) for part in told.parts}
     for name, share in shares.items():
-        part, mutants = PARTS[name], round(told.mutants * share / sum(shares.values()))
-        with tempfile.TemporaryDirectory() as scratch:
-            settings = Settings(
-                folders=part.folders,
-                mutants=mutants,
-                seed=told.seed,
-                result=Path(scratch) / "result.json",
-                here=part.candidates,
-                most=4 * part.candidates,
-                stand_ins=STAND_INS,
-            )
-            found = run(settings, list(part.tests))
-        rows += found["mutants"]
-        sound &= found["sound"]
-        counts = Counter(one["verdict"] for one in found["mutants"])
-        sound &= killed_share(counts) >= part.bar
-        print(
-            f"{name}: {killed_share(counts):.1%} killed, to be {part.bar:.0%}, "
-            f"{found['seconds']:.0f} s of processor time",
-            flush=True,
+        part, file = PARTS[name], results / f"{name}.jsonl"
+        settings = Settings(
+            folders=part.folders,
+            mutants=round(mutants * share / sum(shares.values())),
+            seed=seed,
+            result=file,
+            here=part.candidates,
+            most=4 * part.candidates,
+            stand_ins=STAND_INS,
         )
+        interrupted = False
+        try:
+            run(settings, list(part.tests))
+        except KeyboardInterrupt:
+            interrupted = True
+        found, as_it_should = _report(name, file)
+        rows, sound = rows + found, sound and as_it_should
+        if interrupted:
+            break
     for one in rows:
         if one["verdict"] == "survivor":
-            print(f"survivor {one['mutation']['module']}: {one['mutation']['where']}")
-    print(f"seed {told.seed}\n{table(rows)}")
-    if told.json:
-        told.json.write_text(json.dumps(rows, indent=1) + "\n")
-    sys.exit(not sound)
+            print(f"survivor ({one['why']}): {Mutation(**one['mutation']).short}")
+    print(f"seed {seed}\n{table(rows)}")
+    return sound and not interrupted
 
 
 if __name__ == "__main__":

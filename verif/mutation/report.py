@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
-__all__ = ["killed_share", "table"]
+__all__ = ["killed_share", "read_end", "read_rows", "table"]
 
 _VERDICTS = ("killed", "equivalent", "survivor")
+
+
+def read_rows(file: Path) -> list[dict[str, Any]]:
+    """The mutants in a result file; a line that was cut off does not count."""
+    lines = file.read_text().splitlines(keepends=True) if file.exists() else []
+    rows = [json.loads(line) for line in lines if line.endswith("\n")]
+    return [row for row in rows if "mutation" in row]
+
+
+def read_end(file: Path) -> dict[str, Any] | None:
+    """How the run went that wrote a result file: ``seconds`` and ``sound``; None if it was cut
+    off."""
+    text = file.read_text() if file.exists() else ""
+    rows = [json.loads(line) for line in text.splitlines()[-1:] if text.endswith("\n")]
+    found: dict[str, Any] | None = rows[0].get("end") if rows else None
+    return found
 
 
 def killed_share(counts: Mapping[str, int]) -> float:

@@ -20,10 +20,11 @@ class Settings:
     folders: paths of the Python modules whose hardware is mutated begin with one of these
     mutants: how many
     seed: of their choice
-    result: file that is written
+    result: file to which each mutant is written, as a line of JSON, when it is decided; those of
+        the same sources that it holds already are not decided again
     here: candidates of a module in a design, at most
     most: candidates of a module in all designs, at most
-    proof_seconds: for the proof that a mutant changes nothing
+    proof_seconds: of processor time, for the proof that a mutant changes nothing
     stand_ins: classes of benches that stand for a module without a component
     """
 

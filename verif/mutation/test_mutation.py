@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from tilewright.verif.mutation.__main__ import run
 from tilewright.verif.mutation.example.parity import Parity
 from tilewright.verif.mutation.mutations import ORIGIN, Mutation, all_mutations, sample
 from tilewright.verif.mutation.proof import is_equivalent
-from tilewright.verif.mutation.report import table
+from tilewright.verif.mutation.report import read_end, read_rows, table
 from tilewright.verif.mutation.settings import Settings
 
 EXAMPLE = "verif/mutation/example/"
@@ -32,9 +33,11 @@ def test_a_run(tmp_path: Path) -> None:
         proof_seconds=10,
     )
     print("seed 1")
-    found = run(settings, [f"{EXAMPLE}bench.py"])
-    assert found["sound"]
-    mutants = found["mutants"]
+    run(settings, [f"{EXAMPLE}bench.py"])
+    mutants = read_rows(settings.result)
+    end = read_end(settings.result)
+    assert end
+    assert end["sound"]
     assert len(mutants) == 40
     by_verdict: dict[str, list[str]] = {"killed": [], "equivalent": [], "survivor": []}
     for one in mutants:
@@ -47,6 +50,25 @@ def test_a_run(tmp_path: Path) -> None:
     unseen = ("payload", "^", "always_ff")
     assert all(any(word in one for word in unseen) for one in by_verdict["survivor"])
     assert "verif/mutation " in table(mutants)
+
+
+def test_a_run_that_was_cut_off_continues(tmp_path: Path) -> None:
+    """A second run decides only what the result file does not hold: it keeps a verdict that the
+    tests would not come to, and drops a line that was cut off and mutants of other sources."""
+    result = tmp_path / "result.jsonl"
+    settings = Settings(folders=(EXAMPLE,), mutants=6, seed=1, result=result, proof_seconds=10)
+    run(settings, [f"{EXAMPLE}bench.py"])
+    first = read_rows(result)
+    assert len(first) == 6
+    marked = [row | {"verdict": "equivalent"} for row in first[:2]]
+    strange = first[2] | {"sources": "", "verdict": "equivalent"}
+    lines = [json.dumps(row) for row in (*marked, strange, first[3])]
+    result.write_text("\n".join(lines)[:-9])
+    assert read_end(result) is None
+    run(settings, [f"{EXAMPLE}bench.py"])
+    second = read_rows(result)
+    assert second[:2] == marked
+    assert [row["verdict"] for row in second[2:]] == [row["verdict"] for row in first[2:]]
 
 
 ONCE = """
@@ -70,7 +92,10 @@ def test_a_test_that_fails_when_it_is_repeated(tmp_path: Path) -> None:
     bench = tmp_path / "test_once.py"
     bench.write_text(ONCE)
     settings = Settings(folders=(EXAMPLE,), mutants=0, seed=1, result=tmp_path / "result.json")
-    assert not run(settings, [str(bench)])["sound"]
+    run(settings, [str(bench)])
+    end = read_end(settings.result)
+    assert end
+    assert not end["sound"]
 
 
 def test_proofs(tmp_path: Path) -> None:
@@ -84,9 +109,27 @@ def test_proofs(tmp_path: Path) -> None:
         for one in mutations
         if "steps == 2'h2" in one.where and "-port A -portbit 0" in one.change and "$eq" in one.cell
     }
-    assert compared["const0"]
-    assert not compared["const1"]
-    assert not compared["inv"]
+    assert compared == {"const0": True, "cnot0": True, "const1": False, "inv": False}
+
+
+GATED = f"""
+// {ORIGIN}tilewright.{EXAMPLE.replace("/", ".")}gated.Gated
+module gated (input clk, input rst, input [1:0] i, output o__valid, output [1:0] o__payload);
+assign o__valid = i[0];
+assign o__payload = i[0] ? i : 2'h2;
+endmodule
+"""
+
+
+def test_payloads_are_compared_while_valid_is_high(tmp_path: Path) -> None:
+    """Of the multiplexer's inputs, the one of a low ``valid`` does not matter."""
+    mutations = all_mutations(GATED, "gated", tmp_path, (EXAMPLE,), {})
+    compared = {
+        one.change.split("-port ")[1].split()[0]: is_equivalent(tmp_path, one, 10)
+        for one in mutations
+        if one.change.startswith("-mode inv") and "?" in one.where
+    }
+    assert compared == {"A": True, "B": False}
 
 
 def test_a_sample_is_of_different_cells() -> None:
