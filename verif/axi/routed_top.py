@@ -13,8 +13,12 @@ from tilewright.hw.axi.interconnect import ReadInterconnect
 from tilewright.hw.axi.layouts import data_layout, routed_layout
 from tilewright.hw.axi.ordered_reader import OrderedReader
 from tilewright.hw.axi.ports import ManagerPort
+from tilewright.hw.axi.supervision import Supervision
+from tilewright.verif.axi.wrapped import pass_members
 
-__all__ = ["RoutedReaders", "RoutedSizes"]
+__all__ = ["RoutedReaders", "RoutedSizes", "RoutedStreams", "SupervisedReaders"]
+
+_SUPERVISED = ("stop", "idle", "error", "error_address")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +50,13 @@ class RoutedSizes:
         return self.lane_id_bits + (self.lanes - 1).bit_length()
 
 
-class RoutedReaders(wiring.Component):
+class RoutedStreams(wiring.Component):
     """Reader ``lane * readers + unit`` has streams ``request`` and ``o`` of that number.
 
     Members
     -------
     request, o: arrays of streams, as in ``OrderedReader``
+    ar, r: of the channels, arrays of streams
     stop: of all readers
     idle, error: a bit for each reader
     error_address: array
@@ -62,24 +67,21 @@ class RoutedReaders(wiring.Component):
 
     def __init__(self, sizes: RoutedSizes) -> None:
         self._sizes = sizes
-        self._ports = [
-            ManagerPort(
-                prefix=f"m{channel}_axi",
-                addr_bits=sizes.addr_bits,
-                data_bits=sizes.data_bits,
-                id_bits=sizes.id_bits,
-            )
-            for channel in range(sizes.channels)
-        ]
-        self.axi_ports = [port.describe() for port in self._ports]
+        self._crossbar = ReadCrossbar(
+            sizes.lanes,
+            sizes.channels,
+            addr_bits=sizes.addr_bits,
+            data_bits=sizes.data_bits,
+            lane_id_bits=sizes.lane_id_bits,
+        )
+        assert self._crossbar.id_bits == sizes.id_bits
         count = sizes.lanes * sizes.readers
         request = stream.Signature(routed_layout(sizes.addr_bits, sizes.channel_bits))
-        members: dict[str, wiring.Member] = {}
-        for port in self._ports:
-            members |= port.members()
+        bus = self._crossbar.signature.members
         super().__init__(
             {
-                **members,
+                "ar": bus["ar"],
+                "r": bus["r"],
                 "request": In(request).array(count),
                 "o": Out(stream.Signature(data_layout(sizes.data_bits))).array(count),
                 "stop": In(1),
@@ -96,18 +98,10 @@ class RoutedReaders(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         sizes = self._sizes
-        m.submodules.crossbar = crossbar = ReadCrossbar(
-            sizes.lanes,
-            sizes.channels,
-            addr_bits=sizes.addr_bits,
-            data_bits=sizes.data_bits,
-            lane_id_bits=sizes.lane_id_bits,
-        )
-        assert crossbar.id_bits == sizes.id_bits
-        for channel, port in enumerate(self._ports):
-            port.connect(
-                m, self, read=SimpleNamespace(ar=crossbar.ar[channel], r=crossbar.r[channel])
-            )
+        m.submodules.crossbar = crossbar = self._crossbar
+        for channel in range(sizes.channels):
+            wiring.connect(m, crossbar.ar[channel], wiring.flipped(self.ar[channel]))
+            wiring.connect(m, crossbar.r[channel], wiring.flipped(self.r[channel]))
         readers = [self._lane(m, lane, crossbar) for lane in range(sizes.lanes)]
         flat = [reader for lane in readers for reader in lane]
         lane_ar = list(crossbar.lane_ar)
@@ -154,3 +148,56 @@ class RoutedReaders(wiring.Component):
         wiring.connect(m, mux.ar, crossbar.lane_ar[lane])
         wiring.connect(m, mux.r, crossbar.lane_r[lane])
         return readers
+
+
+class RoutedReaders(wiring.Component):
+    """:class:`RoutedStreams` whose channels are AXI4 managers, ``m0_axi`` and further."""
+
+    def __init__(self, sizes: RoutedSizes) -> None:
+        self._inner = RoutedStreams(sizes)
+        self._ports = [
+            ManagerPort(
+                prefix=f"m{channel}_axi",
+                addr_bits=sizes.addr_bits,
+                data_bits=sizes.data_bits,
+                id_bits=sizes.id_bits,
+            )
+            for channel in range(sizes.channels)
+        ]
+        self.axi_ports = [port.describe() for port in self._ports]
+        members: dict[str, wiring.Member] = dict(self._inner.signature.members)
+        del members["ar"], members["r"]
+        for port in self._ports:
+            members |= port.members()
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.inner = inner = self._inner
+        for channel, port in enumerate(self._ports):
+            port.connect(m, self, read=SimpleNamespace(ar=inner.ar[channel], r=inner.r[channel]))
+        pass_members(m, inner, self, [n for n in inner.signature.members if n not in ("ar", "r")])
+        return m
+
+
+class SupervisedReaders(wiring.Component):
+    """:class:`RoutedStreams` with the members of ``Supervision`` of all readers together."""
+
+    def __init__(self, sizes: RoutedSizes) -> None:
+        self._inner = RoutedStreams(sizes)
+        supervision = Supervision(sizes.addr_bits).members
+        super().__init__({**self._inner.signature.members, **supervision})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.inner = inner = self._inner
+        pass_members(m, inner, self, [n for n in inner.signature.members if n not in _SUPERVISED])
+        m.d.comb += [
+            inner.stop.eq(self.stop),
+            self.idle.eq(inner.idle.all()),
+            self.error.eq(inner.error.any()),
+        ]
+        for number, address in enumerate(inner.error_address):
+            with m.If(inner.error[number]):
+                m.d.comb += self.error_address.eq(address)
+        return m

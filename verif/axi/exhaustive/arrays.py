@@ -6,7 +6,7 @@ from typing import Any
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
+from tilewright.verif.axi.wrapped import pass_members
 
 __all__ = ["Arrays"]
 
@@ -31,12 +31,5 @@ class Arrays(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.inner = inner = self._inner
-        for name, member in inner.signature.members.items():
-            inside, outside = getattr(inner, name), getattr(self, name)
-            if member.is_port:
-                m.d.comb += outside.eq(inside) if member.flow == Out else inside.eq(outside)
-                continue
-            ends = [inside] if name in self._single else inside
-            for one, other in zip(ends, outside, strict=True):
-                wiring.connect(m, one, wiring.flipped(other))
+        pass_members(m, inner, self)
         return m

@@ -8,6 +8,7 @@ from typing import Any
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
+from tilewright.verif.axi.wrapped import pass_members
 
 __all__ = ["SpoiltPart"]
 
@@ -32,16 +33,7 @@ class SpoiltPart(wiring.Component):
     def pass_through(self, m: Module) -> dict[str, Value]:
         """Connect all members with those of the part; returns whether each way is asked for."""
         m.submodules.inner = inner = self._inner
-        for name, member in inner.signature.members.items():
-            inside, outside = getattr(inner, name), getattr(self, name)
-            if member.is_port:
-                ahead = member.flow == wiring.Out
-                m.d.comb += outside.eq(inside) if ahead else inside.eq(outside)
-                continue
-            if not member.dimensions:
-                inside, outside = [inside], [outside]
-            for one, other in zip(inside, outside, strict=True):
-                wiring.connect(m, one, wiring.flipped(other))
+        pass_members(m, inner, self)
         return {name: self.spoil == number for number, name in enumerate(self._ways, 1)}
 
     def held(self, m: Module, *ports: Any) -> list[Signal]:

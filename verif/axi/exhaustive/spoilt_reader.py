@@ -20,6 +20,7 @@ WAYS = {
     "data is offered during a stop": "data is offered during a stop",
     "requests are taken during a stop": "a request is taken during a stop",
     "idle does not wait for responses": "idle while the bus owes something",
+    "idle does not wait for data": "idle with data inside",
     "idle never comes": "not done",
     "errors are kept back": "no error after a bad response",
 }
@@ -58,7 +59,10 @@ class SpoiltReader(SpoiltPart):
             m.d.comb += data.valid.eq(1)
         with m.If(way["requests are taken during a stop"] & self.stop):
             m.d.comb += self.request[0].ready.eq(1)
-        with m.If(way["idle does not wait for responses"] & ~ar.valid):
+        early = (way["idle does not wait for responses"] & self.stop) | (
+            way["idle does not wait for data"] & ~ar.valid
+        )
+        with m.If(early):
             m.d.comb += self.idle.eq(1)
         with m.If(way["idle never comes"]):
             m.d.comb += self.idle.eq(0)

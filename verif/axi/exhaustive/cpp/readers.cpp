@@ -1,8 +1,13 @@
 // Runs of something that reads: its requests in, its data out, and a memory that answers exactly
 // as a case says. Every rule of the bus is checked in every cycle.
 //
-// The generated native_glue.h also defines kParts, kAddrBits, kDataBits, kIdBits, kBurstBeats,
-// kOutstanding.
+// The generated native_glue.h also defines kParts, kChannels, kAddrBits, kDataBits, kIdBits,
+// kBurstBeats; kOutstanding, the most bursts in flight under an ID; kOwnerShift, the lowest bit of
+// an ID that tells the part; kAlwaysReady, whether RREADY is high throughout; kExact, whether all
+// data before an error comes; kErrorAfter, the most cycles from a bad response to the error; kLanes,
+// lanes of a crossbar, 0 without one.
+
+#include <map>
 
 #include "ports.h"
 
@@ -23,13 +28,18 @@ struct Case {
 };
 
 struct Burst {
-    uint32_t address, left, id;
+    uint32_t address, left, id, channel;
     int due, number;
 };
 
+// A beat of a channel.
+uint64_t place_of(uint32_t channel, uint32_t address) { return uint64_t{channel} << 32 | address; }
+
 struct Traffic {
     std::vector<Words> requests;
-    std::vector<std::vector<uint64_t>> expected;  // data, and above it `last`
+    std::vector<std::vector<uint64_t>> expected;
+    std::vector<std::vector<size_t>> left_by;  // of each request, words that its data ends with
+    std::vector<std::map<uint64_t, size_t>> words;  // that a beat is a part of, by its place
     std::vector<size_t> came;
 
     bool done() const {
@@ -41,22 +51,35 @@ struct Traffic {
         for (Words& words : requests) words.next = 0;
         came.assign(kParts, 0);
     }
+    // Whether requests were taken of which not all data has come.
+    bool waits() const {
+        for (unsigned n = 0; n < kParts; ++n)
+            if (requests[n].next && came[n] < left_by[n][requests[n].next - 1]) return true;
+        return false;
+    }
 };
 
 // What memory holds.
-uint64_t content(uint32_t address) {
-    return address / kBytes * 0x9E3779B97F4A7C15u >> (64 - kDataBits);
+uint64_t content(uint32_t channel, uint32_t address) {
+    const uint64_t word = address / kBytes + (uint64_t{channel} << 40);
+    return word * 0x9E3779B97F4A7C15u >> (64 - kDataBits);
 }
 
 class Readers : public Bench {
 public:
     Readers()
         : requests_(streams("request", kParts)), data_(streams("o", kParts)),
-          ar_(stream("ar__0")), r_(stream("r__0")), stop_(port("stop")), idle_(port("idle")),
-          error_(port("error")), error_address_(port("error_address")) {
+          ar_(streams("ar", kChannels)), r_(streams("r", kChannels)),
+          stop_(port("stop")), idle_(port("idle")), error_(port("error")),
+          error_address_(port("error_address")) {
         for (Traffic& traffic : traffic_) {
             traffic.requests.resize(kParts), traffic.expected.resize(kParts);
-            traffic.came.resize(kParts);
+            traffic.came.resize(kParts), traffic.left_by.resize(kParts);
+            traffic.words.resize(kParts);
+        }
+        if (kLanes) {
+            conflicts_ = port("conflicts"), offered_ = port("offered"), taken_ = port("taken");
+            wanted_ = port("wanted");
         }
     }
 
@@ -64,16 +87,25 @@ public:
         *static_cast<uint8_t*>(port("spoil").at) = way;
     }
 
-    // Requests of a part, and the addresses of the beats that they are for; `last` of each.
+    // Requests of a part, and the places of the beats that they are for, all of which are new. A
+    // word of data has `beats_of_word` beats, and above them `last` of the request if `marked`.
     void words(
         int traffic, int part, const uint8_t* requests, size_t stride, size_t count,
-        const uint32_t* addresses, const uint8_t* last, size_t beats) {
-        Words& words = traffic_[traffic].requests[part];
+        const uint64_t* places, const uint8_t* last, size_t beats, size_t beats_of_word,
+        bool marked) {
+        Traffic& to = traffic_[traffic];
+        Words& words = to.requests[part];
         words.content.assign(requests, requests + stride * count);
         words.stride = stride, words.count = count;
-        for (size_t n = 0; n < beats; ++n)
-            traffic_[traffic].expected[part].push_back(
-                content(addresses[n]) | uint64_t{last[n]} << kDataBits);
+        for (size_t n = 0; n < beats; ++n) {
+            std::vector<uint64_t>& all = to.expected[part];
+            const size_t place = n % beats_of_word;
+            if (!place) all.push_back(0);
+            all.back() |= content(places[n] >> 32, places[n]) << kDataBits * place;
+            if (marked) all.back() |= uint64_t{last[n]} << kDataBits * beats_of_word;
+            to.words[part][places[n]] = all.size() - 1;
+            if (last[n]) to.left_by[part].push_back(all.size());
+        }
     }
 
     void run(const Case& asked, Verdict* verdict) {
@@ -98,32 +130,32 @@ public:
                 error_seen_ = false, failed_ = -1, sent_bad_ = 0;
             }
             offer(active, stops);
-            respond();
-            ar_.ready.set(false);
+            for (unsigned n = 0; n < kChannels; ++n) respond(n);
+            for (Stream& ar : ar_) ar.ready.set(false);
             settle();
-            const bool valid = ar_.valid.high();
-            const Bits payload = ar_.payload.get();
-            ready_ = asked.ar.at(asked.ar.repeats ? cycle_ : since(valid));
-            if (asked.ready_after_valid) ready_ &= held_;
-            if (asked.one_read) ready_ &= bursts_.empty() && !sending_;
-            ar_.ready.set(ready_);
+            bool any = false;
+            for (unsigned n = 0; n < kChannels; ++n) any |= ask(n);
             settle();
-            if (ar_.valid.high() != valid || (valid && ar_.payload.get() != payload))
-                fault("a VALID follows a READY");
+            for (unsigned n = 0; n < kChannels; ++n) {
+                const bool same = !valid_[n] || ar_[n].payload.get() == asks_[n];
+                if (ar_[n].valid.high() != valid_[n] || !same) fault("a VALID follows a READY");
+            }
             const bool idle = idle_.high();
-            if (idle && (!bursts_.empty() || sending_ || valid))
+            if (idle && (!bursts_.empty() || sends() || any))
                 fault("idle while the bus owes something");
+            if (idle && active && !stops && active->waits()) fault("idle with data inside");
             if (stops) refused();
             if (stop_end < 0 || second_) failed();
+            if (kLanes) conflicts();
             take(active, stops);
-            observe(valid, payload);
+            for (unsigned n = 0; n < kChannels; ++n) observe(n);
             if (stop_end >= 0 && idle && verdict->idle_after < 0 && cycle_ > stop_at && !second_) {
                 verdict->idle_after = cycle_ - stop_at;
                 if (error_.high()) fault("an error after a stop");
                 if (stop_end == 1 << 30) stop_end = cycle_ + 1;
             }
             const bool last = asked.stop_at < 0 || second_;
-            const bool fails = error_seen_ && bursts_.empty() && !valid;
+            const bool fails = error_seen_ && bursts_.empty() && !any;
             const bool over = fails || (active && active->done() && bursts_.empty() && idle);
             quiet = last && over ? quiet + 1 : 0;
             if (fails && quiet == 24 && stop_end < 0) {
@@ -139,10 +171,12 @@ public:
 private:
     void start() {
         for (Traffic& traffic : traffic_) traffic.restart();
-        bursts_.clear(), under_way_.assign(1 << kIdBits, 0), held_data_.assign(kParts, -1);
-        held_ = sending_ = error_seen_ = second_ = false;
+        bursts_.clear(), under_way_.assign(kChannels << kIdBits, 0), held_data_.assign(kParts, -1);
+        sending_.assign(kChannels, -1), asks_.assign(kChannels, 0), payload_.assign(kChannels, 0);
+        for (std::vector<bool>* flags : {&held_, &valid_, &ready_}) flags->assign(kChannels, false);
+        error_seen_ = second_ = false, conflicts_before_ = -1;
         first_ = -1, number_ = beats_ = 0, failed_ = -1, sent_bad_ = 0, going_ = -1;
-        r_.valid.set(false), ar_.ready.set(false);
+        for (unsigned n = 0; n < kChannels; ++n) r_[n].valid.set(false), ar_[n].ready.set(false);
         offer(nullptr, false);
         reset();
     }
@@ -168,41 +202,79 @@ private:
         }
     }
 
-    // R of this cycle.
-    void respond() {
-        sending_ = false;
-        r_.valid.set(false);
+    bool sends() const {
+        for (int burst : sending_)
+            if (burst >= 0) return true;
+        return false;
+    }
+
+    // AR of a channel: READY of this cycle; whether it is valid.
+    bool ask(unsigned channel) {
+        const bool valid = valid_[channel] = ar_[channel].valid.high();
+        asks_[channel] = ar_[channel].payload.get();
+        bool ready = case_->ar.at(case_->ar.repeats ? cycle_ : since(valid));
+        if (case_->ready_after_valid) ready &= held_[channel];
+        if (case_->one_read) ready &= bursts_.empty() && !sends();
+        ready_[channel] = ready;
+        ar_[channel].ready.set(ready);
+        return valid;
+    }
+
+    // R of a channel: a beat that was not taken stays.
+    void respond(unsigned channel) {
+        if (sending_[channel] >= 0) return;
+        r_[channel].valid.set(false);
         if (!case_->r.at(cycle_)) return;
         int chosen = -1;
         for (int n = 0; n < int(bursts_.size()); ++n) {
             const Burst& burst = bursts_[n];
+            if (burst.channel != channel) continue;
             bool first = burst.due <= cycle_;
-            for (int m = 0; m < n; ++m) first &= bursts_[m].id != burst.id;
-            if (case_->order < 0) first &= n == 0;
+            for (int m = 0; m < n; ++m)
+                first &= bursts_[m].channel != channel
+                    || (bursts_[m].id != burst.id && case_->order >= 0);
             if (!first) continue;
             const bool young = case_->order >= 0 && case_->order >> (beats_ & 3) & 1;
             if (chosen < 0 || young) chosen = n;
         }
         if (chosen < 0) return;
         Burst& burst = bursts_[chosen];
-        sending_ = true, sent_ = burst;
-        verdict_->overtakes += chosen > 0;
+        sending_[channel] = burst.number;
+        bool older = false;
+        for (int m = 0; m < chosen; ++m) older |= bursts_[m].channel == channel;
+        verdict_->overtakes += older;
         const bool bad = beats_ == case_->bad && !second_;
-        if (bad) failed_ = burst.address, failed_id_ = burst.id, sent_bad_ = cycle_;
+        const uint64_t word = content(channel, burst.address);
+        if (bad) {
+            failed_ = burst.address, failed_part_ = burst.id >> kOwnerShift;
+            failed_place_ = place_of(channel, burst.address), bad_burst_ = burst.number;
+        }
         ++beats_;
-        const Bits payload = Bits{bad ? ~content(burst.address) & ((1u << kDataBits) - 1)
-                                      : content(burst.address)}
+        const Bits payload = Bits{bad ? ~word & ((uint64_t{1} << kDataBits) - 1) : word}
             | Bits{bad ? 2u : 0u} << kDataBits | Bits{burst.left == 1} << (kDataBits + 2)
             | Bits{burst.id} << (kDataBits + 3);
         uint8_t bytes[16];
         std::memcpy(bytes, &payload, sizeof bytes);
-        r_.payload.put(bytes);
-        r_.valid.set(true);
-        burst.address += kBytes;
-        if (--burst.left == 0) {
-            --under_way_[burst.id];
-            bursts_.erase(bursts_.begin() + chosen);
+        r_[channel].payload.put(bytes);
+        r_[channel].valid.set(true);
+    }
+
+    // The beat of a channel, if it was taken.
+    void sent(unsigned channel) {
+        if (sending_[channel] < 0) return;
+        if (!r_[channel].ready.high()) {
+            if (kAlwaysReady) fault("rready is low when a response comes");
+            return;
         }
+        auto burst = bursts_.begin();
+        while (burst->number != sending_[channel]) ++burst;
+        const bool bad = failed_ == burst->address && bad_burst_ == burst->number;
+        if (bad && !sent_bad_) sent_bad_ = cycle_;
+        sending_[channel] = -1;
+        burst->address += kBytes;
+        if (--burst->left) return;
+        --under_way_[channel << kIdBits | burst->id];
+        bursts_.erase(burst);
     }
 
     void failed() {
@@ -210,16 +282,36 @@ private:
         if (error && failed_ < 0) fault("an error without reason");
         if (error && !error_seen_ && field(error_address_.get(), 0, 32) != uint32_t(failed_))
             fault("an error at another address");
-        if (sent_bad_ && sent_bad_ < cycle_ && !error) fault("no error after a bad response");
+        if (sent_bad_ && sent_bad_ + int(kErrorAfter) <= cycle_ && !error)
+            fault("no error after a bad response");
         error_seen_ |= error;
     }
 
-    // A part whose beat failed has given all before it.
+    // A part whose beat failed has given all before it, or no more than that.
     void check_failed() {
-        const std::vector<uint64_t>& all = traffic_[0].expected[failed_id_];
-        size_t before = 0;
-        while (before < all.size() && field(all[before], 0, kDataBits) != content(failed_)) ++before;
-        if (traffic_[0].came[failed_id_] != before) fault("other beats came than those before");
+        const Traffic& traffic = traffic_[0];
+        const size_t before = traffic.words[failed_part_].at(failed_place_);
+        const size_t came = traffic.came[failed_part_];
+        if (came > before || (kExact && came < before))
+            fault("other beats came than those before");
+    }
+
+    // What waits at the crossbar while its channel takes another request.
+    void conflicts() {
+        const unsigned bits = kChannels > 2 ? 2 : 1;
+        if (conflicts_before_ >= 0 && int(conflicts_.get()) != conflicts_before_)
+            fault("another number of conflicts");
+        const unsigned offered = offered_.get(), taken = taken_.get(), wanted = wanted_.get();
+        conflicts_before_ = 0;
+        for (unsigned lane = 0; lane < kLanes; ++lane) {
+            if (!(offered >> lane & 1) || taken >> lane & 1) continue;
+            for (unsigned other = 0; other < kLanes; ++other)
+                if (taken >> other & 1
+                    && !((wanted >> bits * other ^ wanted >> bits * lane) & ((1u << bits) - 1))) {
+                    ++conflicts_before_;
+                    break;
+                }
+        }
     }
 
     void take(Traffic* traffic, bool stops) {
@@ -240,19 +332,23 @@ private:
         }
     }
 
-    void observe(bool valid, Bits payload) {
-        if (sending_ && !r_.ready.high()) fault("rready is low when a response comes");
-        if (held_ && (!valid || payload != payload_)) fault("ar changes before ready");
-        if (valid && !held_) {
-            const unsigned id = field(payload, kAddrBits + 8, kIdBits);
+    void observe(unsigned channel) {
+        sent(channel);
+        const bool valid = valid_[channel], ready = ready_[channel];
+        const Bits payload = asks_[channel];
+        if (held_[channel] && (!valid || payload != payload_[channel]))
+            fault("ar changes before ready");
+        if (valid && !held_[channel]) {
+            const unsigned part = field(payload, kAddrBits + 8, kIdBits) >> kOwnerShift;
             ++verdict_->moved;
-            if (id >= kParts) fault("ID %u is nobody's", id);
-            if (error_seen_ && id == failed_id_ && ++going_ > 3) fault("reads after an error");
+            if (part >= kParts) fault("the ID of part %u is nobody's", part);
+            if (error_seen_ && part == failed_part_ && ++going_ > 3) fault("reads after an error");
             if (!error_seen_) going_ = 0;
         }
-        held_ = valid && !ready_, payload_ = payload;
-        if (!valid || !ready_) return;
+        held_[channel] = valid && !ready, payload_[channel] = payload;
+        if (!valid || !ready) return;
         Burst burst{};
+        burst.channel = channel;
         burst.address = field(payload, 0, kAddrBits);
         burst.left = field(payload, kAddrBits, 8) + 1;
         burst.id = field(payload, kAddrBits + 8, kIdBits);
@@ -261,23 +357,24 @@ private:
         if (burst.address % kBytes) fault("a burst is not aligned");
         if (burst.address / kBytes % kBurstBeats + burst.left > kBurstBeats)
             fault("a burst of %u beats at 0x%x crosses a boundary", burst.left, burst.address);
-        if (++under_way_[burst.id] > int(kOutstanding)) fault("too many bursts under way");
+        if (++under_way_[channel << kIdBits | burst.id] > int(kOutstanding))
+            fault("too many bursts under way");
         bursts_.push_back(burst);
     }
 
-    std::vector<Stream> requests_, data_;
-    Stream ar_, r_;
-    Port stop_, idle_, error_, error_address_;
+    std::vector<Stream> requests_, data_, ar_, r_;
+    Port stop_, idle_, error_, error_address_, conflicts_, offered_, taken_, wanted_;
     Traffic traffic_[2];
     const Case* case_ = nullptr;
     std::vector<Burst> bursts_;
-    std::vector<int> under_way_;
+    std::vector<int> under_way_, sending_;  // by channel and ID; the burst of the beat at R
     std::vector<int64_t> held_data_;
-    Burst sent_;
-    bool held_, sending_, ready_, error_seen_, second_;
-    Bits payload_ = 0;
-    int first_, number_, beats_, sent_bad_, going_;
-    unsigned failed_id_ = 0;
+    std::vector<bool> held_, valid_, ready_;
+    std::vector<Bits> asks_, payload_;
+    bool error_seen_, second_;
+    int first_, number_, beats_, sent_bad_, going_, bad_burst_ = -1, conflicts_before_;
+    unsigned failed_part_ = 0;
+    uint64_t failed_place_ = 0;
     int64_t failed_;
 };
 
@@ -288,9 +385,10 @@ EXPORT void readers_destroy(void* bench) { delete static_cast<Readers*>(bench); 
 
 EXPORT void readers_words(
     void* bench, int traffic, int part, const uint8_t* requests, uint64_t stride, uint64_t count,
-    const uint32_t* addresses, const uint8_t* last, uint64_t beats) {
+    const uint64_t* places, const uint8_t* last, uint64_t beats, uint64_t beats_of_word,
+    int marked) {
     static_cast<Readers*>(bench)->words(
-        traffic, part, requests, stride, count, addresses, last, beats);
+        traffic, part, requests, stride, count, places, last, beats, beats_of_word, marked);
 }
 
 // The way in which a top that has a port `spoil` is spoilt.
