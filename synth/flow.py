@@ -11,8 +11,10 @@ timing (``memories``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+from itertools import groupby
 from typing import Any
 
 from tilewright.hw.spec.host.activity import activity
@@ -27,13 +29,29 @@ from .mapping.abc import map_module
 from .mapping.fanout import add_buffers
 from .mapping.hierarchy import Design, split_design
 from .mapping.netlist import MappedModule, flatten, read_mapped
-from .report import AsicReport, MemoryBits, ModuleArea, PathReport, Report
-from .timing.analysis import Timing, analyse, fo4
+from .memory_area import bit_area, bit_formula
+from .report import (
+    AsicReport,
+    MemoryBits,
+    ModuleArea,
+    PathReport,
+    PathSegment,
+    PathStep,
+    Report,
+)
+from .timing.analysis import Step, Timing, analyse, fo4
 from .timing.opensta import opensta_available, opensta_delay
 
 __all__ = ["synthesize", "synthesize_verilog", "target_library"]
 
 WORKERS = 2
+
+Source = Callable[[str, str], str]
+
+
+def no_source(module: str, signal: str) -> str:
+    """Of Verilog that was not generated."""
+    return ""
 
 
 def target_library(target: str) -> Library | None:
@@ -126,10 +144,38 @@ def _memories(design: Design) -> tuple[MemoryBits, ...]:
     return tuple(sorted(rows, key=lambda row: (-row.total, row.name)))
 
 
-def _path_report(timing: Timing, opensta_ns: float | None) -> PathReport | None:
+def _segments(steps: Sequence[Step], design: Design, source: Source) -> Iterator[PathSegment]:
+    """The steps of a path, together while they are in one instance."""
+    begun = 0.0
+    for (instance, module), together in groupby(steps, lambda step: (step.instance, step.module)):
+        cells = list(together)
+        signal = next((step.signal for step in reversed(cells) if step.signal), "")
+        plain = signal.partition("[")[0]
+        # A memory is written in the module that has it.
+        where = source(module, plain) or source(design.parent(instance), plain)
+        yield PathSegment(
+            instance=instance,
+            module=module,
+            signal=signal,
+            source=where,
+            cells=len(cells),
+            fanout=max(step.fanout for step in cells),
+            arrival=cells[-1].arrival,
+            increment=cells[-1].arrival - begun,
+        )
+        begun = cells[-1].arrival
+
+
+def _path_report(
+    timing: Timing, design: Design, source: Source, opensta_ns: float | None
+) -> PathReport | None:
     path = timing.path
     if path is None:
         return None
+    steps = [
+        PathStep(**{item.name: getattr(step, item.name) for item in fields(PathStep)})
+        for step in path.steps
+    ]
     return PathReport(
         kind=path.kind,
         start=path.start,
@@ -139,6 +185,9 @@ def _path_report(timing: Timing, opensta_ns: float | None) -> PathReport | None:
         fmax_mhz=1000 / path.total if path.total > 0 else 0.0,
         cells=len(path.steps),
         opensta_ns=opensta_ns,
+        setup_ns=path.setup,
+        segments=tuple(_segments(path.steps, design, source)),
+        steps=tuple(steps),
     )
 
 
@@ -152,16 +201,19 @@ def _asic(verilog: str, top: str, target: str, library: Library, **facts: Any) -
         design = split_design(verilog, top)
     modules = _map_modules(design, library)
     buffer_area, buffers, path = 0.0, 0, None
-    cross_check = facts.pop("cross_check")
+    cross_check, source = facts.pop("cross_check"), facts.pop("source")
     if together := facts.pop("together"):
         with activity("analysing the timing of the whole netlist"):
             netlist, buffers, buffer = add_buffers(flatten(modules, top, library), library)
             buffer_area = buffers * buffer.area if buffer else 0.0
             timing = analyse(netlist, library)
         checked = opensta_delay(netlist, library) if cross_check else None
-        path = _path_report(timing, checked)
+        path = _path_report(timing, design, source, checked)
     rows = _module_areas(design, modules, library)
     memories = _memories(design)
+    memory_bits = sum(memory.total for memory in memories)
+    memory_area = memory_bits * bit_area(target)
+    period = facts.pop("period")
     counts = design.counts()
     cells = sum(
         counts[name] * sum(map(len, module.cells.values()))
@@ -191,8 +243,14 @@ def _asic(verilog: str, top: str, target: str, library: Library, **facts: Any) -
         path=path,
         fo4_ns=fo4(library)[0],
         timing_by=_timing_by(bool(memories)) if together else "",
-        memory_bits=sum(memory.total for memory in memories),
+        memory_bits=memory_bits,
         memories=memories,
+        memory_area=memory_area,
+        memory_formula=bit_formula(target),
+        area_with_memories=area + memory_area,
+        nand2_equivalents_with_memories=(area + memory_area) / nand2.area,
+        slack_ns=period - path.ns if period is not None and path else None,
+        period_ns=period,
         **facts,
     )
 
@@ -203,6 +261,8 @@ def synthesize_verilog(
     target: str = "cmos",
     *,
     config: Mapping[str, Any] | None = None,
+    period: float | None = None,
+    source: Source = no_source,
     cross_check: bool = False,
     together: bool = True,
 ) -> Report:
@@ -214,6 +274,10 @@ def synthesize_verilog(
     top: name of the top module, which has its clock from a port
     target: ``cmos``, ``liberty:FILE``, ``ecp5`` or ``ice40``
     config: for the report only
+    period: of the clock that is wanted, in ns: the report then has the slack. Places and routes for
+        it, but for 100 MHz by default; cells are mapped for area at any
+    source: from the name of a module, and of a signal in there, to their file and line, for the
+        report; empty where that is not known
     cross_check: let OpenSTA analyse the same netlist too, and report what it finds
     together: whether the modules are put together, for buffers of nets that cross them and for
         timing; else there are only their areas, each module's as often as there are instances
@@ -226,8 +290,8 @@ def synthesize_verilog(
         raise ValueError("a cross-check needs OpenSTA: the command `sta` is not installed")
     facts = dict(config or {})
     if library is None:
-        return place_and_route(verilog, top, target, config=facts)
-    steps = {"cross_check": cross_check, "together": together}
+        return place_and_route(verilog, top, target, config=facts, period=period)
+    steps = {"cross_check": cross_check, "together": together, "period": period, "source": source}
     return _asic(verilog, top, target, library, config=facts, **steps)
 
 
@@ -236,6 +300,7 @@ def synthesize(
     config: Any,
     target: str = "cmos",
     *,
+    period: float | None = None,
     cross_check: bool = False,
     together: bool = True,
 ) -> Report:
@@ -251,6 +316,8 @@ def synthesize(
         emitted.sidecar["module"],
         target,
         config=emitted.sidecar["config"],
+        period=period,
+        source=emitted.source,
         cross_check=cross_check,
         together=together,
     )

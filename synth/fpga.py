@@ -149,13 +149,13 @@ def _synthesise(verilog: str, top: str, family: Family) -> tuple[str, str]:
     return netlist, results["statistics.json"]
 
 
-def _place(netlist: str, family: Family) -> str:
-    """nextpnr's report, as JSON."""
+def _place(netlist: str, family: Family, mhz: float) -> str:
+    """nextpnr's report for this clock, as JSON."""
     with tempfile.TemporaryDirectory(prefix="tilewright-pnr-") as name:
         work = Path(name)
         (work / "netlist.json").write_text(netlist, encoding="utf-8")
         options = ["--json", "netlist.json", "--report", "report.json", "--seed", "1"]
-        options += ["--freq", "100", "--timing-allow-fail", "-q", *family.options]
+        options += ["--freq", f"{mhz:g}", "--timing-allow-fail", "-q", *family.options]
         tool = "run_" + family.package.removeprefix("yowasp_")
         try:
             run_tool(family.package, tool, options, work)
@@ -172,15 +172,17 @@ def require_nextpnr(target: str) -> None:
 
 
 def place_and_route(
-    verilog: str, top: str, target: str, *, config: Mapping[str, Any]
+    verilog: str, top: str, target: str, *, config: Mapping[str, Any], period: float | None = None
 ) -> FpgaReport:
-    """Synthesise, place and route for a family of ``FAMILIES``.
+    """Synthesise, place and route for a family of ``FAMILIES``, and a clock of this period in ns,
+    100 MHz without one.
 
     Raises MissingExtra without nextpnr, TooLarge if the design does not fit the device or no place
     is found for all of it, ToolError if nextpnr cannot place or route it otherwise.
     """
     require_nextpnr(target)
     family = FAMILIES[target]
+    mhz = 100.0 if period is None else 1000 / period
 
     def make() -> str:
         with activity(f"synthesizing {top}"):
@@ -190,7 +192,7 @@ def place_and_route(
             raise TooLarge(top, family, luts)
         with activity(f"placing and routing {top}"):
             try:
-                report = _place(netlist, family)
+                report = _place(netlist, family, mhz)
             except ToolError as error:
                 if any(said in str(error) for said in _NO_PLACE):
                     raise TooLarge(top, family, luts) from None
@@ -198,10 +200,11 @@ def place_and_route(
         return json.dumps([json.loads(statistics), json.loads(report)])
 
     versions = f"{yosys_version()} {version(family.package.replace('_', '-'))}"
-    key = (versions, repr(family), _HARNESS, top, verilog)
+    key = (versions, repr(family), f"{mhz:g} MHz", _HARNESS, top, verilog)
     statistics, report = json.loads(cached(key, make))
     cells = statistics["design"]["num_cells_by_type"]
     clocks = report.get("fmax", {}).values()
+    fmax = min((clock["achieved"] for clock in clocks), default=None)
     path = next((p["path"] for p in report.get("critical_paths", ()) if p["from"] == p["to"]), None)
     return FpgaReport(
         unit=top,
@@ -212,7 +215,9 @@ def place_and_route(
         flip_flops=_count(cells, family.flip_flops),
         dsps=_count(cells, family.dsps),
         block_rams=_count(cells, family.block_rams),
-        fmax_mhz=min((clock["achieved"] for clock in clocks), default=None),
+        fmax_mhz=fmax,
+        period_ns=period,
+        slack_ns=period - 1000 / fmax if period is not None and fmax else None,
         start=path[0]["from"]["cell"] if path else "",
         end=path[-1]["to"]["cell"] if path else "",
     )

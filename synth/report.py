@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-__all__ = ["AsicReport", "FpgaReport", "MemoryBits", "ModuleArea", "PathReport", "Report"]
+__all__ = [
+    "AsicReport", "FpgaReport", "MemoryBits", "ModuleArea", "PathReport", "PathSegment",
+    "PathStep", "Report",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,11 +25,29 @@ class Report:
     unit: name of the unit, or of the top module
     config: its configuration, resolved; empty for plain Verilog
     target: as it was asked for
+    period_ns: of the clock that is wanted; None if none was asked for
+    slack_ns: what the slowest path leaves of it, negative if it is too long; None without a period
+        or a path
     """
 
     unit: str
     config: Mapping[str, Any] = field(default_factory=dict)
     target: str
+    period_ns: float | None = None
+    slack_ns: float | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the slowest path fits the clock that is wanted, if one is."""
+        return self.slack_ns is None or self.slack_ns >= 0
+
+    def slack_row(self) -> list[tuple[str, str, str]]:
+        """What people are told of the slack, if a clock is wanted: label, number, unit and more."""
+        if self.period_ns is None or self.slack_ns is None:
+            return []
+        clock = f"{self.period_ns:g} ns ({1000 / self.period_ns:,.1f} MHz)"
+        verdict = "met" if self.passed else "NOT met"
+        return [("slack", f"{self.slack_ns:+.3f}", f"ns at {clock}: {verdict}")]
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain values, under the names of the members."""
@@ -63,7 +84,7 @@ class ModuleArea:
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryBits:
-    """A large memory, which is in no area.
+    """A large memory, which is not synthesised.
 
     Members
     -------
@@ -79,6 +100,56 @@ class MemoryBits:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PathStep:
+    """A cell on the slowest path.
+
+    Members
+    -------
+    cell: its name in the library
+    instance, module: where it is: names of instances below the top, separated by dots, and the
+        name of the module
+    signal: what it drives, by its name in the module; empty where that has no name in the Verilog
+    edge: "rise" or "fall" of that signal
+    arrival: of that edge, in ns
+    fanout: pins that it drives
+    """
+
+    cell: str
+    instance: str
+    module: str
+    signal: str
+    edge: str
+    arrival: float
+    fanout: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathSegment:
+    """Cells of the slowest path, one after the other, in one instance.
+
+    Members
+    -------
+    instance, module: of these, as in ``PathStep``
+    signal: the last one that has a name; empty without one
+    source: Python file and line, below the package, where that is made, or else the class of the
+        module's component; empty for Verilog of one's own
+    cells: how many they are
+    fanout: the largest
+    arrival: at their end, in ns
+    increment: the time in ns that they take
+    """
+
+    instance: str
+    module: str
+    signal: str
+    source: str
+    cells: int
+    fanout: int
+    arrival: float
+    increment: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class PathReport:
     """The slowest path.
 
@@ -90,6 +161,9 @@ class PathReport:
     fmax_mhz: the clock it allows
     cells: how many cells it passes
     opensta_ns: the same by OpenSTA, where that was run
+    setup_ns: setup time of the register where it ends; 0 at an output
+    segments: where it runs, an instance after the other
+    steps: the cells
     """
 
     kind: str
@@ -100,6 +174,27 @@ class PathReport:
     fmax_mhz: float
     cells: int
     opensta_ns: float | None
+    setup_ns: float = 0.0
+    segments: tuple[PathSegment, ...] = ()
+    steps: tuple[PathStep, ...] = ()
+
+    def table(self) -> RenderableType:
+        """Where it runs, a row for each segment."""
+        from rich.table import Table
+
+        table = Table(title="critical path, instance by instance", title_justify="left")
+        for heading in ("ns", "+ ns", "cells", "fan-out"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for heading in ("instance\nmodule", "signal"):
+            table.add_column(heading, overflow="fold")
+        table.add_column("Python", no_wrap=True, overflow="fold")
+        for one in self.segments:
+            figures = f"{one.arrival:.3f}", f"{one.increment:.3f}", f"{one.cells:,}"
+            place = f"{one.instance or '(top)'}\n{one.module}"
+            table.add_row(*figures, f"{one.fanout:,}", place, one.signal, one.source)
+        if self.setup_ns:
+            table.add_row(f"{self.ns:.3f}", f"{self.setup_ns:.3f}", "", "", "setup time")
+        return table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,14 +205,16 @@ class AsicReport(Report):
     -------
     library: name of the cell library
     area_unit: "transistors", or "library units" (which are um2 in most)
-    area: all of it but for large memories; combinational, sequential and buffer_area are its
-        three parts
+    area: of the logic, which is all but large memories; combinational, sequential and buffer_area
+        are its three parts
     buffer_area, buffers: the trees on nets of high fan-out that cross modules
     nand2_equivalents: area in two-input NAND gates of the library
     transistors: for the target ``cmos``, else None
     flip_flops, cells: how many
-    memory_bits: of all large memories, see :mod:`.memories`; their area and the time that an
-        access takes are not modelled: for timing there are flip-flops at their pins
+    memory_bits: of all large memories, see :mod:`.memories`; the time that an access takes is not
+        modelled: for timing there are flip-flops at their pins
+    memory_area: of these, an estimate; memory_formula says how it is made, see :mod:`.memory_area`
+    area_with_memories, nand2_equivalents_with_memories: the sum of logic and memories
     memories: the different ones, most bits first
     modules: largest total first
     path: None for a design without any path
@@ -142,6 +239,10 @@ class AsicReport(Report):
     timing_by: str
     memory_bits: int = 0
     memories: tuple[MemoryBits, ...] = ()
+    memory_area: float = 0.0
+    memory_formula: str = ""
+    area_with_memories: float = 0.0
+    nand2_equivalents_with_memories: float = 0.0
 
     def print(self, console: Console) -> None:
         from rich.table import Table
@@ -149,30 +250,50 @@ class AsicReport(Report):
         console.print(
             f"[bold]{self.unit}[/bold] in {self.library} ({self.target})", highlight=False
         )
+        console.print(self._area_table())
         facts = Table(show_header=False, box=None, pad_edge=False)
         facts.add_column()
         facts.add_column(justify="right")
         facts.add_column(overflow="fold")
-        facts.add_row("area", f"{self.area:,.0f}", self.area_unit)
-        facts.add_row("  combinational", f"{self.combinational:,.0f}", "")
-        facts.add_row("  sequential", f"{self.sequential:,.0f}", f"{self.flip_flops:,} flip-flops")
-        facts.add_row("  fan-out buffers", f"{self.buffer_area:,.0f}", f"{self.buffers:,} buffers")
-        facts.add_row("area", f"{self.nand2_equivalents:,.0f}", "NAND2 equivalents")
-        if self.memories:
-            facts.add_row("memories", f"{self.memory_bits:,}", "bits, in no area")
         if self.path:
             path = self.path
             facts.add_row("critical path", f"{path.ns:.3f}", f"ns, {path.kind}")
             facts.add_row("", f"{path.fo4:.1f}", f"FO4 of {self.fo4_ns * 1000:.1f} ps")
             facts.add_row("clock", f"{path.fmax_mhz:,.1f}", "MHz")
+            for row in self.slack_row():
+                facts.add_row(*row)
             facts.add_row("  from", "", path.start)
             facts.add_row("  to", "", path.end)
             facts.add_row("  by", "", self.timing_by)
             if path.opensta_ns is not None:
                 facts.add_row("  by OpenSTA", f"{path.opensta_ns:.3f}", "ns")
-        console.print(facts, self._module_table())
+            console.print(facts, path.table())
+        console.print(self._module_table())
         if self.memories:
             console.print(self._memory_table())
+
+    def _area_table(self) -> RenderableType:
+        from rich.table import Table
+
+        table = Table(box=None, pad_edge=False)
+        table.add_column("area")
+        table.add_column(self.area_unit, justify="right")
+        table.add_column("NAND2 equivalents", justify="right")
+        table.add_column()
+        nand2 = self.nand2_equivalents / self.area if self.area else 0.0
+
+        def add(label: str, area: float, remark: str = "") -> None:
+            table.add_row(label, f"{area:,.0f}", f"{area * nand2:,.0f}", remark)
+
+        add("logic", self.area)
+        add("  combinational", self.combinational)
+        add("  sequential", self.sequential, f"{self.flip_flops:,} flip-flops")
+        add("  fan-out buffers", self.buffer_area, f"{self.buffers:,} buffers")
+        if self.memories:
+            label = f"memories (estimate: {self.memory_formula})"
+            add(label, self.memory_area, f"{self.memory_bits:,} bits")
+            add("sum", self.area_with_memories)
+        return table
 
     def _memory_table(self) -> RenderableType:
         from rich.table import Table
@@ -239,6 +360,8 @@ class FpgaReport(Report):
             facts.add_row(name.replace("_", " "), f"{getattr(self, name):,}")
         if self.fmax_mhz is not None:
             facts.add_row("clock, MHz", f"{self.fmax_mhz:,.1f}")
+            for label, *rest in self.slack_row():
+                facts.add_row(label, " ".join(rest))
             facts.add_row("  from", self.start)
             facts.add_row("  to", self.end)
         console.print(facts)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .layouts import Struct
+from .sources import ModuleSource
 
 __all__ = ["Block"]
 
@@ -20,6 +21,7 @@ class Block:
     module: its name
     ports: "i" or "o" by name; clock and reset first
     rtlil: its text
+    source: where it is written
     comment: what it is, a line each
     codes: signals whose values have names: signal -> value -> name
     part_codes: parts of signals whose values have names: (signal, highest bit, lowest bit) -> ...
@@ -31,6 +33,7 @@ class Block:
     module: str
     ports: Mapping[str, str]
     rtlil: str
+    source: ModuleSource
     comment: tuple[str, ...] = ()
     codes: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     part_codes: Mapping[tuple[str, int, int], Mapping[int, str]] = field(default_factory=dict)

@@ -37,6 +37,7 @@ from .keywords import KEYWORDS
 from .layouts import Fields, Struct, coded_parts, fields_of, struct_of
 from .rtlil.convert import convert
 from .rtlil.tidy import MODULE, tidy
+from .sources import ModuleSource, signal_lines
 
 __all__ = ["Hierarchy", "ports_of"]
 
@@ -271,6 +272,7 @@ class Hierarchy:
             module=module,
             ports=ports,
             rtlil=text,
+            source=ModuleSource(type(component), signal_lines(design)),
             comment=comment,
             codes=codes,
             part_codes=part_codes,

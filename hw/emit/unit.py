@@ -16,6 +16,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -35,6 +36,7 @@ from .sidecar import (
     describe_ports,
     describe_results,
 )
+from .sources import ModuleSource
 from .verilog.writer import LINT_WAIVERS, to_verilog
 
 __all__ = ["LINT_WAIVERS", "Emitted", "describe", "emit", "emit_component", "write"]
@@ -45,10 +47,19 @@ WIDEST_PORT = 65536
 
 @dataclass(frozen=True)
 class Emitted:
-    """A unit's Verilog and its sidecar (see ``describe_ports`` and the interface contract)."""
+    """A unit's Verilog and its sidecar (see ``describe_ports`` and the interface contract), and
+    where in the Python its modules are written, by their names."""
 
     verilog: str
     sidecar: dict[str, Any]
+    sources: Mapping[str, ModuleSource] = dataclass_field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def source(self, module: str, signal: str = "") -> str:
+        """File and line of a signal in a module, or else of its component's class, below the
+        package; empty for a module that is no component."""
+        return self.sources[module].line(signal) if module in self.sources else ""
 
 
 def _version() -> str:
@@ -165,7 +176,7 @@ def emit_component(
         with activity(f"writing the Verilog of {name}", total=len(blocks)) as shown:
             body = to_verilog(list(reversed(blocks.values())), shown.step)
     verilog = _header(sidecar) + body + "\n`default_nettype wire\n"
-    return Emitted(verilog, sidecar)
+    return Emitted(verilog, sidecar, {name: block.source for name, block in blocks.items()})
 
 
 def _extras(unit: Unit, config: Any) -> dict[str, Any]:

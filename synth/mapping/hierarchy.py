@@ -59,6 +59,16 @@ class Design:
         visit(self.top)
         return list(done)
 
+    def parent(self, instance: str) -> str:
+        """Name of the module that has an instance, which is named from the top, by dots; the top's
+        for the top, empty for an unknown one."""
+        module = self.top
+        for name in instance.split(".")[:-1]:
+            module = self.modules[module].children.get(name, "")
+            if not module:
+                break
+        return module
+
     def counts(self) -> dict[str, int]:
         """How many instances of each module the whole design has."""
         counts = dict.fromkeys(self.modules, 0)

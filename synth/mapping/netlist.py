@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..library.cells import Library
+from ..library.cells import Cell, Library
 
-__all__ = ["MappedModule", "Netlist", "flatten", "read_mapped"]
+__all__ = ["Driver", "MappedModule", "Netlist", "flatten", "read_mapped"]
 
 Nets = npt.NDArray[np.int64]
 NONE = -1
@@ -40,6 +40,22 @@ class MappedModule:
     children: list[tuple[str, str, dict[str, Nets]]]
 
 
+@dataclass(frozen=True)
+class Driver:
+    """Where a cell is that drives a net.
+
+    Members
+    -------
+    instance: names of the instances down to it, separated by dots; empty in the top
+    module: what it is an instance of
+    signal: name of the net in there; empty without a name in the Verilog
+    """
+
+    instance: str
+    module: str
+    signal: str
+
+
 @dataclass
 class Netlist:
     """A flat design.
@@ -57,8 +73,14 @@ class Netlist:
     inputs: dict[str, Nets]
     outputs: dict[str, Nets]
     clock_nets: Nets
+    _rows: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     _first: list[int] = field(default_factory=list)
     _owner: list[tuple[str, MappedModule, Nets]] = field(default_factory=list)
+
+    @property
+    def top(self) -> str:
+        """Name of the top module; empty for a netlist that no module was flattened to."""
+        return self._owner[0][1].name if self._owner else ""
 
     def name(self, net: int) -> str:
         """Hierarchical name of a net, instances separated by dots."""
@@ -70,6 +92,24 @@ class Netlist:
         if offset >= len(locals_):
             return f"buffered_{net}"
         return path + module.net_names[int(locals_[offset])]
+
+    def driver(self, cell: Cell, net: int) -> Driver | None:
+        """The driver of a net, which is a cell of this kind; None if that is in no module, as
+        buffers of the flat design are."""
+        outputs = [place for place, pin in enumerate(cell.pins) if pin in cell.outputs]
+        row, column = np.argwhere(self.cells[cell.name][:, outputs] == net)[0].tolist()
+        rows = self._rows.get(cell.name, [])
+        place = bisect_right(rows, (row, len(self._owner))) - 1
+        if place < 0:
+            return None
+        first, owner = rows[place]
+        path, module, _ = self._owner[owner]
+        pins = module.cells[cell.name]
+        if row - first >= len(pins):
+            return None
+        inner = int(pins[row - first, outputs[column]])
+        name = module.net_names[inner]
+        return Driver(path.removesuffix("."), module.name, "" if name == f"net_{inner}" else name)
 
 
 def _nets(bits: list[Any], numbers: dict[int, int]) -> Nets:
@@ -122,6 +162,8 @@ class _Flattener:
         self.nets = 0
         self.aliases: dict[int, int] = {}
         self.cells: dict[str, list[Nets]] = defaultdict(list)
+        self.count: dict[str, int] = defaultdict(int)
+        self.rows: dict[str, list[tuple[int, int]]] = defaultdict(list)
         self.first: list[int] = []
         self.owner: list[tuple[str, MappedModule, Nets]] = []
 
@@ -154,6 +196,8 @@ class _Flattener:
         self.nets += len(missing)
         for kind, pins in module.cells.items():
             self.cells[kind].append(numbers[pins])
+            self.rows[kind].append((self.count[kind], len(self.owner) - 1))
+            self.count[kind] += len(pins)
         for instance, child, connections in module.children:
             inside = {port: numbers[nets] for port, nets in connections.items()}
             self.place(child, f"{path}{instance}.", inside)
@@ -183,4 +227,4 @@ def flatten(modules: Mapping[str, MappedModule], top: str, library: Library) -> 
     outputs = {port: ports[port] for port, (out, _) in modules[top].ports.items() if out}
     inputs = {port: nets for port, nets in ports.items() if port not in outputs}
     clocks = work.clock_nets(cells)
-    return Netlist(work.nets, cells, inputs, outputs, clocks, work.first, work.owner)
+    return Netlist(work.nets, cells, inputs, outputs, clocks, work.rows, work.first, work.owner)

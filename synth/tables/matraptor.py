@@ -112,10 +112,9 @@ def matraptor_area(target: str = "cmos", *, progress: Progress = quiet, **parame
     """Where the area of the accelerator goes, all lanes together.
 
     Logic is measured. Memories are not synthesised: their area is an estimate from their bits, see
-    :data:`.parts.BIT_UM2` (in a real library, whose unit is taken to be um2) and
-    :data:`.parts.BIT_TRANSISTORS`
-    (``cmos``). The papers' figures are for 28 nm and 8 lanes, their queues' bits those of one set;
-    they count elements and loaders alone, so that the last column is the one to compare.
+    :func:`..memory_area.bit_area`. The papers' figures are for 28 nm and 8 lanes, their queues'
+    bits those of one set; they count elements and loaders alone, so that the last column is the one
+    to compare.
 
     Parameters
     ----------

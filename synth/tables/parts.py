@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ..memory_area import bit_area
 from ..report import AsicReport
 from .measure import part_area, part_memory
 
-__all__ = ["BIT_TRANSISTORS", "BIT_UM2", "Areas", "Part", "area_columns", "area_unit", "part_of"]
-
-BIT_UM2 = 1 / 0.826
-"""um2 a bit of SRAM, with decoders, sense amplifiers and the like: 0.826 Mb/mm2 is what OpenRAM
-(M. Guthaus et al., ICCAD 2016, comparison with fabricated SRAMs) publishes for its memories in
-FreePDK45, the process of the library gscl45nm. Those have one port for reading and writing, ours
-one for each, and small memories are less dense. Fabricated 40 to 45 nm memories are given there
-with 0.33 to 0.94 Mb/mm2. So this is an estimate, and one for 45 nm alone."""
-
-BIT_TRANSISTORS = 6
-"""Of a cell, without what is around the array."""
+__all__ = ["Areas", "Part", "area_columns", "area_unit", "part_of"]
 
 
 def area_unit(target: str) -> str:
@@ -74,7 +65,7 @@ class Areas:
     def __init__(self, report: AsicReport, counted: Iterable[Part]) -> None:
         self.metric = report.target != "cmos"
         self.scale = 1e-6 if self.metric else 1.0
-        self.bit: float = BIT_UM2 if self.metric else BIT_TRANSISTORS
+        self.bit = bit_area(report.target)
         self.whole = self.area(Part(report.area, report.memory_bits))
         self.counted = sum(map(self.area, counted))
 

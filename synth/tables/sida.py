@@ -77,8 +77,7 @@ def sida_area(
     """Where the area of the accelerator goes.
 
     Logic is measured. Memories are not synthesised: their area is an estimate from their bits, see
-    :data:`.parts.BIT_UM2` (in a real library, whose unit is taken to be um2) and
-    :data:`.parts.BIT_TRANSISTORS` (``cmos``). The paper's figures are for an 8 nm process, 1,024
+    :func:`..memory_area.bit_area`. The paper's figures are for an 8 nm process, 1,024
     elements a core and 64 MB: only its shares can be compared.
 
     Parameters

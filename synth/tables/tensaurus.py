@@ -106,8 +106,7 @@ def tensaurus_area(
     """Where the area of the accelerator goes.
 
     Logic is measured. Memories are not synthesised: their area is an estimate from their bits, see
-    :data:`.parts.BIT_UM2` (in a real library, whose unit is taken to be um2) and
-    :data:`.parts.BIT_TRANSISTORS` (``cmos``). The paper's figures are for 28 nm and 8 x 8 elements
+    :func:`..memory_area.bit_area`. The paper's figures are for 28 nm and 8 x 8 elements
     of 4 values.
 
     Parameters

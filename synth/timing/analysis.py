@@ -10,13 +10,13 @@ registers, with their setup time, and at the top's outputs (each loaded by four 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from ..library.cells import INVERTER, Library
-from ..mapping.netlist import Netlist
+from ..mapping.netlist import Driver, Netlist
 from .graph import Graph, build_graph
 
 __all__ = ["Path", "Step", "Timing", "analyse", "fo4"]
@@ -26,9 +26,23 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Step:
-    """One cell on a path: its name in the library, the net it drives, arrival there in ns."""
+    """A cell on a path.
+
+    Members
+    -------
+    cell: its name in the library
+    instance, module: where it is, see ``Driver``; a buffer is where its input's driver is
+    signal: name of the net that it drives, in that module; empty without one
+    net: the same from the top
+    edge: "rise" or "fall" of that net
+    arrival: there, in ns
+    fanout: pins that it drives
+    """
 
     cell: str
+    instance: str
+    module: str
+    signal: str
     net: str
     edge: str
     arrival: float
@@ -96,25 +110,38 @@ def _propagate(graph: Graph, arrival: Floats, slew: Floats) -> None:
 
 
 def _trace(
-    graph: Graph, netlist: Netlist, arrival: Floats, slew: Floats, node: int
+    graph: Graph, netlist: Netlist, library: Library, arrival: Floats, slew: Floats, node: int
 ) -> tuple[list[Step], int]:
     """The steps to a node, from the first cell on, and the node where the path starts."""
-    steps: list[Step] = []
+    found: list[tuple[str, int]] = []
     while True:
         arcs = graph.arcs_into(node)
         arcs = arcs[arrival[graph.source[arcs]] > -np.inf]
         if not len(arcs) or graph.is_clock[node // 2]:
-            return steps[::-1], node
+            break
         source = graph.source[arcs]
         load = np.full(len(arcs), graph.load[node])
         delay = graph.tables.at(graph.delay_table[arcs], slew[source], load)
         best = int(np.argmax(arrival[source] + delay))
-        edge = ("rise", "fall")[node % 2]
-        net = node // 2
-        name = netlist.name(net)
-        cell = graph.cell_of(int(arcs[best]))
-        steps.append(Step(cell, name, edge, float(arrival[node]), int(graph.fanout[net])))
+        found.append((graph.cell_of(int(arcs[best])), node))
         node = int(source[best])
+    steps: list[Step] = []
+    place = Driver("", netlist.top, "")
+    for cell, at in reversed(found):
+        net = at // 2
+        place = netlist.driver(library.cells[cell], net) or replace(place, signal="")
+        step = Step(
+            cell=cell,
+            instance=place.instance,
+            module=place.module,
+            signal=place.signal,
+            net=netlist.name(net),
+            edge=("rise", "fall")[at % 2],
+            arrival=float(arrival[at]),
+            fanout=int(graph.fanout[net]),
+        )
+        steps.append(step)
+    return steps, node
 
 
 def analyse(netlist: Netlist, library: Library) -> Timing:
@@ -139,7 +166,7 @@ def analyse(netlist: Netlist, library: Library) -> Timing:
         return Timing(None, stage)
     worst = int(np.argmax(totals))
     node = int(ends[worst])
-    steps, origin = _trace(graph, netlist, arrival, slew, node)
+    steps, origin = _trace(graph, netlist, library, arrival, slew, node)
     from_register = bool(graph.is_clock[origin // 2])
     first = steps[0].net if from_register else netlist.name(origin // 2)
     end, to_register = graph.end_name(worst)

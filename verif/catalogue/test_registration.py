@@ -165,6 +165,12 @@ def test_simulate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_synth_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = {name: str(tmp_path / f"{name}.json") for name in ("synth", "table")}
     assert main(["synth", "toy_adder", "--json", files["synth"]]) == 0
+    assert main(["synth", "toy_adder", "--period", "100"]) == 0
+    assert "met" in capsys.readouterr().out
+    assert main(["synth", "toy_adder", "--frequency", "1e5", "--json", files["table"]]) == 1
+    assert "NOT met" in capsys.readouterr().out
+    late = json.loads(Path(files["table"]).read_text())
+    assert (late["period_ns"], late["slack_ns"] < 0) == (0.01, True)
     assert main(["table", "toy-area", "--json", files["table"]]) == 0
     assert "toy-area" in capsys.readouterr().out
     report, table = (json.loads(Path(file).read_text()) for file in files.values())
@@ -173,6 +179,8 @@ def test_synth_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert (report["config"], report["inputs"]) == (config, [])
     assert table["configs"] == [{"unit": "toy_adder", "config": config}]
     assert table["rows"][0]["ours"] == [report["area"], report["path"]["ns"]]
+    for segment in report["path"]["segments"]:
+        assert re.fullmatch(r"(hw|verif)/[a-z_0-9/]+\.py:[0-9]+", segment["source"])
 
 
 @pytest.mark.slow

@@ -154,8 +154,20 @@ def _check_what_is_shown(report: AsicReport) -> None:
     report.print(console)
     assert isinstance(console.file, StringIO)
     text = console.file.getvalue()
-    for word in ("6,496", "bits, in no area", "memory_300x8_1r1w", "4,096"):
+    for word in (
+        "memories (estimate: 6 transistors per bit)", "6,496 bits", "38,976",
+        "memory_300x8_1r1w", "4,096",
+    ):  # fmt: skip
         assert word in text
+
+
+def test_the_area_of_memories() -> None:
+    """Beside that of the logic, in the unit of the library and in its NAND gates."""
+    report = _asic(Stores())
+    assert report.memory_area == 6 * report.memory_bits == 38976
+    assert report.area_with_memories == report.area + report.memory_area
+    assert report.nand2_equivalents_with_memories == report.area_with_memories / 4
+    assert report.nand2_equivalents == report.area / 4
 
 
 def test_memories_of_unlike_shapes() -> None:

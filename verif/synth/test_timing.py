@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 import re
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 from tilewright.synth.flow import synthesize_verilog
 from tilewright.synth.library.liberty import read_library
 from tilewright.synth.mapping.fanout import add_buffers
@@ -67,6 +69,7 @@ def test_timing_of_a_chain_by_hand() -> None:
     assert path.kind == "register to register"
     assert [step.cell for step in path.steps] == ["DFFX1", "INVX1", "INVX1", "INVX1"]
     assert [step.fanout for step in path.steps] == [1, 1, 2, 1]
+    assert {(step.instance, step.module, step.signal) for step in path.steps} == {("", "", "")}
     assert timing.fo4 == pytest.approx(5 * TAU)
 
 
@@ -77,6 +80,74 @@ def test_start_and_end_of_the_slowest_path_across_modules() -> None:
     assert re.fullmatch(r"sum\[\d+\]", path.end)
     assert path.fo4 == pytest.approx(path.ns / (5 * TAU))
     assert path.fmax_mhz == pytest.approx(1000 / path.ns)
+
+
+def test_the_path_itself() -> None:
+    """Through one of the leaves into the accumulator, cell by cell and instance by instance."""
+    path = _path(ACCUMULATOR, "accumulator")
+    assert len(path.steps) == path.cells == sum(segment.cells for segment in path.segments)
+    arrivals = [step.arrival for step in path.steps]
+    assert arrivals == sorted(arrivals)
+    assert arrivals[-1] + path.setup_ns == pytest.approx(path.ns)
+    spent = sum(segment.increment for segment in path.segments)
+    assert spent + path.setup_ns == pytest.approx(path.ns)
+    leaf, top = path.segments[-2:]
+    assert leaf.instance in ("one", "two")
+    assert (leaf.module, top.instance, top.module) == ("leaf", "", "accumulator")
+    assert re.fullmatch(r"p\[\d+\]", leaf.signal)
+    assert {segment.source for segment in path.segments} == {""}
+    place = 0
+    for segment in path.segments:
+        cells = path.steps[place : place + segment.cells]
+        place += segment.cells
+        assert {(step.instance, step.module) for step in cells} == {
+            (segment.instance, segment.module)
+        }
+        assert segment.arrival == cells[-1].arrival
+        assert segment.fanout == max(step.fanout for step in cells)
+        assert segment.signal in [step.signal for step in cells]
+
+
+def test_buffers_are_where_their_net_begins() -> None:
+    """A register that drives forty leaves, by buffers, of which each is in no module."""
+    leaves = "\n".join(f"  leaf at_{n}(.a(s), .b(x[{n}]), .y(y[{n}]));" for n in range(40))
+    path = _path(
+        f"""
+        module leaf(input a, input b, output y); assign y = a ^ b; endmodule
+        module spread(input clk, input d, input [39:0] x, output [39:0] y);
+          reg s;
+          always @(posedge clk) s <= d;
+        {leaves}
+        endmodule""",
+        "spread",
+    )
+    found = [(step.cell[:3], step.module, step.signal) for step in path.steps]
+    assert found[0] == ("DFF", "spread", "s")
+    assert found[1] == ("BUF", "spread", "")
+    assert found[-1] == (found[-1][0], "leaf", "y")
+    assert [(one.module, one.signal) for one in path.segments] == [("spread", "s"), ("leaf", "y")]
+
+
+@pytest.mark.parametrize("period", [0.01, 100.0])
+def test_slack(period: float) -> None:
+    report = synthesize_verilog(REGISTER, "register", period=period)
+    assert isinstance(report, AsicReport)
+    assert report.path
+    assert report.slack_ns == period - report.path.ns
+    assert report.passed == (period == 100.0)
+    console = Console(file=StringIO(), width=100)
+    report.print(console)
+    assert isinstance(console.file, StringIO)
+    said = {0.01: "ns at 0.01 ns (100,000.0 MHz): NOT met", 100.0: "ns at 100 ns (10.0 MHz): met"}
+    assert said[period] in console.file.getvalue()
+
+
+def test_no_slack_without_a_path_or_a_clock() -> None:
+    wire = synthesize_verilog("module w(input a, output o); assign o = a; endmodule", "w", period=1)
+    assert wire.period_ns == 1
+    assert wire.passed
+    plain = synthesize_verilog(REGISTER, "register")
+    assert (plain.period_ns, plain.slack_ns, plain.passed) == (None, None, True)
 
 
 def test_a_combinational_loop_is_an_error() -> None:

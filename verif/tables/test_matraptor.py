@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.synth.memory_area import BIT_TRANSISTORS, BIT_UM2
 from tilewright.synth.report import AsicReport
 from tilewright.synth.tables import Row, Table, matraptor_area, measure
-from tilewright.synth.tables.parts import BIT_TRANSISTORS, BIT_UM2
 from tilewright.verif.tables.made_up import made_up, ours_of
 
 TINY: dict[str, Any] = {

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from tilewright.hw.spec.sida import SidaConfig
+from tilewright.synth.memory_area import BIT_TRANSISTORS, BIT_UM2
 from tilewright.synth.report import AsicReport
 from tilewright.synth.tables import measure, sida_area
-from tilewright.synth.tables.parts import BIT_TRANSISTORS, BIT_UM2
 from tilewright.synth.tables.sida import SMALL
 from tilewright.verif.tables.made_up import made_up, ours_of
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tilewright.cli import main
 from tilewright.hw.spec.tensaurus import TensaurusConfig
+from tilewright.synth.memory_area import BIT_TRANSISTORS, BIT_UM2
 from tilewright.synth.report import AsicReport
 from tilewright.synth.tables import measure, tensaurus_area
-from tilewright.synth.tables.parts import BIT_TRANSISTORS, BIT_UM2
 from tilewright.synth.tables.tensaurus import SMALL
 from tilewright.verif.tables.made_up import made_up, ours_of
 

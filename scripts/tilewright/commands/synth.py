@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from ..errors import user_errors
+from typing import Annotated
+
+import typer
+
+from ..errors import UserError, user_errors
+from ..numbers_given import real
 from ..report_table import console_of_reports
 from ..reports import write_json
 from .options import (
@@ -14,7 +19,21 @@ from .options import (
     check_output,
 )
 
-__all__ = ["synth"]
+__all__ = ["clock_period", "synth"]
+
+_LEAST, _MOST = 0.001, 1_000_000
+
+
+def clock_period(
+    period: object, frequency: object, names: tuple[str, str] = ("--period", "--frequency")
+) -> float | None:
+    """The period in ns of the clock that is wanted, of which one of both says how long or how fast
+    (in MHz) it is. Raises UserError for both, and for a number that is out of range."""
+    if period is not None and frequency is not None:
+        raise UserError(f"{names[0]} and {names[1]} exclude each other: both are the clock")
+    if period is not None:
+        return real(names[0], _LEAST, _MOST)(str(period))
+    return None if frequency is None else 1000 / real(names[1], _LEAST, _MOST)(str(frequency))
 
 
 def synth(
@@ -22,20 +41,31 @@ def synth(
     config: ConfigOption = None,
     set_: SetOption = None,
     target: TargetOption = "cmos",
+    period: Annotated[
+        str | None,
+        typer.Option(metavar="NS", help="Clock period to meet; else the exit status is 1."),
+    ] = None,
+    frequency: Annotated[
+        str | None,
+        typer.Option(metavar="MHZ", help="The same as a frequency."),
+    ] = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Measure a unit's area and speed."""
+    """Measure a unit's area and speed, and show its critical path."""
     from ..settings import choose_unit, read_config
 
     chosen = choose_unit(unit)
     values = read_config(chosen, config, set_ or ())
+    clock = clock_period(period, frequency)
     if json_file is not None:
         check_output(json_file, ".json")
     from ..synth.base.errors import ToolError
     from ..synth.flow import synthesize
 
     with user_errors(ValueError, OSError, ToolError):
-        report = synthesize(chosen, values, target)
+        report = synthesize(chosen, values, target, period=clock)
     report.print(console_of_reports())
     if json_file is not None:
         write_json(json_file, report.to_json())
+    if not report.passed:
+        raise typer.Exit(1)
