@@ -1,6 +1,8 @@
-"""The reserved words of SystemVerilog (IEEE 1800-2017, annex B)."""
+"""The reserved words of SystemVerilog (IEEE 1800-2017, annex B), and names of modules."""
 
-__all__ = ["KEYWORDS"]
+import re
+
+__all__ = ["KEYWORDS", "check_module_name"]
 
 _WORDS = """
 accept_on alias always always_comb always_ff always_latch and assert assign assume automatic
@@ -27,3 +29,26 @@ wildcard wire with within wor xnor xor
 """
 
 KEYWORDS = frozenset(_WORDS.split())
+
+_LONGEST = 100
+"""Characters of a name: tools must take 1024, and it begins the names of all modules and types."""
+
+_TAKEN = {
+    "std": "the package that SystemVerilog has built in",
+    "TOP": "which Verilator calls what is above a top module",
+}
+
+
+def check_module_name(name: str) -> None:
+    """Raise TypeError or ValueError for a name that a top module must not have."""
+    if not isinstance(name, str):
+        raise TypeError(f"`name` must be a str, not {name!r}")
+    if not re.fullmatch(rf"[A-Za-z_][A-Za-z0-9_]{{0,{_LONGEST - 1}}}", name):
+        raise ValueError(
+            f"`name` must be up to {_LONGEST} letters, digits and `_` that do not begin with a "
+            f"digit, not {name!r}"
+        )
+    if name in KEYWORDS:
+        raise ValueError(f"`name` must not be {name!r}, a keyword of SystemVerilog")
+    if name in _TAKEN:
+        raise ValueError(f"`name` must not be {name!r}, {_TAKEN[name]}")

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -61,53 +61,57 @@ def _said(done: subprocess.CompletedProcess[str]) -> str:
     return done.stderr or (f"exit status {done.returncode}" if done.returncode else "")
 
 
-def _verilator(top: str, directory: Path) -> str:
+def _verilator(top: str, directory: Path, files: Sequence[str]) -> str:
     verilator = find_verilator()
-    command = [str(verilator.program), "--lint-only", "-Wall", "--top", top, "unit.v"]
+    command = [str(verilator.program), "--lint-only", "-Wall", "--top", top, *files]
     return _said(_run(command, directory, verilator.environment))
 
 
-def _icarus(top: str, directory: Path) -> str:
+def _icarus(top: str, directory: Path, files: Sequence[str]) -> str:
     try:
         program = find_icarus()
     except ToolMissing as missing:
         pytest.skip(str(missing))
-    command = [str(program), "-g2012", "-Wall", "-s", top, "-o", "unit.vvp", "unit.v"]
+    command = [str(program), "-g2012", "-Wall", "-s", top, "-o", "unit.vvp", *files]
     done = _run(command, directory)
     return done.stdout + _said(done)
 
 
-def _yosys(top: str, directory: Path) -> str:
+def _yosys(top: str, directory: Path, files: Sequence[str]) -> str:
     done = _yosys_run(
-        f"read_verilog -sv unit.v; hierarchy -check -top {top}; proc; check -assert", directory
+        f"read_verilog -sv {' '.join(files)}; hierarchy -check -top {top}; proc; check -assert",
+        directory,
     )
     log = (directory / "log").read_text().splitlines()
     found = [line for line in log if "Warning" in line and not _YOSYS_WAIVER.match(line)]
     return "\n".join(found) or (_said(done) if done.returncode else "")
 
 
-def _slang(top: str, directory: Path) -> str:
+def _slang(top: str, directory: Path, files: Sequence[str]) -> str:
     waived = " ".join(f"-Wno-{rule}" for rule in SLANG_WAIVERS)
-    arguments = f"slang -Weverything {waived} --top {top} unit.v"
+    arguments = f"slang -Weverything {waived} --top {top} {' '.join(files)}"
     return _said(_run([sys.executable, "-c", _SLANG, arguments], directory))
 
 
-FRONT_ENDS: dict[str, Callable[[str, Path], str]] = {
+FRONT_ENDS: dict[str, Callable[[str, Path, Sequence[str]], str]] = {
     "verilator": _verilator,
     "icarus": _icarus,
     "yosys": _yosys,
     "slang": _slang,
 }
-"""The tools by name: what each has to say of ``unit.v`` in a directory, given its top module."""
+"""The tools by name: what each has to say of a top module, of files in a directory."""
 
 
-def complaints(tool: str, verilog: str, top: str, directory: Path) -> str:
-    """Errors and warnings of a tool of :data:`FRONT_ENDS`; empty if it has none.
+def complaints(tool: str, verilog: str | Mapping[str, str], top: str, directory: Path) -> str:
+    """Errors and warnings of a tool of :data:`FRONT_ENDS`, for a text or for files by name, in the
+    order in which they are read; empty if it has none.
 
     Skips the test where Icarus is not installed.
     """
-    (directory / "unit.v").write_text(verilog)
-    return FRONT_ENDS[tool](top, directory)
+    texts = {"unit.sv": verilog} if isinstance(verilog, str) else verilog
+    for name, text in texts.items():
+        (directory / name).write_text(text)
+    return FRONT_ENDS[tool](top, directory, list(texts))
 
 
 def _yosys_run(script: str, directory: Path) -> subprocess.CompletedProcess[str]:

@@ -35,17 +35,17 @@ def _generator() -> str:
     return state.hexdigest()
 
 
-def _emit(unit: Unit | str, config: Any) -> Emitted:
+def _emit(unit: Unit | str, config: Any, name: str | None = None) -> Emitted:
     """As `emit`; units that are not the catalogue's own are generated every time."""
-    name = unit if isinstance(unit, str) else unit.name
-    if name not in UNITS or unit not in (name, UNITS[name]):
-        return _generate(unit, config)
-    what = f"{_generator()} {name} {config!r} {SEMIRINGS!r}"
+    known = unit if isinstance(unit, str) else unit.name
+    if known not in UNITS or unit not in (known, UNITS[known]):
+        return _generate(unit, config, name)
+    what = f"{_generator()} {known} {name} {config!r} {SEMIRINGS!r}"
     kept = cache_directory() / f"unit-{hashlib.sha256(what.encode()).hexdigest()[:32]}"
     if kept.exists():
         found: Emitted = pickle.loads(kept.read_bytes())
         return found
-    made = _generate(unit, config)
+    made = _generate(unit, config, name)
     with scratch_directory() as scratch:
         (scratch / "unit").write_bytes(pickle.dumps(made))
         (scratch / "unit").replace(kept)

@@ -1,5 +1,5 @@
-"""What integrators ask for beside the Verilog: a C header, SystemRDL, IP-XACT, a FuseSoC core, a
-list of files.
+"""What integrators ask for beside the modules: a package of types, an instance to paste, a C
+header, SystemRDL, IP-XACT, a FuseSoC core, a list of files.
 
 Everything is written from the sidecar, taken as the dictionary that its file holds: what a text
 says, any other program could have read there, and a unit that has a sidecar has them all. So the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .texts import about, plain
@@ -11,21 +11,22 @@ from .texts import about, plain
 __all__ = ["core"]
 
 
-def core(sidecar: Mapping[str, Any], verilog: str) -> str:
-    """The core ``tilewright:generated:UNIT:VERSION`` with the targets ``default`` and ``lint``.
+def core(sidecar: Mapping[str, Any], files: Sequence[str]) -> str:
+    """The core ``tilewright:generated:MODULE:VERSION`` with the targets ``default`` and ``lint``.
 
     ``fusesoc run --target=lint`` has Verilator read it with all warnings.
 
     Parameters
     ----------
-    verilog: the path of the file, from the core file's own folder on
+    files: the paths of the files, from the core file's own folder on
 
     Raises
     ------
-    ValueError if that leads out of the folder: FuseSoC takes no such file.
+    ValueError if one leads out of the folder: FuseSoC takes no such file.
     """
-    if verilog.startswith(("../", "/")):
-        raise ValueError(f"a core's files must be in its folder or below, not at {verilog!r}")
+    for file in files:
+        if file.startswith(("../", "/")):
+            raise ValueError(f"a core's files must be in its folder or below, not at {file!r}")
     module = sidecar["module"]
     name = f"tilewright:generated:{module}:{sidecar['version']}"
     description = plain(sidecar.get("summary") or f"{module}, generated")
@@ -39,7 +40,7 @@ def core(sidecar: Mapping[str, Any], verilog: str) -> str:
         "filesets:",
         "  rtl:",
         "    files:",
-        f"      - {json.dumps(verilog)}",
+        *(f"      - {json.dumps(file)}" for file in files),
         "    file_type: systemVerilogSource",
         "",
         "targets:",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .texts import about
@@ -10,21 +10,22 @@ from .texts import about
 __all__ = ["filelist"]
 
 
-def filelist(sidecar: Mapping[str, Any], verilog: str) -> str:
-    """Remarks and the Verilog file; no options, of which each tool has its own.
+def filelist(sidecar: Mapping[str, Any], files: Sequence[str]) -> str:
+    """Remarks and the SystemVerilog files; no options, of which each tool has its own.
 
     Parameters
     ----------
-    verilog: the path of the file, from the list's own folder on (Verilator's ``-F``)
+    files: their paths, from the list's own folder on (Verilator's ``-F``)
 
     Raises
     ------
     ValueError for a path that not all tools read as one.
     """
-    if any(sign.isspace() or sign in "\"'$*?;#\\" for sign in verilog) or verilog[0] in "+-/":
-        raise ValueError(
-            f"a list of files names one by letters, digits and dots below its own folder, or "
-            f"above it, not {verilog!r}"
-        )
+    for file in files:
+        if any(sign.isspace() or sign in "\"'$*?;#\\" for sign in file) or file[0] in "+-/":
+            raise ValueError(
+                f"a list of files names one by letters, digits and dots below its own folder, or "
+                f"above it, not {file!r}"
+            )
     remarks = [f"// {line}".rstrip() for line in about(sidecar)]
-    return "\n".join([*remarks, f"// top module: {sidecar['module']}", verilog, ""])
+    return "\n".join([*remarks, f"// top module: {sidecar['module']}", *files, ""])

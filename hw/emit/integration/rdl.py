@@ -85,7 +85,7 @@ def _register(sidecar: Mapping[str, Any], register: Mapping[str, Any]) -> Iterat
 
 
 def rdl(sidecar: Mapping[str, Any]) -> str:
-    """An address map of the unit's name with every register, field and enumeration.
+    """An address map of the module's name with every register, field and enumeration.
 
     Constants are fields that the hardware does not touch. A register of 64 bits is accessed in
     words of 32. Raises ValueError for a unit without registers.
@@ -94,7 +94,7 @@ def rdl(sidecar: Mapping[str, Any]) -> str:
         raise ValueError(f"{sidecar['unit']} has no registers")
     lines = [f"// {line}".rstrip() for line in about(sidecar)]
     lines += ["", f"addrmap {_name(sidecar['module'])} {{"]
-    lines.append(f"    name = {_text(sidecar['unit'])};")
+    lines.append(f"    name = {_text(sidecar['module'])};")
     if sidecar.get("summary"):
         lines.append(f"    desc = {_text(sidecar['summary'])};")
     lines += ["    littleendian;", "    default accesswidth = 32;"]

@@ -198,7 +198,7 @@ class _Draft:
                 is_output = self.block.ports[name] == "o"
                 yield StructUse(struct, f"{self.block.module}_{stem}", 0 if is_output else 1)
             else:
-                yield StructUse(struct, f"{top}_{stem}".replace("__", "_"), 2)
+                yield StructUse(struct, f"{top}_{stem.replace('__', '_')}", 2)
 
     def text(self, types: Mapping[Struct, str]) -> str:
         """The module, with these names for its structures."""

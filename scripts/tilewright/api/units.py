@@ -45,7 +45,7 @@ class UnitInfo:
 
     Parameters
     ----------
-    name: of the unit and of its top module
+    name: of the unit and, unless it is generated under another one, of its top module
     summary: one line
     source: where the idea comes from
     config: its configuration class, whose parameters are keyword arguments; ``config.parameters()``

@@ -1,4 +1,4 @@
-"""``tilewright generate``: a unit's Verilog, its sidecar, and what integrators ask for."""
+"""``tilewright generate``: a unit's SystemVerilog, its sidecar, and what integrators ask for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import UserError, user_errors
+from ..hw.emit.keywords import check_module_name
 from ..hw.spec.host import outputs
 from .options import ConfigOption, SetOption, UnitArgument, check_output
 
@@ -31,7 +32,9 @@ def _check_texts(unit: Unit, output: Path, wanted: Mapping[str, Path]) -> None:
         if OUTPUTS[name].needs_registers and unit.jobs is None:
             raise UserError(f"--{name}: {unit.name} has no registers")
         if OUTPUTS[name].names_verilog and outputs.is_stream(output):
-            raise UserError(f"--{name} names the Verilog's file: -o must be one, not {output}")
+            raise UserError(
+                f"--{name} names the SystemVerilog's file: -o must be one, not {output}"
+            )
         other = places.setdefault(os.path.realpath(path), f"--{name}")
         if other != f"--{name}":
             raise UserError(f"--{name}: {path} must be another file than that of {other}")
@@ -39,9 +42,39 @@ def _check_texts(unit: Unit, output: Path, wanted: Mapping[str, Path]) -> None:
 
 def generate(
     unit: UnitArgument,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The Verilog file to write.")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE.sv",
+            help="The SystemVerilog file to write; .v is accepted, too.",
+        ),
+    ],
     config: ConfigOption = None,
     set_: SetOption = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name of the top module, and prefix of every other module and type; by default "
+            "the unit's. Two configurations of a unit in one design need two names.",
+        ),
+    ] = None,
+    package: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.sv",
+            help="A package NAME_pkg with the types of payloads, opcodes and registers, too.",
+        ),
+    ] = None,
+    template: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.svh",
+            help="An instance to paste, with its signals, too; /dev/stdout prints it.",
+        ),
+    ] = None,
     header: Annotated[
         Path | None, typer.Option(metavar="FILE.h", help="A header for C and C++, too.")
     ] = None,
@@ -58,9 +91,12 @@ def generate(
         Path | None, typer.Option(metavar="FILE.f", help="A list of files for tools, too.")
     ] = None,
 ) -> None:
-    """Write a unit's Verilog, and its sidecar beside it as .json (none beside a device)."""
+    """Write a unit's SystemVerilog, and its sidecar beside it as .json (none beside a device)."""
     from ..settings import choose_unit, read_config
 
+    if name is not None:
+        with user_errors(ValueError, about="--name"):
+            check_module_name(name)
     chosen = choose_unit(unit)
     values = read_config(chosen, config, set_ or ())
     if output.suffix == ".json":
@@ -68,18 +104,27 @@ def generate(
     check_output(output)
     if not outputs.is_stream(output):
         check_output(output.with_suffix(".json"))
-    given = {"header": header, "rdl": rdl, "ipxact": ipxact, "core": core, "filelist": filelist}
-    wanted = {name: path for name, path in given.items() if path is not None}
+    given = {
+        "package": package,
+        "template": template,
+        "header": header,
+        "rdl": rdl,
+        "ipxact": ipxact,
+        "core": core,
+        "filelist": filelist,
+    }
+    wanted = {option: path for option, path in given.items() if path is not None}
     _check_texts(chosen, output, wanted)
-    from ..hw.emit.integration.outputs import integration_text
+    from ..hw.emit.integration.outputs import files_to_read, integration_text
     from ..hw.emit.unit import emit, write
 
     with user_errors(ValueError, about=unit):
-        emitted = emit(chosen, values)
+        emitted = emit(chosen, values, name)
     texts: dict[Path, str] = {}
-    for name, path in wanted.items():
-        with user_errors(ValueError, about=f"--{name}"):
-            texts[path] = integration_text(name, emitted.sidecar, path, output)
+    files = files_to_read(wanted, output)
+    for option, path in wanted.items():
+        with user_errors(ValueError, about=f"--{option}"):
+            texts[path] = integration_text(option, emitted.sidecar, path, files)
     try:
         sidecar = write(emitted, output, texts)
     except OSError as error:

@@ -14,7 +14,15 @@ from tilewright.verif.kit.commands import check_refused
 
 SETTINGS = ("channels=2", "value=fp16", "index_bits=16", "outstanding=2")
 SMALL = ["c2sr_converter", *(word for setting in SETTINGS for word in ("--set", setting))]
-FILES = {"header": "a.h", "rdl": "a.rdl", "ipxact": "a.xml", "core": "a.core", "filelist": "a.f"}
+FILES = {
+    "package": "a_pkg.sv",
+    "template": "a.svh",
+    "header": "a.h",
+    "rdl": "a.rdl",
+    "ipxact": "a.xml",
+    "core": "a.core",
+    "filelist": "a.f",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +33,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.slow
 def test_all_at_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each file holds the text of the sidecar, with the Verilog as seen from its own folder."""
+    """Each file holds the text of the sidecar, with the SystemVerilog as its folder sees it."""
     for folder in ("rtl", "sw"):
         (here / folder).mkdir()
     files = FILES | {"header": "sw/a.h", "ipxact": "sw/a.xml", "filelist": "sw/a.f"}
@@ -35,11 +43,12 @@ def test_all_at_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (here / "rtl/unit.v").read_text() == made.verilog
     for name, file in files.items():
         path = here / file
-        expected = integration_text(name, made.sidecar, path, here / "rtl/unit.v")
+        read = [here / "a_pkg.sv", here / "rtl/unit.v"]
+        expected = integration_text(name, made.sidecar, path, read)
         assert path.read_text() == expected
     assert "<ipxact:name>../rtl/unit.v</ipxact:name>" in (here / "sw/a.xml").read_text()
-    assert (here / "sw/a.f").read_text().endswith("\n../rtl/unit.v\n")
-    assert '- "rtl/unit.v"\n' in (here / "a.core").read_text()
+    assert (here / "sw/a.f").read_text().endswith("\n../a_pkg.sv\n../rtl/unit.v\n")
+    assert '- "a_pkg.sv"\n      - "rtl/unit.v"\n' in (here / "a.core").read_text()
     said = capsys.readouterr().out.splitlines()
     assert [line.partition(":")[0] for line in said] == ["rtl/unit.v", *files.values()]
     assert OUTPUTS.keys() == files.keys()
@@ -50,20 +59,22 @@ def test_from_python(here: Path) -> None:
     """The same texts; nothing is written if one cannot be made."""
     unit = tilewright.generate("m3xu_baseline", rows=1, cols=1)
     with pytest.raises(ValueError, match="m3xu_baseline has no registers"):
-        unit.write("unit.v", header="unit.h", rdl="unit.rdl")
-    with pytest.raises(TypeError, match=r"`write` takes header, rdl, .*, not 'vhdl'"):
-        unit.write("unit.v", vhdl="unit.vhd")
+        unit.write("unit.sv", header="unit.h", rdl="unit.rdl")
+    with pytest.raises(
+        TypeError, match=r"`write` takes package, template, header, rdl, .*, not 'vhdl'"
+    ):
+        unit.write("unit.sv", vhdl="unit.vhd")
     assert list(here.iterdir()) == []
-    unit.write("unit.v", header="unit.h", filelist="unit.f")
+    unit.write("unit.sv", header="unit.h", filelist="unit.f")
     for name, path in (("header", Path("unit.h")), ("filelist", Path("unit.f"))):
-        expected = integration_text(name, unit.sidecar, path, Path("unit.v"))
+        expected = integration_text(name, unit.sidecar, path, [Path("unit.sv")])
         assert path.read_text() == expected
 
 
 @pytest.mark.slow
 def test_into_standard_output(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A header alone, nothing else printed."""
-    words = ["generate", "m3xu_baseline", "--set", "rows=1", "-o", "unit.v"]
+    words = ["generate", "m3xu_baseline", "--set", "rows=1", "-o", "unit.sv"]
     assert main([*words, "--header", "/dev/stdout"]) == 0
     assert re.fullmatch(r"/\* m3xu_baseline, .*#endif /\* \w+ \*/\n", capfd.readouterr().out, re.S)
 
@@ -74,6 +85,12 @@ def test_into_standard_output(here: Path, capfd: pytest.CaptureFixture[str]) -> 
         (["m3xu", "-o", "a.v", "--rdl", "a.rdl"], "--rdl: m3xu has no registers"),
         (["m3xu", "-o", "a.v", "--header", "a.c"], "a.c: must end in .h, not '.c'"),
         (["m3xu", "-o", "a.v", "--filelist", "a"], "a: must end in .f, not ''"),
+        (["m3xu", "-o", "a.sv", "--package", "a_pkg.v"], "a_pkg.v: must end in .sv, not '.v'"),
+        (["m3xu", "-o", "a.sv", "--template", "a.sv"], "a.sv: must end in .svh, not '.sv'"),
+        (
+            ["m3xu", "-o", "a.sv", "--package", "a.sv"],
+            "--package: a.sv must be another file than that of -o",
+        ),
         (["m3xu", "-o", "-"], "-: of --json alone; standard output is the file /dev/stdout"),
         (
             ["m3xu", "-o", "a.v", "--header", "-"],
@@ -93,7 +110,7 @@ def test_into_standard_output(here: Path, capfd: pytest.CaptureFixture[str]) -> 
         ),
         (
             ["m3xu", "-o", "/dev/null", "--core", "a.core"],
-            "--core names the Verilog's file: -o must be one, not /dev/null",
+            "--core names the SystemVerilog's file: -o must be one, not /dev/null",
         ),
         (
             ["m3xu_baseline", "--set", "rows=1", "-o", "a.v", "--core", "below/a.core"],

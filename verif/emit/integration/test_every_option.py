@@ -23,7 +23,7 @@ def check(sidecar: dict[str, Any], folder: Path) -> None:
     done = compile_text(folder, {"unit.h": header(sidecar)}, "int main(void) { return 0; }\n",
                         "-fsyntax-only")  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert standard_faults(ip_xact(sidecar, "unit.v")) == ""
+    assert standard_faults(ip_xact(sidecar, ["unit.sv"])) == ""
     if sidecar.get("registers"):
         found = list(compiled_rdl(rdl(sidecar), folder).registers())
         assert all(isinstance(node, RegNode) for node in found)

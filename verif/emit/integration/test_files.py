@@ -52,11 +52,11 @@ def fusesoc(tmp_path: Path) -> Any:
 @pytest.mark.parametrize("name", SOME_UNITS)
 def test_a_core_is_yaml_with_its_file(name: str) -> None:
     sidecar = sidecar_of(name)
-    text = core(sidecar, "rtl/unit.v")
+    text = core(sidecar, ["rtl/unit.sv"])
     assert text.startswith("CAPI=2:\n")
     read = yaml.safe_load(text)
     assert read["name"] == f"tilewright:generated:{sidecar['module']}:{sidecar['version']}"
-    assert read["filesets"]["rtl"]["files"] == ["rtl/unit.v"]
+    assert read["filesets"]["rtl"]["files"] == ["rtl/unit.sv"]
     assert {x["toplevel"] for x in read["targets"].values()} == {sidecar["module"]}
 
 
@@ -64,8 +64,8 @@ def test_a_core_is_yaml_with_its_file(name: str) -> None:
 def test_fusesoc_finds_every_core(tmp_path: Path, fusesoc: Any) -> None:
     for name in UNITS:
         sidecar = sidecar_of(name)
-        (tmp_path / f"{name}.core").write_text(core(sidecar, f"{name}.v"))
-        (tmp_path / f"{name}.v").touch()
+        (tmp_path / f"{name}.core").write_text(core(sidecar, [f"{name}.sv"]))
+        (tmp_path / f"{name}.sv").touch()
     done = fusesoc(tmp_path, "core", "list")
     assert done.returncode == 0, done.stdout + done.stderr
     listed = {line.split()[0] for line in done.stdout.splitlines() if line.startswith("tilewright")}
@@ -79,8 +79,8 @@ def test_fusesoc_lints_a_core(tmp_path: Path, fusesoc: Any) -> None:
     """It finds the core, shows what it is, and has Verilator read it; a fault in it is found."""
     made = emitted("simd2")
     (tmp_path / "rtl").mkdir()
-    (tmp_path / "rtl/unit.v").write_text(made.verilog)
-    (tmp_path / "unit.core").write_text(core(made.sidecar, "rtl/unit.v"))
+    (tmp_path / "rtl/unit.sv").write_text(made.verilog)
+    (tmp_path / "unit.core").write_text(core(made.sidecar, ["rtl/unit.sv"]))
     shown = fusesoc(tmp_path, "core", "show", "tilewright:generated:simd2")
     assert shown.returncode == 0, shown.stdout + shown.stderr
     assert made.sidecar["summary"] in shown.stdout
@@ -91,7 +91,7 @@ def test_fusesoc_lints_a_core(tmp_path: Path, fusesoc: Any) -> None:
     assert "verilator" in done.stdout
     wrong = made.verilog.replace("assign advance = ready;", "assign advance = nothing;")
     assert wrong != made.verilog
-    (tmp_path / "rtl/unit.v").write_text(wrong)
+    (tmp_path / "rtl/unit.sv").write_text(wrong)
     assert fusesoc(tmp_path, *lint).returncode != 0
 
 
@@ -100,8 +100,8 @@ def test_tools_read_a_list_of_files(tmp_path: Path) -> None:
     """Verilator from anywhere, by -F; from the folder of the list by -f; slang and Icarus too."""
     made = emitted("m3xu_baseline")
     (tmp_path / "rtl").mkdir()
-    (tmp_path / "unit.v").write_text(made.verilog)
-    (tmp_path / "rtl/unit.f").write_text(filelist(made.sidecar, "../unit.v"))
+    (tmp_path / "unit.sv").write_text(made.verilog)
+    (tmp_path / "rtl/unit.f").write_text(filelist(made.sidecar, ["../unit.sv"]))
     verilator = find_verilator()
     lint = [str(verilator.program), "--lint-only", "-Wall", "--top-module", "m3xu_baseline"]
     for folder, option, name in (
@@ -123,12 +123,12 @@ def test_tools_read_a_list_of_files(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("path", ["a b.v", "+x.v", "-x.v", "/abs/unit.v", "it's.v", "$HOME.v"])
+@pytest.mark.parametrize("path", ["a b.v", "+x.v", "-x.v", "/abs/unit.sv", "it's.v", "$HOME.v"])
 def test_a_list_refuses_paths_that_tools_read_differently(path: str) -> None:
     with pytest.raises(ValueError, match="a list of files names one by"):
-        filelist(sidecar_of("m3xu"), path)
+        filelist(sidecar_of("m3xu"), ["unit_pkg.sv", path])
 
 
 def test_a_core_refuses_files_outside_of_its_folder() -> None:
     with pytest.raises(ValueError, match=r"^a core's files must be in its folder or below, not"):
-        core(sidecar_of("m3xu"), "../unit.v")
+        core(sidecar_of("m3xu"), ["unit_pkg.sv", "../unit.sv"])

@@ -45,14 +45,14 @@ def nodes(node: Any, path: str) -> list[Any]:
 
 @pytest.mark.parametrize("name", SOME_UNITS)
 def test_obeys_the_schema_of_the_standard(name: str) -> None:
-    text = ip_xact(sidecar_of(name), "rtl/unit.v")
-    assert text == ip_xact(sidecar_of(name), "rtl/unit.v")
+    text = ip_xact(sidecar_of(name), ["rtl/unit.sv"])
+    assert text == ip_xact(sidecar_of(name), ["rtl/unit.sv"])
     assert standard_faults(text) == ""
-    assert texts(tree(text), "fileSets/fileSet/file/name") == ["rtl/unit.v"]
+    assert texts(tree(text), "fileSets/fileSet/file/name") == ["rtl/unit.sv"]
 
 
 def test_the_schema_refuses_what_is_not_of_the_standard() -> None:
-    text = ip_xact(sidecar_of("matraptor"), "unit.v")
+    text = ip_xact(sidecar_of("matraptor"), ["unit.sv"])
     for old, new in (("ipxact:portMaps", "ipxact:maps"), (">read-only<", ">readable<")):
         assert old in text
         assert standard_faults(text.replace(old, new))
@@ -63,7 +63,7 @@ def test_every_register_and_field(name: str, tmp_path: Path) -> None:
     """As PeakRDL's importer understands them."""
     sidecar = sidecar_of(name)
     path = tmp_path / "unit.xml"
-    path.write_text(ip_xact(sidecar, "unit.v"))
+    path.write_text(ip_xact(sidecar, ["unit.sv"]))
     compiler = RDLCompiler()
     IPXACTImporter(compiler).import_file(str(path))
     found = [x for x in compiler.elaborate().top.descendants() if isinstance(x, RegNode)]
@@ -91,7 +91,7 @@ def test_ports_are_those_of_the_verilog(name: str) -> None:
     assert head
     pattern = r"(in|out)put +logic (?:\[(\d+):0\] )?(\w+)"
     expected = {x[2]: (x[0], int(x[1] or 0) + 1) for x in re.findall(pattern, head[1])}
-    ports = nodes(tree(ip_xact(emitted.sidecar, "unit.v")), "model/ports/port")
+    ports = nodes(tree(ip_xact(emitted.sidecar, ["unit.sv"])), "model/ports/port")
     assert {
         texts(port, "name")[0]: (texts(port, "wire/direction")[0], vector(port)) for port in ports
     } == expected
@@ -101,7 +101,7 @@ def test_ports_are_those_of_the_verilog(name: str) -> None:
 def test_buses(name: str) -> None:
     """Each AXI port: its definition, role, and a logical signal for each port of the module."""
     sidecar = sidecar_of(name)
-    top = tree(ip_xact(sidecar, "unit.v"))
+    top = tree(ip_xact(sidecar, ["unit.sv"]))
     widths = {texts(port, "name")[0]: vector(port) for port in nodes(top, "model/ports/port")}
     interfaces = nodes(top, "busInterfaces/busInterface")
     assert [texts(x, "name")[0] for x in interfaces] == [x["prefix"] for x in sidecar["axi"]]

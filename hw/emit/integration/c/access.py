@@ -114,7 +114,7 @@ def _macro(unit: str, control: Mapping[str, str], field: bool) -> str:
 
 
 def _filled(text: str, sidecar: Mapping[str, Any]) -> list[str]:
-    unit = sidecar["unit"]
+    unit = sidecar["module"]
     controls = sidecar["jobs"]["controls"]
     marks = {"P": identifier(unit).upper(), "p": member(unit)}
     marks |= {mark: _macro(unit, controls[name], f) for mark, (name, f) in _CONTROLS.items()}
@@ -125,7 +125,7 @@ def _filled(text: str, sidecar: Mapping[str, Any]) -> list[str]:
 
 def access_lines(sidecar: Mapping[str, Any]) -> Iterator[str]:
     """How words are read and written, and whether a device is the one that was generated."""
-    unit, upper = member(sidecar["unit"]), identifier(sidecar["unit"]).upper()
+    unit, upper = member(sidecar["module"]), identifier(sidecar["module"]).upper()
     yield from comment(
         "A device is the address of its registers. A program that reaches them in another way "
         f"defines {upper}_READ32 and {upper}_WRITE32 before it includes this file; a device is "
@@ -150,7 +150,7 @@ def _transfers(
     """A structure with a member for each register."""
     found = {register["name"]: register for register in sidecar["registers"]}
     yield from comment(doc)
-    yield f"struct {member(sidecar['unit'])}_{tag} {{"
+    yield f"struct {member(sidecar['module'])}_{tag} {{"
     for name in registers:
         remark = "".join(f" {line}" for line in comment(found[name]["doc"]))
         yield f"    uint{found[name]['bits']}_t {member(name)};{remark}"
@@ -160,7 +160,7 @@ def _transfers(
 def _each(sidecar: Mapping[str, Any], registers: list[str], text: str) -> Iterator[str]:
     """A line for each register: @M@ is its member, @O@ its offset, @64@ behind wide ones."""
     found = {register["name"]: register for register in sidecar["registers"]}
-    upper = identifier(sidecar["unit"]).upper()
+    upper = identifier(sidecar["module"]).upper()
     for name in registers:
         line = text.replace("@M@", member(name))
         line = line.replace("@O@", f"{upper}_{identifier(name).upper()}_OFFSET")
@@ -169,7 +169,7 @@ def _each(sidecar: Mapping[str, Any], registers: list[str], text: str) -> Iterat
 
 def job_lines(sidecar: Mapping[str, Any]) -> Iterator[str]:
     """A job and its counters as structures; functions that write, run and wait for a job."""
-    unit, jobs = member(sidecar["unit"]), sidecar["jobs"]
+    unit, jobs = member(sidecar["module"]), sidecar["jobs"]
     counters = [counter["register"] for counter in jobs["counters"]]
     doc = "A job: what its registers hold, each a whole word."
     yield from _transfers(sidecar, jobs["registers"], "job", doc)

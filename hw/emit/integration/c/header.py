@@ -15,7 +15,7 @@ __all__ = ["header"]
 
 
 def _sections(sidecar: Mapping[str, Any]) -> Iterator[Iterator[str]]:
-    names = Definitions(sidecar["unit"])
+    names = Definitions(sidecar["module"])
     yield _parameters(sidecar, names)
     if sidecar.get("registers"):
         yield register_lines(sidecar, names)
@@ -41,11 +41,11 @@ def _parameters(sidecar: Mapping[str, Any], names: Definitions) -> Iterator[str]
 def header(sidecar: Mapping[str, Any]) -> str:
     """A header for C11 and C++11, which needs only ``stddef.h`` and ``stdint.h``.
 
-    All names begin with the unit's, so that headers of several units go together. An accelerator
+    All names begin with the module's, so that headers of several units go together. An accelerator
     has registers, errors, operations, and functions that read, write and run jobs; a unit of
     streams opcodes, timing, payloads and functions that put fields into them.
     """
-    guard = Definitions(sidecar["unit"]).name("H")
+    guard = Definitions(sidecar["module"]).name("H")
     said = [f" * {line.replace('*/', '* /')}".rstrip() for line in about(sidecar)]
     lines = [f"/*{said[0][2:]}", *said[1:], " */", f"#ifndef {guard}", f"#define {guard}", ""]
     lines += ["#include <stddef.h>", "#include <stdint.h>"]

@@ -46,7 +46,7 @@ def bit_lines(sidecar: Mapping[str, Any]) -> Iterator[str]:
         "Payloads are words of 32 bits, the lowest first, as simulators have them (svBitVecVal of "
         "SystemVerilog's DPI, VlWide of Verilator). Bits of a payload, 64 at most:"
     )
-    yield from _BITS.replace("@p@", member(sidecar["unit"])).strip("\n").split("\n")
+    yield from _BITS.replace("@p@", member(sidecar["module"])).strip("\n").split("\n")
 
 
 def timing_lines(sidecar: Mapping[str, Any], names: Definitions) -> Iterator[str]:
@@ -88,7 +88,7 @@ def _functions(unit: str, stream: str, field: Mapping[str, Any]) -> Iterator[str
 
 def stream_lines(sidecar: Mapping[str, Any], names: Definitions) -> Iterator[str]:
     """Of each stream the payload's width and its fields, as constants, a type and functions."""
-    unit = member(sidecar["unit"])
+    unit = member(sidecar["module"])
     for stream in sidecar["streams"]:
         way = "takes" if stream["direction"] == "in" else "gives"
         yield ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..texts import about, plain
@@ -84,20 +84,21 @@ def _several(name: str, parts: list[Element]) -> Element | None:
     return element(name, *parts) if parts else None
 
 
-def ip_xact(sidecar: Mapping[str, Any], verilog: str) -> str:
-    """The component ``tilewright:generated:UNIT:VERSION``.
+def ip_xact(sidecar: Mapping[str, Any], files: Sequence[str]) -> str:
+    """The component ``tilewright:generated:MODULE:VERSION``.
 
     AXI ports are bus interfaces with all their signals, clock and reset; managers have an address
     space, the subordinate the registers. Streams are plain ports.
 
     Parameters
     ----------
-    verilog: the path of the file, from the component's own folder on
+    files: the paths of the files, from the component's own folder on
     """
     axi = sidecar.get("axi", ())
     spaces = [address_space(port) for port in axi if port["role"] == "manager"]
     maps = [memory_map(sidecar)] if sidecar.get("registers") else []
-    file = element("file", element("name", verilog), element("fileType", "systemVerilogSource"))
+    kind = element("fileType", "systemVerilogSource")
+    listed = [element("file", element("name", file), kind) for file in files]
     root = element(
         "component",
         element("vendor", "tilewright"),
@@ -108,7 +109,7 @@ def ip_xact(sidecar: Mapping[str, Any], verilog: str) -> str:
         _several("addressSpaces", spaces),
         _several("memoryMaps", maps),
         _model(sidecar),
-        element("fileSets", element("fileSet", element("name", _FILES), file)),
+        element("fileSets", element("fileSet", element("name", _FILES), *listed)),
         element("description", plain(sidecar["summary"])) if sidecar.get("summary") else None,
         _several("parameters", list(_parameters(sidecar))),
     )
