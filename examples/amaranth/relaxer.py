@@ -1,6 +1,6 @@
 """A design of one's own around simd2: distances in a graph, a step a tile of edges.
 
-``python relaxer.py -o relaxer.v`` writes its Verilog.
+``python relaxer.py -o relaxer.sv`` writes its Verilog.
 """
 
 import argparse
@@ -84,7 +84,7 @@ def main() -> None:
     from tilewright.hw.emit.unit import emit_component, write
 
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("-o", "--output", type=Path, default=Path("relaxer.v"))
+    parser.add_argument("-o", "--output", type=Path, default=Path("relaxer.sv"))
     parser.add_argument("--size", type=int, default=4)
     given = parser.parse_args()
     emitted = emit_component(Relaxer(given.size), name="relaxer")

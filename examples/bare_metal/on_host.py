@@ -79,7 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
         folder = chosen.build or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
         unit = tilewright.generate("matraptor", **PARAMETERS)
-        unit.write(folder / "matraptor.v", header=folder / "matraptor.h")
+        unit.write(folder / "matraptor.sv", header=folder / "matraptor.h")
         library = build(folder)
         with tilewright.device(
             "matraptor", backend=chosen.backend, memory_bytes=MEMORY_BYTES, **PARAMETERS

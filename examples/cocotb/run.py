@@ -10,7 +10,7 @@ def main() -> int:
     simulator = sys.argv[1] if len(sys.argv) > 1 else "verilator"
     runner = get_runner(simulator)
     runner.build(
-        sources=["engine.v"],
+        sources=["engine.sv"],
         hdl_toplevel="engine_simd2",
         build_args=["-g2012"] if simulator == "icarus" else [],
         timescale=("1ns", "1ps"),

@@ -279,14 +279,14 @@ def _verilate(
 ) -> None:
     """Verilator's C++ for a module, into the work directory."""
     verilator = find_verilator()
-    (work / "unit.v").write_text(verilog)
+    (work / "unit.sv").write_text(verilog)
     options = [*_VERILATOR_FLAGS, "--top-module", module, "--Mdir", str(work)]
     if waves is not None:
         below = module + ".*" * wave_depth
         rules = f'`verilator_config\ntracing_off -scope "{below}" -levels 0\n'
         (work / "waves.vlt").write_text(rules)
         options += [waves.option, str(work / "waves.vlt")]
-    command = [str(verilator.program), *options, str(work / "unit.v")]
+    command = [str(verilator.program), *options, str(work / "unit.sv")]
     _run(command, work, environment=verilator.environment)
 
 

@@ -54,7 +54,7 @@ def test_the_page_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
     assert examples(page("python.md"), "python")
     run("python.md")
-    assert (tmp_path / "unit.v").exists()
+    assert (tmp_path / "unit.sv").exists()
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ def test_in_amaranths_simulator(tmp_path: Path) -> None:
 def test_verilog(tmp_path: Path) -> None:
     example = Example("amaranth", tmp_path)
     (generate,) = (word for word in example.commands if "relaxer.py" in word)
-    assert example.prints(generate) == "relaxer.v and relaxer.json\n"
-    verilog = (example.directory / "relaxer.v").read_text()
+    assert example.prints(generate) == "relaxer.sv and relaxer.json\n"
+    verilog = (example.directory / "relaxer.sv").read_text()
     assert "\nmodule relaxer (" in verilog
     assert "relaxer_simd2 unit (" in verilog
     assert complaints("verilator", verilog, "relaxer", tmp_path) == ""

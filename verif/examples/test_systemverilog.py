@@ -14,7 +14,7 @@ from tilewright.verif.examples.readme import Example, needs_icarus
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where ``unit.v`` and ``unit.json`` are."""
+    """Where ``unit.sv`` and ``unit.json`` are."""
     made = Example("systemverilog", tmp_path_factory.mktemp("generated"))
     made.prints(next(word for word in made.commands if word.startswith("tilewright ")))
     return made.directory
@@ -23,7 +23,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def example(generated: Path, tmp_path: Path) -> Example:
     found = Example("systemverilog", tmp_path)
-    for name in ("unit.v", "unit.json"):
+    for name in ("unit.sv", "unit.json"):
         shutil.copy(generated / name, found.directory)
     return found
 
@@ -46,7 +46,7 @@ def test_in_icarus(example: Example) -> None:
 def test_a_result_that_does_not_wait_is_found(example: Example) -> None:
     needs_icarus()
     # The pipeline moves on whether or not its result is taken.
-    example.change("unit.v", "assign advance = ~o__valid | o__ready;", "assign advance = 1'd1;")
+    example.change("unit.sv", "assign advance = ~o__valid | o__ready;", "assign advance = 1'd1;")
     build, run = (word for word in example.commands if word.startswith(("iverilog", "vvp")))
     example.prints(build)
     done = example.run(run)

@@ -172,7 +172,7 @@ def misaligned(unit: Engine) -> bool:
 def main(**memory: Any) -> int:
     """Run all jobs on each unit that was generated. Return 0 if every result is as wanted."""
     good = []
-    for verilog in sorted(HERE.glob("*.v")):
+    for verilog in sorted([*HERE.glob("*.sv"), *HERE.glob("*.v")]):
         print(f"{verilog.name}:")
         with Device(
             verilog, verilog.with_suffix(".json"), memory_bytes=1 << 15,

@@ -279,7 +279,7 @@ def main(**memory: Any) -> int:
     """Run all jobs. Return 0 if every result agrees with NumPy."""
     draw = np.random.default_rng(1)
     with Device(
-        HERE / "unit.v", HERE / "unit.json", memory_bytes=1 << 16, build_dir=HERE / "build",
+        HERE / "unit.sv", HERE / "unit.json", memory_bytes=1 << 16, build_dir=HERE / "build",
         **{"stall": 20, "reorder": True, "aw_after_w": True, **memory},
     ) as device:  # fmt: skip
         unit = Gta(device)

@@ -134,7 +134,7 @@ def main(**memory: Any) -> int:
     """Run all jobs. Return 0 if every result is as wanted."""
     draw = np.random.default_rng(1)
     with Device(
-        HERE / "unit.v", HERE / "unit.json", memory_bytes=1 << 17, build_dir=HERE / "build",
+        HERE / "unit.sv", HERE / "unit.json", memory_bytes=1 << 17, build_dir=HERE / "build",
         **{"stall": 20, "reorder": True, "aw_after_w": True, **memory},
     ) as device:  # fmt: skip
         unit = MatRaptor(device)

@@ -231,7 +231,7 @@ def sparse_product(array: Array, draw: np.random.Generator) -> bool:
 def device(name: str) -> Device:
     """Return a design that was generated."""
     return Device(
-        HERE / f"{name}.v", HERE / f"{name}.json", memory_bytes=1 << 16,
+        HERE / f"{name}.sv", HERE / f"{name}.json", memory_bytes=1 << 16,
         build_dir=HERE / "build" / name, stall=20, reorder=True, aw_after_w=True,
     )  # fmt: skip
 

@@ -253,7 +253,7 @@ def wrong_order(unit: Tensaurus) -> bool:
 def main() -> int:
     """Run all jobs. Return 0 if every result agrees with NumPy."""
     with Device(
-        HERE / "unit.v", HERE / "unit.json", memory_bytes=1 << 16, build_dir=HERE / "build",
+        HERE / "unit.sv", HERE / "unit.json", memory_bytes=1 << 16, build_dir=HERE / "build",
         stall=20, reorder=True, aw_after_w=True,
     ) as device:  # fmt: skip
         unit = Tensaurus(device)

@@ -101,7 +101,7 @@ def _generated(design: str, sizes: str) -> tuple[float, float, str]:
     words = [f"design={design}", "largest=0", f"sizes={sizes}"]
     settings = [word for one in words for word in ("--set", one)]
     with TemporaryDirectory() as folder:
-        output = Path(folder) / "array.v"
+        output = Path(folder) / "array.sv"
         command = [sys.executable, "-m", "tilewright", "generate", "t2s", *settings, "-o"]
         before, began = _of_children(), perf_counter()
         done = run_program([*command, str(output)])
