@@ -18,6 +18,7 @@ __all__ = [
     "a_target",
     "a_unit",
     "asked_words",
+    "entry_in",
 ]
 
 
@@ -31,12 +32,12 @@ def asked_words() -> Sequence[str]:
     return text.split()[1:]
 
 
-def _asked_entry() -> Entry | None:
-    """The unit that stands in a command line without its end, which Typer does not read yet; of a
-    computation that names none the first of its system."""
+def entry_in(words: Sequence[str]) -> Entry | None:
+    """The unit that a command line is about, which need not be complete or right; of a computation
+    that names none the first of its system."""
     from .registry import entries, systems
 
-    known, words = entries(), asked_words()
+    known = entries()
     found = [known[word] for word in words if word in known]
     if words[:1] == ["run"]:
         asked = [one for one in systems() if words[1:2] and words[1] in one.commands]
@@ -77,13 +78,13 @@ def a_target() -> list[tuple[str, str]]:
 
 def a_simulator() -> list[str]:
     """Simulators of the unit that is named."""
-    entry = _asked_entry()
+    entry = entry_in(asked_words())
     return list(entry.simulate) if entry else list(SIMULATORS)
 
 
 def a_setting() -> list[tuple[str, str]]:
     """Each parameter of the unit that is named, with its default, and what it must be."""
-    entry = _asked_entry()
+    entry = entry_in(asked_words())
     if entry is None:
         return []
     config = entry.unit.config()

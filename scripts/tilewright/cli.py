@@ -14,7 +14,7 @@ from .commands import ASKED, COMMANDS
 from .errors import CheckFailed, UserError, say, told
 from .hw.spec.host.words import unknown
 
-__all__ = ["main", "run_command"]
+__all__ = ["main"]
 
 
 def _split(words: Sequence[str]) -> tuple[str | None, Sequence[str]]:
@@ -41,9 +41,14 @@ def _split(words: Sequence[str]) -> tuple[str | None, Sequence[str]]:
     return name, behind
 
 
-def _option_refusal(error: Any) -> str:
+def _option_refusal(error: Any, words: Sequence[str]) -> str:
     """What is said of an option that a command does not have."""
-    context = error.ctx
+    from .choices import entry_in
+
+    context, entry = error.ctx, entry_in(words)
+    parameter = error.option_name.lstrip("-").replace("-", "_")
+    if entry and parameter in [item.name for item in entry.unit.config.parameters()]:
+        return f"unknown option {error.option_name!r}; did you mean '--set {parameter}=VALUE'?"
     known = [name for option in context.command.get_params(context) for name in option.opts]
     return unknown("option", error.option_name, known, f"{context.command_path} --help")
 
@@ -56,9 +61,7 @@ def _asked() -> tuple[str | None, Sequence[str]]:
     return (words[0], words[1:]) if words and words[0] in COMMANDS else (None, ())
 
 
-def run_command(words: Sequence[str]) -> int:
-    """Run a command line; returns its exit status. Raises UserError for a bad one, and what the
-    command raises."""
+def _run(words: Sequence[str]) -> int:
     asked = ASKED in os.environ
     used, behind = _asked() if asked else _split(words)
     if used and not (asked or behind) and (COMMANDS[used].group or COMMANDS[used].listed):
@@ -80,12 +83,12 @@ def run_command(words: Sequence[str]) -> int:
         status = app(list(words), prog_name="tilewright", standalone_mode=False)
     except click_error as error:
         if hasattr(error, "possibilities") and hasattr(error, "option_name"):
-            raise UserError(_option_refusal(error)) from None
+            raise UserError(_option_refusal(error, words)) from None
         message = getattr(error, "format_message", error.__str__)()
         context = getattr(error, "ctx", None)
         if message:  # none if the help was shown for want of arguments
             usage = f" (see `{context.command_path} --help`)" if context else ""
-            raise UserError(f"{message.rstrip('.')}{usage}") from None
+            say(f"{message.rstrip('.')}{usage}")
         return 2
     except typer.Abort:
         return 130
@@ -99,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from .hw.spec.host.programs import ProgramError
 
     try:
-        return run_command(sys.argv[1:] if arguments is None else arguments)
+        return _run(sys.argv[1:] if arguments is None else arguments)
     except CheckFailed as error:
         say(error)
         return 1

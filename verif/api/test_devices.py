@@ -132,6 +132,8 @@ def test_driver_and_registers(name: str) -> None:
         spec = entries()[name].unit.job_spec(device.config)
         assert registers.read("ID") == int.from_bytes(spec.letters, "little")
         assert registers.submit({}).error != "none"
+        with refused(UnknownName, "unknown register 'CTRLL'; did you mean 'CTRL'?"):
+            registers.submit({"CTRLL": 1})
 
 
 def test_first_address() -> None:

@@ -24,6 +24,11 @@ def test_units_are_those_that_are_registered() -> None:
         assert bool(info.backends) == (unit.jobs is not None)
     assert "m3xu" in tilewright.units
     assert "nothing" not in tilewright.units
+    assert tilewright.units.get("nothing") is None
+    with refused(UnknownName, "unknown unit 'matrptor'; did you mean 'matraptor'?"):
+        tilewright.units["matrptor"]
+    assert issubclass(UnknownName, KeyError)
+    assert issubclass(UnknownName, ValueError)
 
 
 def test_registers() -> None:
@@ -33,7 +38,7 @@ def test_registers() -> None:
     assert next(iter(registers)).name == "ID"
     config = info.config(outer_product=True)
     assert info.registers(config).describe() == registers.describe()
-    with pytest.raises(KeyError):
+    with refused(UnknownName, "unknown register 'MODE'; `tilewright show UNIT` lists them all"):
         info.registers()["MODE"]
     with refused(ValueError, "m3xu takes no jobs"):
         tilewright.units["m3xu"].registers()

@@ -11,21 +11,11 @@ from tilewright.cli import main
 from tilewright.hw.spec.m3xu import M3XU, M3xuConfig
 from tilewright.registry import entries, tables
 from tilewright.sim.rtl.toolchain import find_compiler
+from tilewright.verif.kit.commands import complaint
 
 ROOT = Path(tilewright.__file__).resolve().parents[2]
 
 SMALL = ["--set", "rows=2", "--set", "cols=2", "--set", "modes=fp16"]
-
-
-def complaint(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """The one line that a wrong command line gets."""
-    status = main(arguments)
-    out, err = capsys.readouterr()
-    assert status == 2
-    assert out == ""
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    return err.removeprefix("error: ").rstrip("\n")
 
 
 def test_list_has_a_line_for_each_unit(capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,7 +107,7 @@ BAD_WORDS = {
     "samples": (["run", "dft", "--length", "9" * 90],
                 "--length must be in 1..5120, the samples there are, not " + "9" * 90),
     "option": (["show", "m3xu", "--rows", "8"],
-               "unknown option '--rows'; `tilewright show --help` lists them all"),
+               "unknown option '--rows'; did you mean '--set rows=VALUE'?"),
     "no unit": (["generate", "-o", "unit.v"],
                 "Missing argument 'UNIT' (see `tilewright generate --help`)"),
     "no output": (["generate", "m3xu"],

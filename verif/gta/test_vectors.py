@@ -128,7 +128,7 @@ def test_sums_that_no_element_holds() -> None:
         (
             ("vector", "mulh", "fp32", [1], [2]),
             "`function` on fp32 must be one of mul, fma, add, sub, min, max, eq, ne, lt, le, "
-            "select, not 'mulh'",
+            "select, not 'mulh'; did you mean 'mul'?",
         ),
         (("vector", "add", "int8", [256], [2]), "words must be of 8 bits, not 256"),
         (

@@ -277,7 +277,9 @@ def test_wrong_specs_are_refused() -> None:
     )
     assert refusal(checks=(rule(register="KIND"),)) == "KIND must be one number to be checked"
     assert refusal(checks=(rule(error="one"),)) == "'one'"
-    assert refusal(checks=(rule(when=Condition(register="KIND", field="what")),)) == "'what'"
+    assert refusal(checks=(rule(when=Condition(register="KIND", field="what")),)) == (
+        "the field of KIND must be one of which, twice, not 'what'"
+    )
     twice = (*spec.errors, Error("another", 7, "row", ""))
     assert refusal(errors=twice) == "codes must be different, not [7, 8, 9, 10, 11, 7]"
     twice = (*spec.errors, Error("zero", 2, "row", ""))

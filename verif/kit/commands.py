@@ -15,7 +15,7 @@ from tilewright.apps import register
 from tilewright.cli import main
 from tilewright.errors import UserError
 
-__all__ = ["SMALL", "SMALLEST", "Run", "check_refused", "draw"]
+__all__ = ["SMALL", "SMALLEST", "Run", "check_refused", "complaint", "draw"]
 
 SMALL = ("--set", "rows=4", "--set", "cols=2", "--set", "depth=4", "--set", "pipeline=2")
 """A unit that builds in seconds."""
@@ -57,14 +57,23 @@ class Run:
         return content
 
 
+def complaint(words: Sequence[str], capture: pytest.CaptureFixture[str]) -> str:
+    """The one line that a wrong command line gets."""
+    status = main(words)
+    out, err = capture.readouterr()
+    assert status == 2
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    return err.removeprefix("error: ").rstrip("\n")
+
+
 def check_refused(
     words: Sequence[str], line: str, directory: Path, capture: pytest.CaptureFixture[str]
 ) -> None:
     """A command line ends with status 2 and this one line; it leaves no file in the directory."""
     before = sorted(directory.rglob("*"))
-    assert main(words) == 2
-    said = capture.readouterr()
-    assert (said.out, said.err) == ("", f"error: {line}\n")
+    assert complaint(words, capture) == line
     assert sorted(directory.rglob("*")) == before
 
 

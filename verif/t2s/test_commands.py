@@ -189,7 +189,7 @@ REFUSED = {
     "t2s show GEMM --dump flat": (
         "--dump must be one of define, tile, accumulate, partition, unroll, forward, remove, "
         "scatter, gather, vectorise, factor, visit, overlap, fifo, signal, rotate, perfect, "
-        "flatten, infinitise, not 'flat'"
+        "flatten, infinitise, not 'flat'; did you mean 'flatten'?"
     ),
     "t2s show GEMM --bounds i=7": "--bounds must be given j=...; there are i, j, k",
     "t2s show GEMM --svg x.png": "x.png: must end in .svg, not '.png'",

@@ -236,7 +236,9 @@ def test_refusals(words: list[str], message: str, capsys: pytest.CaptureFixture[
 
 def test_other_tables_take_no_such_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table", "ciss-bandwidth", "--scale", "0.1"]) == 2
-    assert capsys.readouterr().err == "error: ciss-bandwidth takes no --scale\n"
+    assert capsys.readouterr().err == (
+        "error: ciss-bandwidth takes no --scale; its options are --target, --json\n"
+    )
 
 
 def test_sources_are_made_when_they_are_reached() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from difflib import SequenceMatcher
 
@@ -22,12 +23,9 @@ class UnknownName(ValueError, KeyError):
         return Exception.__str__(self)
 
 
-def close_words(word: object, known: Collection[str], alike: float = _ALIKE) -> list[str]:
+def close_words(word: str, known: Collection[str], alike: float = _ALIKE) -> list[str]:
     """The known words that ``word`` may stand for: the same but for upper and lower case, or those
-    that begin with it, or the most similar ones. None if too many are equally likely, or ``word``
-    is not a string."""
-    if not isinstance(word, str):
-        return []
+    that begin with it, or the most similar ones. None if too many are equally likely."""
     typed = word.casefold()[:60]
     folded = {one: one.casefold() for one in known}
     same = [one for one in known if folded[one] == typed]
@@ -38,24 +36,31 @@ def close_words(word: object, known: Collection[str], alike: float = _ALIKE) -> 
     return found if len(found) <= _MOST else []
 
 
-def did_you_mean(word: object, known: Collection[str], alike: float = _ALIKE_IN_LIST) -> str:
-    """The end of a refusal that suggests known words; empty if none is close."""
-    close = [repr(one) for one in close_words(word, known, alike)]
-    if not close:
-        return ""
-    first = f"{', '.join(close[:-1])} or " if close[1:] else ""
-    return f"; did you mean {first}{close[-1]}?"
+def _suggestion(close: Collection[str]) -> str:
+    *first, last = map(repr, close) if close else [""]
+    return f"; did you mean {', '.join(first)}{' or ' if first else ''}{last}?" if last else ""
+
+
+def did_you_mean(word: str, known: Collection[str]) -> str:
+    """The end of a refusal of ``word`` that shows the list of known words: suggests those that are
+    very similar, if any. Formats and layers that differ in their numbers are not."""
+    typed = word.casefold()
+    others = [
+        one for one in known
+        if one.casefold() == typed or re.sub(r"\d", "", one.casefold()) != re.sub(r"\d", "", typed)
+    ]  # fmt: skip
+    return _suggestion(close_words(word, others, _ALIKE_IN_LIST))
 
 
 def not_one_of(name: str, known: Collection[str], word: object, when: str = "") -> str:
     """A refusal of ``word`` for ``name`` that shows the short list of what is allowed, with the
     condition ``when`` behind it, and suggests the known word that may be meant."""
-    allowed = f"one of {', '.join(known)}{when}"
-    return f"{name} must be {allowed}, not {word!r}{did_you_mean(word, known)}"
+    meant = did_you_mean(word, known) if isinstance(word, str) else ""
+    return f"{name} must be one of {', '.join(known)}{when}, not {word!r}{meant}"
 
 
 def unknown(kind: str, word: object, known: Collection[str], listed: str) -> str:
     """A refusal of ``word`` that suggests known words of this kind; if none is close, it names
     ``listed``, which shows all: a command line or a Python name."""
-    others = did_you_mean(word, known, _ALIKE) or f"; `{listed}` lists them all"
-    return f"unknown {kind} {word!r}{others}"
+    close = close_words(word, known) if isinstance(word, str) else []
+    return f"unknown {kind} {word!r}{_suggestion(close) or f'; `{listed}` lists them all'}"

@@ -32,12 +32,12 @@ def load_mapping(
     with changed_sizes(sizes or {}, largest):
         try:
             names = runpy.run_path(str(file))
-        except MappingError:
+        except (MappingError, KeyboardInterrupt):
             raise
         except SyntaxError as error:
             where = f"{file.name}:{error.lineno}" if error.lineno else file.name
             raise MappingError(f"{where}: {error.msg}") from error
-        except Exception as error:
+        except BaseException as error:  # SystemExit, too
             place = next(
                 (one for one in reversed(traceback.extract_tb(error.__traceback__))
                  if one.filename == str(file)),

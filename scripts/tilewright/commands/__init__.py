@@ -43,7 +43,7 @@ COMMANDS = {
         f"{__name__}.show:show",
     ),
     "generate": Command(
-        "Write a unit's Verilog, and its sidecar beside it as .json (none beside a device).",
+        "Write a unit as SystemVerilog, and a .json sidecar of its ports and timing.",
         f"{__name__}.generate:generate",
     ),
     "simulate": Command(
@@ -51,21 +51,21 @@ COMMANDS = {
         f"{__name__}.simulate:simulate",
     ),
     "synth": Command(
-        "Measure a unit's area and speed.",
+        "Measure a unit's area and speed, and show its critical path.",
         f"{__name__}.synth:synth",
     ),
     "table": Command(
-        "Measure a table of the papers: theirs beside ours.",
+        "Measure a table of results, with the papers' numbers beside them.",
         f"{__name__}.table:table",
         listed="tilewright.registry:tables",
     ),
     "run": Command(
-        "Run a whole computation on a unit, checked against a reference.",
+        "Run a whole computation on a unit and check it against a reference.",
         f"{__name__}.run:run",
         group=True,
     ),
     "tcu": Command(
-        "Count what algorithms cost on a tensor unit, by the (m, l)-TCU model.",
+        "Count the cost of algorithms on a tensor unit by the (m, l)-TCU model.",
         f"{__name__}.tcu:tcu",
         group=True,
     ),
@@ -75,11 +75,11 @@ COMMANDS = {
         group=True,
     ),
     "cache": Command(
-        "Show what is kept between runs, and remove it.",
+        "Show what the cache holds, or remove it.",
         f"{__name__}.cache:cache",
     ),
     "completion": Command(
-        "Print what makes a shell complete commands, units, tables and options.",
+        "Print a script that lets a shell complete commands, units, tables and options.",
         f"{__name__}.completion:completion",
     ),
 }

@@ -29,7 +29,7 @@ def _options(
                      is_eager=True),
     ] = False,
 ) -> None:  # fmt: skip
-    """Generate tensor accelerators, simulate them, measure them."""
+    """Generate tensor accelerators, simulate them and measure them."""
 
 
 def not_used() -> None:

@@ -1,4 +1,4 @@
-"""``tilewright cache``: what is kept between runs."""
+"""``tilewright cache``: what the cache holds."""
 
 from __future__ import annotations
 
@@ -23,19 +23,21 @@ _DAY = 24 * 3600
 def cache(
     clean: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="Remove it: a kind of those shown, or all."),
+        typer.Option(
+            metavar="KIND", help="Remove entries: simulations, code, synthesis, tools or all."
+        ),
     ] = None,
     unused_for: Annotated[
         int | None,
         typer.Option(
             parser=whole("--unused-for", 0, 36500),
             metavar="DAYS",
-            help="Remove only what no command has used for so many days.",
+            help="With --clean: remove only entries unused for DAYS days.",
         ),
     ] = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Show what is kept between runs, and remove it."""
+    """Show what the cache holds, or remove it."""
     from ..hw.spec.host.cache import CacheInUse, cache_directory
     from ..hw.spec.host.cache_contents import KINDS, contents, remove
 

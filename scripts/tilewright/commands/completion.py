@@ -29,7 +29,7 @@ def completion(
         typer.Argument(metavar="SHELL", help="bash, zsh or fish.", autocompletion=_shells),
     ],
 ) -> None:
-    """Print what makes a shell complete commands, units, tables and options."""
+    """Print a script that lets a shell complete commands, units, tables and options."""
     if shell not in SHELLS:
         raise UserError(not_one_of("the shell", SHELLS, shell))
     from .application import application

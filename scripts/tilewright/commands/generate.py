@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import UserError, user_errors
-from ..hw.emit.keywords import check_module_name
 from ..hw.spec.host import outputs
 from .options import ConfigOption, SetOption, UnitArgument, check_output
 
@@ -48,7 +47,7 @@ def generate(
             "-o",
             "--output",
             metavar="FILE.sv",
-            help="The SystemVerilog file to write; .v is accepted, too.",
+            help="SystemVerilog file to write; .v is accepted, too.",
         ),
     ],
     config: ConfigOption = None,
@@ -57,44 +56,46 @@ def generate(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Name of the top module, and prefix of every other module and type; by default "
-            "the unit's. Two configurations of a unit in one design need two names.",
+            help="Name of the top module, and prefix of all other modules and types; default: the "
+            "unit's. Two configurations of a unit in one design need two names.",
         ),
     ] = None,
     package: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.sv",
-            help="A package NAME_pkg with the types of payloads, opcodes and registers, too.",
+            help="Also write a package NAME_pkg: types of payloads, opcodes and registers.",
         ),
     ] = None,
     template: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.svh",
-            help="An instance to paste, with its signals, too; /dev/stdout prints it.",
+            help="Also write an instance to paste, with its signals; /dev/stdout prints it.",
         ),
     ] = None,
     header: Annotated[
-        Path | None, typer.Option(metavar="FILE.h", help="A header for C and C++, too.")
+        Path | None, typer.Option(metavar="FILE.h", help="Also write a header for C and C++.")
     ] = None,
     rdl: Annotated[
-        Path | None, typer.Option(metavar="FILE.rdl", help="The registers in SystemRDL, too.")
+        Path | None, typer.Option(metavar="FILE.rdl", help="Also write the registers in SystemRDL.")
     ] = None,
     ipxact: Annotated[
-        Path | None, typer.Option(metavar="FILE.xml", help="An IP-XACT component, too.")
+        Path | None, typer.Option(metavar="FILE.xml", help="Also write an IP-XACT component.")
     ] = None,
     core: Annotated[
-        Path | None, typer.Option(metavar="FILE.core", help="A core for FuseSoC, too.")
+        Path | None, typer.Option(metavar="FILE.core", help="Also write a FuseSoC core file.")
     ] = None,
     filelist: Annotated[
-        Path | None, typer.Option(metavar="FILE.f", help="A list of files for tools, too.")
+        Path | None, typer.Option(metavar="FILE.f", help="Also write a file list for simulators.")
     ] = None,
 ) -> None:
-    """Write a unit's SystemVerilog, and its sidecar beside it as .json (none beside a device)."""
+    """Write a unit as SystemVerilog, and a .json sidecar of its ports and timing."""
     from ..settings import choose_unit, read_config
 
     if name is not None:
+        from ..hw.emit.keywords import check_module_name
+
         with user_errors(ValueError, about="--name"):
             check_module_name(name)
     chosen = choose_unit(unit)

@@ -25,6 +25,14 @@ def command_class(words: Sequence[str]) -> type[HelpedCommand]:
     """The class of the command of a command line."""
 
     class Invoked(HelpedCommand):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            given = list(args)
+            rest: list[str] = super().parse_args(ctx, args)
+            if not ctx.resilient_parsing:
+                texts, _, _ = self.make_parser(ctx).parse_args(args=given)
+                _check_names(self.params, ctx.params, texts)
+            return rest
+
         def invoke(self, ctx: Any) -> Any:
             _check_files(self.params, ctx.params)
             report = reported(words, ctx.params.get("json_file"), ctx.params.get("seed"))
@@ -32,6 +40,21 @@ def command_class(words: Sequence[str]) -> type[HelpedCommand]:
                 return super().invoke(ctx)
 
     return Invoked
+
+
+def _check_names(
+    parameters: Sequence[Any], values: Mapping[str, object], texts: Mapping[str, object]
+) -> None:
+    """Raise UserError for a blank path, of which ``Path`` makes the current directory."""
+    for parameter in parameters:
+        given = texts.get(parameter.name)
+        each = given if isinstance(given, (list, tuple)) else [given]
+        blank = [text for text in each if isinstance(text, str) and not text.strip()]
+        if blank and any(True for _ in _paths(values.get(parameter.name))):
+            option = parameter.param_type_name == "option"
+            argument = parameter.metavar or parameter.name.upper()
+            name = "/".join(parameter.opts) if option else argument
+            raise UserError(f"{name} must be a path, not {blank[0]!r}")
 
 
 def _check_files(parameters: Sequence[Any], values: Mapping[str, object]) -> None:

@@ -23,7 +23,9 @@ __all__ = [
 
 UnitArgument = Annotated[
     str,
-    typer.Argument(metavar="UNIT", help="A unit of `tilewright list`.", autocompletion=a_unit),
+    typer.Argument(
+        metavar="UNIT", help="Name of a unit; see `tilewright list`.", autocompletion=a_unit
+    ),
 ]
 ConfigOption = Annotated[
     Path | None,
@@ -32,23 +34,33 @@ ConfigOption = Annotated[
         "--spec",
         "--config",
         metavar="FILE",
-        help="Parameters by name, in TOML; of t2s a mapping, in Python.",
+        help="TOML file of parameters; for t2s also a mapping, a .py file.",
     ),
 ]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="One parameter.", autocompletion=a_setting),
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A parameter, in place of its value in the file; repeatable.",
+        autocompletion=a_setting,
+    ),
 ]
 TargetOption = Annotated[
     str,
-    typer.Option("--target", help="cmos, liberty:FILE, ecp5 or ice40.", autocompletion=a_target),
+    typer.Option(
+        "--target",
+        metavar="TARGET",
+        help="cmos, liberty:FILE (a cell library), ecp5 or ice40.",
+        autocompletion=a_target,
+    ),
 ]
 JsonOption = Annotated[
     Path | None,
     typer.Option(
         "--json",
         metavar="FILE",
-        help="Write the figures as JSON, too; -: that alone, on standard output.",
+        help="Also write the results as JSON; - prints only the JSON.",
     ),
 ]
 

@@ -12,5 +12,5 @@ __all__ = ["run"]
 
 
 def run(words: Sequence[str]) -> typer.Typer:
-    """Run a whole computation on a unit, checked against a reference."""
+    """Run a whole computation on a unit and check it against a reference."""
     return registered_group("run", words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -15,11 +15,7 @@ from ..report_table import console_of_reports
 from ..reports import compiled_rows, write_json
 from .options import ConfigOption, JsonOption, SetOption, UnitArgument, check_output
 
-if TYPE_CHECKING:
-    from ..hw.spec.config import Config
-    from ..registry import Entry
-
-__all__ = ["simulate", "simulated"]
+__all__ = ["simulate"]
 
 
 def simulate(
@@ -27,17 +23,20 @@ def simulate(
     config: ConfigOption = None,
     set_: SetOption = None,
     sim: Annotated[
-        str, typer.Option("--sim", help="verilator or icarus.", autocompletion=a_simulator)
+        str,
+        typer.Option(
+            "--sim", metavar="SIM", help="verilator or icarus.", autocompletion=a_simulator
+        ),
     ] = "verilator",
     seed: Annotated[
         int,
-        typer.Option(parser=whole("--seed", 0), metavar="N", help="Seed of the stimuli, from 0."),
+        typer.Option(parser=whole("--seed", 0), metavar="N", help="Seed of the random stimuli."),
     ] = 1,
     count: Annotated[
         int, typer.Option(parser=whole("--count", 1, 10**6), metavar="N", help="Operations to run.")
     ] = 1000,
     waves: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the waves, .vcd or .fst.")
+        Path | None, typer.Option(metavar="FILE", help="Also write waveforms, .vcd or .fst.")
     ] = None,
     json_file: JsonOption = None,
 ) -> None:
@@ -46,25 +45,6 @@ def simulate(
 
     entry = choose_entry(unit)
     values = read_config(entry.unit, config, set_ or ())
-    if json_file is not None:
-        check_output(json_file, ".json")
-    report = simulated(entry, values, sim=sim, seed=seed, count=count, waves=waves)
-    terminal = console_of_reports()
-    report.print(terminal)
-    for label, text in compiled_rows():
-        terminal.print(f"{label}: {text}")
-    if json_file is not None:
-        write_json(json_file, {**report.as_json(), "config": values.resolved()})
-    if not report.passed:
-        raise typer.Exit(1)
-
-
-def simulated(
-    entry: Entry, values: Config, *, sim: str, seed: int, count: int, waves: Path | None
-) -> Any:
-    """The report on a unit's simulation. Raises UserError for a simulator that the unit has not,
-    waves that cannot be written, and what is not installed."""
-    unit = entry.unit.name
     if sim not in SIMULATORS:
         raise UserError(not_one_of("--sim", SIMULATORS, sim))
     if sim not in entry.simulate:
@@ -73,6 +53,8 @@ def simulated(
         from ..wave_file import check_wave_file
 
         check_wave_file(waves)
+    if json_file is not None:
+        check_output(json_file, ".json")
     from ..sim.rtl import toolchain
 
     with user_errors(toolchain.ToolMissing):
@@ -91,4 +73,12 @@ def simulated(
     from ..sim.rtl.build import BuildError
 
     with user_errors(toolchain.ToolMissing, BuildError, ValueError, about=unit):
-        return run(entry.unit, values, seed=seed, count=count, waves=waves)
+        report = run(entry.unit, values, seed=seed, count=count, waves=waves)
+    terminal = console_of_reports()
+    report.print(terminal)
+    for label, text in compiled_rows():
+        terminal.print(f"{label}: {text}")
+    if json_file is not None:
+        write_json(json_file, {**report.as_json(), "config": values.resolved()})
+    if not report.passed:
+        raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""``tilewright table``: a table of the papers, theirs beside ours."""
+"""``tilewright table``: a table of results, with the papers' numbers beside them."""
 
 from __future__ import annotations
 
@@ -12,51 +12,60 @@ import typer
 from ..choices import a_table
 from ..errors import UserError, user_errors
 from ..hw.spec.host.activity import activity
+from ..hw.spec.host.words import unknown
 from ..report_table import console_of_reports
 from ..reports import write_json
 from .options import JsonOption, TargetOption, check_output
 
-__all__ = ["measured_table", "table"]
+__all__ = ["table"]
 
 
 def table(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A table of the list.", autocompletion=a_table)
+        str,
+        typer.Argument(metavar="NAME", help="Name of a table, as below.", autocompletion=a_table),
     ],
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILES", help="What to measure, of tables that take files."),
+        typer.Argument(metavar="FILES", help="Inputs to measure (tables that accept files)."),
     ] = None,
     target: TargetOption = "cmos",
     full: Annotated[
-        bool, typer.Option("--full", help="The paper's size, of tables that measure a smaller one.")
+        bool,
+        typer.Option("--full", help="Measure at the paper's size (tables with a smaller default)."),
     ] = False,
     json_file: JsonOption = None,
     scale: Annotated[
         float | None,
-        typer.Option(metavar="PART", help="Of the papers' sizes, of tables that have such: 0.01."),
+        typer.Option(
+            metavar="FRACTION", help="Size of generated inputs, 1 as in the papers (some tables)."
+        ),
     ] = None,
     only: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Measure what is named so, of tables of many inputs."),
+        typer.Option(
+            metavar="TEXT", help="Measure only rows whose name contains TEXT (some tables)."
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of what is measured."),
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter (some tables); repeatable."),
     ] = None,
     csv: Annotated[
-        Path | None, typer.Option("--csv", help="Write it as CSV, of tables that are written so.")
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="Also write the table as CSV (some tables)."),
     ] = None,
     svg: Annotated[
-        Path | None, typer.Option("--svg", help="Draw it, of tables that are drawn.")
+        Path | None,
+        typer.Option(metavar="FILE.svg", help="Also draw the table as SVG (some tables)."),
     ] = None,
 ) -> None:
-    """Measure a table of the papers: theirs beside ours."""
+    """Measure a table of results, with the papers' numbers beside them."""
     from ..registry import tables
 
     known = tables()
     if name not in known:
-        raise UserError(f"table must be one of {', '.join(known)}, not {name!r}")
+        raise UserError(unknown("table", name, known, "tilewright table"))
     if json_file is not None:
         check_output(json_file, ".json")
     if csv is not None:
@@ -65,15 +74,14 @@ def table(
         check_output(svg, ".svg")
     given: dict[str, object] = {"files": files, "full": full or None, "scale": scale, "only": only}
     given |= {"settings": settings, "csv": csv, "svg": svg}
-    measured = measured_table(name, known[name].function, target, given)
+    measured = _measured(name, known[name].function, target, given)
     measured.print(console_of_reports())
     if json_file is not None:
         write_json(json_file, measured.to_json())
 
 
-def measured_table(name: str, function: str, target: str, given: dict[str, object]) -> Any:
-    """What the table's function makes of the options that were given. Raises UserError for one that
-    it does not take, and for whatever is wrong."""
+def _measured(name: str, function: str, target: str, given: dict[str, object]) -> Any:
+    """What the table's function makes of the options that were given."""
     from ..hw.spec.unit import named_object
     from ..synth.base.errors import ToolError
 
@@ -83,8 +91,14 @@ def measured_table(name: str, function: str, target: str, given: dict[str, objec
     if isinstance(files, list) and files and "files" not in taken:
         raise UserError(f"{name} takes no files, not {files[0]}")
     chosen = {option: value for option, value in given.items() if value not in (None, [])}
-    if unknown := [option for option in chosen if option not in taken]:
-        raise UserError(f"{name} takes no --{unknown[0].replace('settings', 'set')}")
+    if strange := [option for option in chosen if option not in taken]:
+        known = ["target", "json", *(option for option in given if option in taken)]
+        options = ", ".join(_option(option) for option in known if option != "files")
+        raise UserError(f"{name} takes no {_option(strange[0])}; its options are {options}")
     measure = partial(measure, **chosen)
     with user_errors(ValueError, OSError, ToolError), activity(name) as shown:
         return measure(target, progress=shown.about)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('settings', 'set')}"

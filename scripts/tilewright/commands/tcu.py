@@ -12,5 +12,5 @@ __all__ = ["tcu"]
 
 
 def tcu(words: Sequence[str]) -> typer.Typer:
-    """Count what algorithms cost on a tensor unit, by the (m, l)-TCU model."""
+    """Count the cost of algorithms on a tensor unit by the (m, l)-TCU model."""
     return registered_group("tcu", words)

@@ -39,13 +39,13 @@ SYSTEM = System(
         ),
         "gta-simd": Work(
             "tilewright.tables.gta.simd:gta_simd",
-            "Multiplications and multiply-adds of GTA's lanes on vectors of 4096 elements, on the "
-            "RTL, beside separate units.",
+            "Vector multiplications and multiply-adds on GTA's lanes in RTL simulation, beside "
+            "separate units.",
         ),
         "gta-workloads-rtl": Work(
             "tilewright.tables.gta.workloads_rtl:gta_workloads_rtl",
-            "The nine workloads, reduced, on GTA's RTL from memory to memory: cycles, and those of "
-            "both models.",
+            "The nine workloads at reduced size on GTA's RTL, memory to memory: cycles, measured "
+            "and predicted.",
         ),
         "gta-schedules": Work(
             "tilewright.tables.gta.schedules:gta_schedules",

@@ -20,7 +20,7 @@ SYSTEM = System(
     tables={
         "gta-area": Work(
             "tilewright.tables.gta.area:area",
-            "Area and clock of GTA's lane, part by part, beside one with separate units.",
+            "Area and clock of GTA's lane by part, beside a lane with separate units.",
         )
     },
     paper="GTA",

@@ -33,23 +33,25 @@ SYSTEM = System(
     tables={
         "matraptor-area": Work(
             "tilewright.synth.tables.matraptor:matraptor_area",
-            "Where the area of MatRaptor goes, all lanes together.",
+            "Area of MatRaptor by part, all lanes together.",
         ),
         "c2sr-bandwidth": Work(
             "tilewright.tables.c2sr_bandwidth:c2sr_bandwidth",
-            "Bandwidth of lanes that stream a matrix: C2SR beside CSR.",
+            "Memory bandwidth of lanes that read a matrix: C2SR beside CSR.",
         ),
         "matraptor-rates": Work(
             "tilewright.tables.matraptor_rates:matraptor_rates",
-            "What MatRaptor reaches a cycle on the RTL, and how far the cycle model is from it.",
+            "Products and elements per cycle of MatRaptor in RTL simulation; deviation of the "
+            "cycle model.",
         ),
         "matraptor-modes": Work(
             "tilewright.tables.matraptor_modes:matraptor_modes",
-            "Products row by row beside outer products.",
+            "Row-wise products beside outer products in RTL simulation: cycles, utilisation, "
+            "bytes.",
         ),
         "matraptor-breakdown": Work(
             "tilewright.tables.matraptor_breakdown:matraptor_breakdown",
-            "Where the cycles go in squares of generated matrices.",
+            "Cycles by cause when MatRaptor squares generated matrices.",
         ),
     },
     commands={

@@ -37,15 +37,15 @@ SYSTEM = System(
     tables={
         "sida-reuse": Work(
             "tilewright.tables.sida.reuse:sida_reuse",
-            "Elements of a matrix that wait between two products, in several orders of vertices.",
+            "Matrix elements resident between two products, for several vertex orders.",
         ),
         "sida-storage": Work(
             "tilewright.tables.sida.storage:sida_storage",
-            "Memory of a matrix in blocks, and what a pass reads of it.",
+            "Size of a matrix in blocks, and bytes of it that a pass reads.",
         ),
         "sida-ceiling": Work(
             "tilewright.tables.sida.ceiling:sida_ceiling",
-            "What the OEI dataflow could gain at most, on generated graphs.",
+            "Largest possible gain of the OEI dataflow on generated graphs.",
         ),
         "sida-speedup": Work(
             "tilewright.tables.sida.speedup:sida_speedup",
@@ -53,7 +53,7 @@ SYSTEM = System(
         ),
         "sida-orders": Work(
             "tilewright.tables.sida.orders:sida_orders",
-            "What orders of vertices, and blocks, gain in PageRank.",
+            "Speedup of a PageRank pass over an ideal accelerator, by vertex order and blocks.",
         ),
         "sida-bytes": Work(
             "tilewright.tables.sida.moved:sida_bytes",
@@ -61,13 +61,16 @@ SYSTEM = System(
         ),
         "sida-rates": Work(
             "tilewright.tables.sida.rates:sida_rates",
-            "What a pass of two products reaches a cycle on the RTL.",
+            "Elements per cycle of a pass of two products in RTL simulation.",
         ),
         "sida-windows": Work(
             "tilewright.tables.sida.windows:sida_windows",
-            "The passes of `sida-rates`, with less and less of the vectors on chip.",
+            "The passes of `sida-rates` with fewer and fewer vector elements on chip.",
         ),
-        "sida-area": Work("tilewright.synth.tables.sida:sida_area", "Where the area of SIDA goes."),
+        "sida-area": Work(
+            "tilewright.synth.tables.sida:sida_area",
+            "Area of SIDA by part.",
+        ),
     },
     commands={
         "pagerank": Work(

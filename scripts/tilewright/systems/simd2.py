@@ -27,7 +27,7 @@ SYSTEM = System(
     tables={
         "simd2-area": Work(
             "tilewright.synth.tables.simd2:simd2_area",
-            "What each operation adds to `mma`, alone and together; other formats and sizes.",
+            "Area that each operation adds to `mma`, alone and together; other formats and sizes.",
         )
     },
     commands={

@@ -38,24 +38,25 @@ SYSTEM = System(
         ),
         "t2s-periods": Work(
             "tilewright.tables.t2s.resources:t2s_periods",
-            "Periods of the designs in the mapping language, of two elements each way.",
+            "Clock periods of the designs in the mapping language, with two elements along each "
+            "axis.",
         ),
         "t2s-fpga": Work(
             "tilewright.tables.t2s.fpga:t2s_fpga",
-            "Mapped matrix products in field-programmable gate arrays: --target ecp5 or ice40.",
+            "Mapped matrix products on FPGAs: --target ecp5 or ice40.",
         ),
         "t2s-compile": Work(
             "tilewright.tables.t2s.compile:t2s_compile",
-            "From mappings to Verilog: seconds, modules, lines.",
+            "Compilation of mappings to Verilog: seconds, modules, lines.",
         ),
         "t2s-steps": Work(
             "tilewright.tables.t2s.steps:t2s_steps",
-            "A matrix product's mapping from three lines to a whole one: cycles and bytes of each "
-            "step.",
+            "A matrix product's mapping from three lines to a complete one: cycles and bytes of "
+            "each step.",
         ),
         "t2s-rate": Work(
             "tilewright.tables.t2s.rate:t2s_rate",
-            "How busy the multipliers of mapped arrays are, up to 10 x 8 elements of 16 lanes.",
+            "Utilisation of the multipliers of mapped arrays, up to 10 x 8 elements of 16 lanes.",
         ),
         "t2s-ablation": Work(
             "tilewright.tables.t2s.ablation:t2s_ablation",
@@ -71,7 +72,7 @@ SYSTEM = System(
         ),
         "t2s-merge": Work(
             "tilewright.tables.t2s.merge:t2s_merge",
-            "Two sparse matrices that are merged as they come: cycles an entry.",
+            "Merging of two sparse matrices as they arrive: cycles per entry.",
         ),
     },
     commands={
@@ -90,7 +91,7 @@ SYSTEM = System(
             ),
             "check": Work(
                 "tilewright.apps.t2s.commands.check:check",
-                "Run the program after every pass of the compiler on random integers, beside "
+                "Run the program after every compiler pass on random integers and compare with "
                 "NumPy.",
             ),
         },

@@ -59,39 +59,34 @@ SYSTEM = System(
     tables={
         "tcu-theorems": Work(
             "tilewright.tables.tcu.theorems:tcu_theorems",
-            "What the theorems of the TCU model say of time, beside counts: exponents and "
-            "constants.",
+            "Exponents and constants of the TCU model's theorems, beside counts.",
         ),
         "tcu-crossovers": Work(
             "tilewright.tables.tcu.crossovers:tcu_crossovers",
-            "Sizes from which algorithms on a tensor unit begin to pay, on several units.",
+            "Sizes from which algorithms on a tensor unit are worthwhile, on several units.",
         ),
         "tcu-model": Work(
             "tilewright.tables.tcu.model:tcu_model",
-            "Cycles that the TCU model predicts of every algorithm on hardware, beside those "
-            "measured.",
+            "Cycles of every algorithm on hardware: predicted by the TCU model, and measured.",
         ),
         "tcu-lines": Work(
             "tilewright.tables.tcu.lines:tcu_lines",
-            "How far calls of GTA and of an engine are off the line of their calibration, by words "
-            "and sides.",
+            "Deviation of calls on GTA and an engine from their calibration, by word and side.",
         ),
         "tcu-low-precision": Work(
             "tilewright.tables.tcu.low_precision:tcu_low_precision",
-            "What the (m, l)-TCU model would charge for words of 8 bits, and for 2:4 sparsity.",
+            "Cost of 8-bit words and of 2:4 sparsity in the (m, l)-TCU model.",
         ),
     },
     groups={
         "tcu": {
             "calibrate": Work(
                 "tilewright.apps.tcu.commands.calibrate:calibrate",
-                "Fit cycles = a n s + l to calls of n = s, 2 s, 4 s, ... 4096 rows on a backend of "
-                "hardware.",
+                "Fit cycles = a n s + l to a backend's calls of n = s, 2 s, 4 s, ... 4096 rows.",
             ),
             "list": Work(
                 "tilewright.apps.tcu.commands.list_algorithms:list_algorithms",
-                "List the algorithms: theorem, problem, words that they need, sizes that they "
-                "take.",
+                "List the algorithms with theorem, problem, number types and sizes.",
             ),
             "cost": Work(
                 "tilewright.apps.tcu.commands.cost:cost",
@@ -100,7 +95,7 @@ SYSTEM = System(
             ),
         },
     },
-    paper="the (m, l)-TCU model",
+    paper="(m, l)-TCU model",
     pages=("tcu.md",),
     place=9,
 )

@@ -41,15 +41,16 @@ SYSTEM = System(
     ),
     tables={
         "tensaurus-area": Work(
-            "tilewright.synth.tables.tensaurus:tensaurus_area", "Where the area of Tensaurus goes."
+            "tilewright.synth.tables.tensaurus:tensaurus_area",
+            "Area of Tensaurus by part.",
         ),
         "ciss-bandwidth": Work(
             "tilewright.tables.ciss_bandwidth:ciss_bandwidth",
-            "Bandwidth of elements that stream a tensor: CISS beside extended CSR.",
+            "Memory bandwidth of elements that read a tensor: CISS beside extended CSR.",
         ),
         "tensaurus-dense": Work(
             "tilewright.tables.tensaurus_dense:tensaurus_dense",
-            "How much of the array dense kernels keep busy, on the RTL.",
+            "Utilisation of the array by dense kernels in RTL simulation.",
         ),
         "tensaurus-roofline": Work(
             "tilewright.tables.tensaurus_roofline:tensaurus_roofline",

@@ -137,7 +137,7 @@ def test_a_layer_as_a_word_of_its_own() -> None:
         (gta_schedules, {"only": "conv9"},
          "--only must be one of conv1, conv2, conv3, conv4, conv5, fc6, fc7, fc8, not 'conv9'"),
         (gta_schedules, {"files": [Path("conv9")]},
-         "--only must be one of conv1, conv2, conv3, conv4, conv5, fc6, fc7, fc8, not 'conv9'"),
+         "the layer must be one of conv1, conv2, conv3, conv4, conv5, fc6, fc7, fc8, not 'conv9'"),
         (gta_schedules, {"files": [Path("conv1")], "only": "conv2"},
          "gta-schedules takes one layer, not conv1 and conv2"),
         (gta_schedules, {"settings": ["formats=fp64"]},

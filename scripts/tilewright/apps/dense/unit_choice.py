@@ -121,7 +121,7 @@ def _configured(options: RunOptions) -> tuple[Any, EngineSetting | None]:
     if engine:
         return engine.config.unit, engine
     if options.backend not in ("rtl", "model"):
-        raise UserError(f"backend must be rtl or model, not {options.backend!r}")
+        raise UserError(not_one_of("backend", ("rtl", "model"), options.backend))
     unit = _matrix_units()[options.unit]
     return read_config(unit, options.config_file, options.settings or ()), None
 

@@ -22,7 +22,7 @@ _MOST = 10**6
 
 BoundsOption = Annotated[
     list[str] | None,
-    typer.Option("--bounds", metavar="INDEX=N", help="How far an index goes; several with commas."),
+    typer.Option("--bounds", metavar="INDEX=N", help="Bounds of the indices: i=64,j=64,..."),
 ]
 
 
@@ -32,14 +32,14 @@ class MappingOptions:
 
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A size that the file names."),
+        typer.Option("--set", metavar="NAME=VALUE", help="A size that the file names; repeatable."),
     ] = None
     largest: Annotated[
         int | None,
         typer.Option(
             parser=whole("--largest", 1, _MOST),
             metavar="N",
-            help="Cut every factor of a tile to N at most, so that small bounds fill it.",
+            help="Limit every tile factor to N, so that small bounds fill the array.",
         ),
     ] = None
 

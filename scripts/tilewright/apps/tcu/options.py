@@ -56,7 +56,7 @@ LatencyOption = Annotated[
 WeakOption = Annotated[
     bool,
     typer.Option(
-        "--weak", help="Left operands are square, as right ones are.", rich_help_panel=PANEL
+        "--weak", help="Left operands must be square, like right ones.", rich_help_panel=PANEL
     ),
 ]
 

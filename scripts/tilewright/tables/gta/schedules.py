@@ -59,7 +59,7 @@ def gta_schedules(
         raise UserError(f"gta-schedules takes one layer, not {' and '.join(given)}")
     layer = given[0] if given else LAYER
     if layer not in LAYERS:
-        raise UserError(not_one_of("--only", LAYERS, layer))
+        raise UserError(not_one_of("--only" if only else "the layer", LAYERS, layer))
     if svg is not None:
         check_output(svg, (".svg",))
     names = [name for name in PRECISIONS if name in (*config.integers, *config.floats)]

@@ -37,11 +37,13 @@ def check(
     options: MappingOptions,
     seed: Annotated[
         int,
-        typer.Option(parser=whole("--seed", 0, 2**32 - 1), metavar="N", help="Of the operands."),
+        typer.Option(
+            parser=whole("--seed", 0, 2**32 - 1), metavar="N", help="Seed of the operands."
+        ),
     ] = 1,
     json_file: JsonOption = None,
 ) -> None:
-    """Run the program after every pass of the compiler on random integers, beside NumPy."""
+    """Run the program after every compiler pass on random integers and compare with NumPy."""
     if json_file:
         check_output(json_file, (".json",))
     computation = mapping_given(file, options)

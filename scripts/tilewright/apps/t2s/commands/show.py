@@ -35,16 +35,17 @@ def show(
     options: MappingOptions,
     dump: Annotated[
         str | None,
-        typer.Option("--dump", metavar="PASS", help="The loop nests after a pass, alone."),
+        typer.Option("--dump", metavar="PASS", help="Show only the loop nests after this pass."),
     ] = None,
     svg: Annotated[
-        Path | None, typer.Option("--svg", help="Write a drawing, an .svg file.")
+        Path | None, typer.Option("--svg", metavar="FILE.svg", help="Also write a drawing.")
     ] = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Show the loop nests, buffers and channels that a mapping becomes, and the queues of its
-    hardware; with --bounds, also how often each goes round, what memory moves, how deep channels
-    have to be, and how many cycles it takes."""
+    """Show the loop nests, buffers, channels and queues that a mapping becomes.
+
+    With --bounds, also show iterations, memory traffic, channel depths and predicted cycles.
+    """
     if json_file:
         check_output(json_file, (".json",))
     if svg:

@@ -25,17 +25,18 @@ def calibrate(
         str,
         typer.Argument(
             metavar="BACKEND",
-            help=f"{', '.join(_a_backend())}: numpy measures no cycles.",
+            help=f"{', '.join(_a_backend())}.",
             autocompletion=_a_backend,
         ),
     ],
-    words: Annotated[str, typer.Option(help=f"{', '.join(_WORDS)}.")] = "fp32",
+    words: Annotated[str, typer.Option(help=f"Number type: {', '.join(_WORDS)}.")] = "fp32",
     *,
     options: HardwareOptions,
 ) -> None:
-    """Fit cycles = a n s + l to calls of n = s, 2 s, 4 s, ... 4096 rows on a backend of hardware.
+    """Fit cycles = a n s + l to a backend's calls of n = s, 2 s, 4 s, ... 4096 rows.
 
-    By least squares, with no latency below 0; cycles are those of the model, or of the Verilog.
+    The fit is by least squares with l >= 0. Cycles come from the cycle model, or with --rtl from
+    the Verilog.
     """
     if backend not in _a_backend():
         raise UserError(not_one_of("backend", _a_backend(), backend))

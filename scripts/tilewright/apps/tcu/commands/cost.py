@@ -40,17 +40,19 @@ def cost(
         str,
         typer.Argument(
             metavar="ALGORITHM",
-            help="One of `tilewright tcu list`.",
+            help="Name of an algorithm; see `tilewright tcu list`.",
             autocompletion=_an_algorithm,
         ),
     ],
     n: Annotated[
         int,
-        typer.Option("--n", parser=whole("--n", 1, _MOST), metavar="N", help="The first size."),
+        typer.Option(
+            "--n", parser=whole("--n", 1, _MOST), metavar="N", help="First size of the problem."
+        ),
     ],
     sizes: Annotated[
         list[str] | None,
-        typer.Option("--size", metavar="NAME=VALUE", help="Another size."),
+        typer.Option("--size", metavar="NAME=VALUE", help="Another size; repeatable."),
     ] = None,
     m: UnitSizeOption = 256,
     latency: LatencyOption = 0,
@@ -58,7 +60,7 @@ def cost(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="A unit of the paper in place of --m and --l: tpu or volta.",
+            help="Unit of the paper, in place of --m and --l: tpu or volta.",
             rich_help_panel=PANEL,
         ),
     ] = None,

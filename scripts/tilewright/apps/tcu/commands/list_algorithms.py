@@ -12,7 +12,7 @@ __all__ = ["list_algorithms"]
 
 
 def list_algorithms(json_file: JsonOption = None) -> None:
-    """List the algorithms: theorem, problem, words that they need, sizes that they take."""
+    """List the algorithms with theorem, problem, number types and sizes."""
     if json_file:
         check_output(json_file, (".json",))
         rows = [
