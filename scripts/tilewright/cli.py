@@ -14,7 +14,7 @@ from .commands import ASKED, COMMANDS
 from .errors import CheckFailed, UserError, say, told
 from .hw.spec.host.words import unknown
 
-__all__ = ["main"]
+__all__ = ["main", "run_command"]
 
 
 def _split(words: Sequence[str]) -> tuple[str | None, Sequence[str]]:
@@ -61,7 +61,9 @@ def _asked() -> tuple[str | None, Sequence[str]]:
     return (words[0], words[1:]) if words and words[0] in COMMANDS else (None, ())
 
 
-def _run(words: Sequence[str]) -> int:
+def run_command(words: Sequence[str]) -> int:
+    """Run a command line; returns its exit status. Raises UserError for a bad one, and what the
+    command raises."""
     asked = ASKED in os.environ
     used, behind = _asked() if asked else _split(words)
     if used and not (asked or behind) and (COMMANDS[used].group or COMMANDS[used].listed):
@@ -88,7 +90,7 @@ def _run(words: Sequence[str]) -> int:
         context = getattr(error, "ctx", None)
         if message:  # none if the help was shown for want of arguments
             usage = f" (see `{context.command_path} --help`)" if context else ""
-            say(f"{message.rstrip('.')}{usage}")
+            raise UserError(f"{message.rstrip('.')}{usage}") from None
         return 2
     except typer.Abort:
         return 130
@@ -102,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from .hw.spec.host.programs import ProgramError
 
     try:
-        return _run(sys.argv[1:] if arguments is None else arguments)
+        return run_command(sys.argv[1:] if arguments is None else arguments)
     except CheckFailed as error:
         say(error)
         return 1

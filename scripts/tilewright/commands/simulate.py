@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,7 +15,11 @@ from ..report_table import console_of_reports
 from ..reports import compiled_rows, write_json
 from .options import ConfigOption, JsonOption, SetOption, UnitArgument, check_output
 
-__all__ = ["simulate"]
+if TYPE_CHECKING:
+    from ..hw.spec.config import Config
+    from ..registry import Entry
+
+__all__ = ["simulate", "simulated"]
 
 
 def simulate(
@@ -45,6 +49,25 @@ def simulate(
 
     entry = choose_entry(unit)
     values = read_config(entry.unit, config, set_ or ())
+    if json_file is not None:
+        check_output(json_file, ".json")
+    report = simulated(entry, values, sim=sim, seed=seed, count=count, waves=waves)
+    terminal = console_of_reports()
+    report.print(terminal)
+    for label, text in compiled_rows():
+        terminal.print(f"{label}: {text}")
+    if json_file is not None:
+        write_json(json_file, {**report.as_json(), "config": values.resolved()})
+    if not report.passed:
+        raise typer.Exit(1)
+
+
+def simulated(
+    entry: Entry, values: Config, *, sim: str, seed: int, count: int, waves: Path | None
+) -> Any:
+    """The report on a unit's simulation. Raises UserError for a simulator that the unit has not,
+    waves that cannot be written, and what is not installed."""
+    unit = entry.unit.name
     if sim not in SIMULATORS:
         raise UserError(not_one_of("--sim", SIMULATORS, sim))
     if sim not in entry.simulate:
@@ -53,8 +76,6 @@ def simulate(
         from ..wave_file import check_wave_file
 
         check_wave_file(waves)
-    if json_file is not None:
-        check_output(json_file, ".json")
     from ..sim.rtl import toolchain
 
     with user_errors(toolchain.ToolMissing):
@@ -73,12 +94,4 @@ def simulate(
     from ..sim.rtl.build import BuildError
 
     with user_errors(toolchain.ToolMissing, BuildError, ValueError, about=unit):
-        report = run(entry.unit, values, seed=seed, count=count, waves=waves)
-    terminal = console_of_reports()
-    report.print(terminal)
-    for label, text in compiled_rows():
-        terminal.print(f"{label}: {text}")
-    if json_file is not None:
-        write_json(json_file, {**report.as_json(), "config": values.resolved()})
-    if not report.passed:
-        raise typer.Exit(1)
+        return run(entry.unit, values, seed=seed, count=count, waves=waves)

@@ -17,7 +17,7 @@ from ..report_table import console_of_reports
 from ..reports import write_json
 from .options import JsonOption, TargetOption, check_output
 
-__all__ = ["table"]
+__all__ = ["measured_table", "table"]
 
 
 def table(
@@ -74,14 +74,15 @@ def table(
         check_output(svg, ".svg")
     given: dict[str, object] = {"files": files, "full": full or None, "scale": scale, "only": only}
     given |= {"settings": settings, "csv": csv, "svg": svg}
-    measured = _measured(name, known[name].function, target, given)
+    measured = measured_table(name, known[name].function, target, given)
     measured.print(console_of_reports())
     if json_file is not None:
         write_json(json_file, measured.to_json())
 
 
-def _measured(name: str, function: str, target: str, given: dict[str, object]) -> Any:
-    """What the table's function makes of the options that were given."""
+def measured_table(name: str, function: str, target: str, given: dict[str, object]) -> Any:
+    """What the table's function makes of the options that were given. Raises UserError for one that
+    it does not take, and for whatever is wrong."""
     from ..hw.spec.unit import named_object
     from ..synth.base.errors import ToolError
 
