@@ -73,7 +73,7 @@ class BlockReader(wiring.Component):
                 "request": In(stream.Signature(addr_bits)),
                 "o": Out(stream.Signature(data_bits * block_beats)),
                 "ar": Out(stream.Signature(address_layout(addr_bits, self._id_bits))),
-                "r": In(stream.Signature(beat_layout(data_bits, self._id_bits))),
+                "r": In(stream.Signature(beat_layout(data_bits, self._id_bits), always_ready=True)),
                 **Supervision(addr_bits).members,
             }
         )
@@ -152,7 +152,6 @@ class BlockReader(wiring.Component):
 
     def _receive(self, m: Module, issue: Value, slot: Value) -> Value:
         """Beats at ``r`` to their slots. Returns the beat's index within its block."""
-        m.d.comb += self.r.ready.eq(1)
         if self._block_beats == 1:
             return Const(0, 1)
         # Slots of which a beat has come; of the others the count of beats is an old one.

@@ -71,7 +71,7 @@ class BurstReader(wiring.Component):
                 "request": In(stream.Signature(request_layout(addr_bits, count_bits))),
                 "o": Out(stream.Signature(data_layout(data_bits))),
                 "ar": Out(stream.Signature(address_layout(addr_bits))),
-                "r": In(stream.Signature(beat_layout(data_bits))),
+                "r": In(stream.Signature(beat_layout(data_bits), always_ready=True)),
                 **Supervision(addr_bits).members,
             }
         )
@@ -147,7 +147,6 @@ class BurstReader(wiring.Component):
         index = Signal(range(max(2, self._burst_beats)))
         shift = (self._data_bits // 8).bit_length() - 1
         m.d.comb += [
-            self.r.ready.eq(1),
             bursts.o.ready.eq(self.r.valid & beat.last),
             buffer.i.valid.eq(self.r.valid & ~failed & ~self.error & ~stopping),
             buffer.i.payload.data.eq(beat.data),

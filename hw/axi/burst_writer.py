@@ -81,7 +81,7 @@ class BurstWriter(wiring.Component):
                 "i": In(stream.Signature(store_layout(data_bits))),
                 "aw": Out(stream.Signature(address_layout(addr_bits))),
                 "w": Out(stream.Signature(write_layout(data_bits))),
-                "b": In(stream.Signature(response_layout())),
+                "b": In(stream.Signature(response_layout(), always_ready=True)),
                 **Supervision(addr_bits).members,
             }
         )
@@ -191,7 +191,7 @@ class BurstWriter(wiring.Component):
 
     def _respond(self, m: Module, stopping: Value, addresses: Queue | DeepQueue) -> None:
         """Responses; errors."""
-        m.d.comb += [self.b.ready.eq(1), addresses.o.ready.eq(self.b.valid)]
+        m.d.comb += addresses.o.ready.eq(self.b.valid)
         with m.If(self.b.valid & self.b.payload.response[1] & ~self.error):
             m.d.sync += [self.error.eq(1), self.error_address.eq(addresses.o.payload)]
         with m.If(stopping):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Array, Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..stream.round_robin import RoundRobin
+from ..stream.skid_buffer import SkidBuffer
 from .layouts import address_layout, beat_layout, routed_layout
 
 __all__ = ["ReadCrossbar"]
@@ -18,6 +21,8 @@ class ReadCrossbar(wiring.Component):
     A channel takes one request a cycle, from the lanes that name it in turn; a lane takes one beat
     a cycle, from the channels that have one for it in turn. Nobody waits for more than one
     transfer of each other; what waits also holds up what is behind it. Latency: one cycle each way.
+    Each channel has a register for a beat that its lane does not accept at once, so that RREADY
+    follows neither RID nor the other channels (AXI4, A3).
 
     An ID on a channel is the lane's number above the lane's own ID. A request for a channel
     that does not exist, or a beat for such a lane, must not come.
@@ -49,7 +54,7 @@ class ReadCrossbar(wiring.Component):
         super().__init__(
             {
                 "lane_ar": In(stream.Signature(routed)).array(lanes),
-                "lane_r": Out(stream.Signature(self._beat)).array(lanes),
+                "lane_r": Out(stream.Signature(self._beat, always_ready=True)).array(lanes),
                 "ar": Out(request).array(channels),
                 "r": In(stream.Signature(beat_layout(data_bits, self._id_bits))).array(channels),
                 "conflicts": Out(range(lanes + 1)),
@@ -76,8 +81,9 @@ class ReadCrossbar(wiring.Component):
             serves = Array(Cat(i.ready for i in a.i).any() for a in requests)[channel]
             waits.append(source.valid & ~source.ready & serves)
         m.d.sync += self.conflicts.eq(sum(waits))
-        beats = [self._beats(m, lane) for lane in range(self._lanes)]
-        for channel, source in enumerate(self.r):
+        arrived = [self._arrived(m, channel) for channel in range(self._channels)]
+        beats = [self._beats(m, lane, arrived) for lane in range(self._lanes)]
+        for channel, source in enumerate(arrived):
             lane = Signal(self._lane_bits, name=f"lane_of_r_{channel}")
             m.d.comb += lane.eq(source.payload.id[self._lane_id_bits :])
             ready = Array(a.i[channel].ready for a in beats)
@@ -105,11 +111,18 @@ class ReadCrossbar(wiring.Component):
         ]
         return arbiter
 
-    def _beats(self, m: Module, lane: int) -> RoundRobin:
+    def _arrived(self, m: Module, channel: int) -> Any:
+        """The beats of a channel, with a register for one that waits."""
+        buffer = SkidBuffer(self.r[channel].payload.shape(), output_register=False)
+        m.submodules[f"arrived_{channel}"] = buffer
+        wiring.connect(m, wiring.flipped(self.r[channel]), buffer.i)
+        return buffer.o
+
+    def _beats(self, m: Module, lane: int, arrived: list[Any]) -> RoundRobin:
         """The arbiter in front of a lane."""
         arbiter = RoundRobin(self._beat, self._channels)
         m.submodules[f"beats_{lane}"] = arbiter
-        for i, source in zip(arbiter.i, self.r, strict=True):
+        for i, source in zip(arbiter.i, arrived, strict=True):
             beat = source.payload
             m.d.comb += [
                 i.valid.eq(source.valid & (beat.id[self._lane_id_bits :] == lane)),

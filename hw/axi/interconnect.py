@@ -31,8 +31,10 @@ def check_ids(members: int, id_bits: int, slot_bits: int = 0) -> None:
 class ReadInterconnect(wiring.Component):
     """Lets readers take turns at AR and brings each beat to the reader that it is for.
 
-    An ID is the reader's index above the reader's own ID, if it has one. Responses may come in any
-    order between IDs; one for a reader that does not exist is dropped. Latency: AR one cycle, R
+    A reader reserves space for a burst before it requests it, so it is always ready for a beat, and
+    RREADY is constant: it must not follow RID (AXI4, A3). An ID is the reader's index above the
+    reader's own ID, if it has one. Responses may come in any order between IDs; one for a reader
+    that does not exist is dropped. Latency: AR one cycle, R
     none. One transfer a cycle.
 
     Parameters
@@ -68,9 +70,9 @@ class ReadInterconnect(wiring.Component):
         super().__init__(
             {
                 "reader_ar": In(stream.Signature(request)).array(readers),
-                "reader_r": Out(stream.Signature(beat)).array(readers),
+                "reader_r": Out(stream.Signature(beat, always_ready=True)).array(readers),
                 "ar": Out(stream.Signature(routed)),
-                "r": In(stream.Signature(beat_layout(data_bits, self._id_bits))),
+                "r": In(stream.Signature(beat_layout(data_bits, self._id_bits), always_ready=True)),
             }
         )
 
@@ -87,7 +89,6 @@ class ReadInterconnect(wiring.Component):
             self.ar.valid.eq(arbiter.o.valid),
             arbiter.o.ready.eq(self.ar.ready),
             self.ar.payload.id.eq(chosen.source),
-            self.r.ready.eq(1),
         ]
         passed = [name for name, _ in self._request if name != "id"]
         m.d.comb += [self.ar.payload[name].eq(chosen.payload[name]) for name in passed]
@@ -105,8 +106,6 @@ class ReadInterconnect(wiring.Component):
             ]
             if self._slot_bits:
                 m.d.comb += reader.payload.id.eq(beat.id[: self._slot_bits])
-            with m.If(mine):
-                m.d.comb += self.r.ready.eq(reader.ready)
         return m
 
 
@@ -114,9 +113,10 @@ class WriteInterconnect(wiring.Component):
     """Lets writers take turns at AW, sends their data in the same order, and brings each
     response to the writer whose ID it has.
 
-    A writer's ID is its index. Responses may come in any order between IDs; one with another ID
-    is dropped. W of a burst never leads its AWVALID, and does not wait for its AWREADY. Latency: AW
-    and W one cycle, B none. One transfer a cycle.
+    A writer's ID is its index. A writer is always ready for a response, and BREADY is constant.
+    Responses may come in any order between IDs; one with another ID is dropped. W of a burst never
+    leads its AWVALID, and does not wait for its AWREADY. Latency: AW and W one cycle, B none. One
+    transfer a cycle.
 
     Parameters
     ----------
@@ -141,10 +141,12 @@ class WriteInterconnect(wiring.Component):
             {
                 "writer_aw": In(stream.Signature(address_layout(addr_bits))).array(writers),
                 "writer_w": In(stream.Signature(write_layout(data_bits))).array(writers),
-                "writer_b": Out(stream.Signature(response_layout())).array(writers),
+                "writer_b": Out(stream.Signature(response_layout(), always_ready=True)).array(
+                    writers
+                ),
                 "aw": Out(stream.Signature(address_layout(addr_bits, id_bits))),
                 "w": Out(stream.Signature(write_layout(data_bits))),
-                "b": In(stream.Signature(response_layout(id_bits))),
+                "b": In(stream.Signature(response_layout(id_bits), always_ready=True)),
             }
         )
 
@@ -165,7 +167,6 @@ class WriteInterconnect(wiring.Component):
             turns.i.valid.eq(turn.valid),
             turn.ready.eq(turns.i.ready),
             turns.i.payload.eq(turn.payload.source),
-            self.b.ready.eq(1),
         ]
         for index in range(self._writers):
             wiring.connect(m, arbiter.i[index], wiring.flipped(self.writer_aw[index]))
@@ -175,8 +176,6 @@ class WriteInterconnect(wiring.Component):
                 writer.valid.eq(self.b.valid & mine),
                 writer.payload.response.eq(answer.response),
             ]
-            with m.If(mine):
-                m.d.comb += self.b.ready.eq(writer.ready)
         self._send(m, turns)
         return m
 

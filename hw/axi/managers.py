@@ -129,7 +129,7 @@ class ReadManager(_Manager):
     def _bus(addr_bits: int, data_bits: int, id_bits: int) -> dict[str, wiring.Member]:
         return {
             "ar": Out(stream.Signature(address_layout(addr_bits, id_bits))),
-            "r": In(stream.Signature(beat_layout(data_bits, id_bits))),
+            "r": In(stream.Signature(beat_layout(data_bits, id_bits), always_ready=True)),
         }
 
     def _interconnect(self) -> ReadInterconnect:
@@ -167,7 +167,7 @@ class WriteManager(_Manager):
         return {
             "aw": Out(stream.Signature(address_layout(addr_bits, id_bits))),
             "w": Out(stream.Signature(write_layout(data_bits))),
-            "b": In(stream.Signature(response_layout(id_bits))),
+            "b": In(stream.Signature(response_layout(id_bits), always_ready=True)),
         }
 
     def _interconnect(self) -> WriteInterconnect:

@@ -73,7 +73,7 @@ class OrderedReader(wiring.Component):
                 "request": In(stream.Signature(routed_layout(addr_bits, channel_bits))),
                 "o": Out(stream.Signature(data_layout(data_bits))),
                 "ar": Out(stream.Signature(self._routed)),
-                "r": In(stream.Signature(beat_layout(data_bits, slot_bits))),
+                "r": In(stream.Signature(beat_layout(data_bits, slot_bits), always_ready=True)),
                 **Supervision(addr_bits).members,
             }
         )
@@ -168,7 +168,7 @@ class OrderedReader(wiring.Component):
         )
         before = arrived.read_port(domain="comb")
         index = Signal(count_bits)
-        m.d.comb += [self.r.ready.eq(1), before.addr.eq(beat.id)]
+        m.d.comb += before.addr.eq(beat.id)
         with m.If((begun >> beat.id)[0]):
             m.d.comb += index.eq(before.data)
         place = Cat(index[: self._index_bits], beat.id)

@@ -48,8 +48,9 @@ class AxiLiteRegisters(wiring.Component):
     of the write before has taken effect, whether the other one has come or not. Reads and writes do
     not wait for each other. An address without a register, and a write to a word without a writable
     field, answer SLVERR. Byte strobes hold for fields of every kind. A write takes effect two
-    cycles after the later one of AW and W, but not while the response before waits for BREADY; a
-    read answers after one cycle.
+    cycles after the later one of AW and W, but not while the response before waits for BREADY. A
+    read answers after one cycle, and the next one is accepted a cycle after RREADY: at most one
+    read every two cycles. No output follows an input in the same cycle.
 
     Parameters
     ----------
@@ -202,7 +203,8 @@ class AxiLiteRegisters(wiring.Component):
         value = Signal(WORD_BITS, name="read_value", decoder=IntEnum("Constant", constants))
         readable = Signal()
         m.d.comb += [
-            self.ar.ready.eq(self.r.ready | ~self.r.valid),
+            # From a register: ARREADY must not follow RREADY (AXI4, A3).
+            self.ar.ready.eq(~self.r.valid),
             place.eq(self.ar.payload.address[2:]),
         ]
         with m.Switch(place):
@@ -212,7 +214,9 @@ class AxiLiteRegisters(wiring.Component):
                     with m.Case(_place(register, index)):
                         word = words.word_select(index, WORD_BITS)
                         m.d.comb += [value.eq(word), readable.eq(1)]
-        with m.If(self.ar.ready):
+        with m.If(self.r.valid):
+            m.d.sync += self.r.valid.eq(~self.r.ready)
+        with m.Else():
             m.d.sync += [
                 self.r.valid.eq(self.ar.valid),
                 self.r.payload.data.eq(value),

@@ -36,7 +36,7 @@ def reader_members(geometry: ChannelGeometry, outstanding: int) -> dict[str, wir
     members: dict[str, wiring.Member] = {}
     for name in READERS:
         members[f"{name}_ar"] = Out(stream.Signature(request))
-        members[f"{name}_r"] = In(stream.Signature(beat))
+        members[f"{name}_r"] = In(stream.Signature(beat, always_ready=True))
         members[f"read_beats_{name}"] = Out(1)
     return {**members, **Supervision(geometry.addr_bits).members}
 

@@ -80,7 +80,7 @@ class StripedReader(wiring.Component):
                 "request": In(stream.Signature(bytes_layout(geometry))),
                 "o": Out(stream.Signature(data_layout(line_bits))),
                 "ar": Out(stream.Signature(request)).array(geometry.channels),
-                "r": In(stream.Signature(beat)).array(geometry.channels),
+                "r": In(stream.Signature(beat, always_ready=True)).array(geometry.channels),
                 **Supervision(geometry.addr_bits).members,
             }
         )

@@ -50,7 +50,7 @@ def ports_of(component: wiring.Component) -> Iterator[tuple[str, str, Signal]]:
     """The ports of a component: name, "i" or "o", signal. Constants (the valid of a stream that
     is always valid) are no ports."""
     for path, member, value in component.signature.flatten(component):
-        signal = value if isinstance(value, Signal) else value.as_value()
+        signal = Value.cast(value)
         if isinstance(signal, Signal):
             yield "__".join(map(str, path)), "i" if member.flow == wiring.In else "o", signal
 

@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 from importlib.resources import files
 from typing import Any
 
-from amaranth.hdl import Shape
+from amaranth.hdl import Const, Shape
 from amaranth.lib import data, stream, wiring
 
 from ..spec.formats import AnyFormat, ComplexFormat, FloatFormat, IntFormat
@@ -116,9 +116,9 @@ def describe_ports(component: wiring.Component) -> dict[str, Any]:
     prefixes = tuple(f"{entry['prefix']}_" for entry in axi)
     plain: list[dict[str, Any]] = []
     bus: list[dict[str, Any]] = []
-    for path, member, _value in component.signature.flatten(component):
+    for path, member, value in component.signature.flatten(component):
         name = "__".join(map(str, path))
-        if name not in covered:
+        if name not in covered and not isinstance(value, Const):
             direction = "in" if member.flow == wiring.In else "out"
             width = Shape.cast(member.shape).width
             found_in = bus if name.startswith(prefixes) else plain

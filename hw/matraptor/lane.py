@@ -63,7 +63,9 @@ class Lane(wiring.Component):
                 "rows": In(32),
                 **{name: In(1) for name in ("start", "stop")},
                 "ar": Out(stream.Signature(reads)),
-                "r": In(stream.Signature(beat_layout(config.data_bits, id_bits))),
+                "r": In(
+                    stream.Signature(beat_layout(config.data_bits, id_bits), always_ready=True)
+                ),
                 **{f"{name}_request": Out(request).array(slots) for name in WRITERS},
                 **{f"{name}_data": Out(beat).array(slots) for name in WRITERS},
                 **{name: Out(1) for name in ("idle", "finished")},

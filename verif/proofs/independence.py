@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from tilewright.verif.proofs.netlist import Netlist, SignalPath
 
-__all__ = ["bus_paths", "other_bus_paths", "stream_paths"]
+__all__ = ["bus_paths", "stream_paths"]
 
-_BUS = re.compile(r"(m\d+_axi|s_axil)_(aw|w|b|ar|r)(\w+)")
-
-
-def _bus_ports(ports: Iterable[str], *, ready: bool) -> list[str]:
-    """Those of the ports that are READY of a bus, or those that are not."""
-    found = [(name, match) for name in ports if (match := _BUS.fullmatch(name))]
-    return [name for name, match in found if (match[3] == "ready") == ready]
+_BUS = re.compile(r"(m\d+_axi|s_axil)_(aw|w|b|ar|r)\w+")
 
 
 def bus_paths(netlist: Netlist) -> list[SignalPath]:
-    """The combinational paths from any READY of a bus to any VALID or payload of a bus. There must
-    be none: a VALID must not wait for a READY (AXI4, A3.3.1)."""
-    sinks = _bus_ports(netlist.outputs, ready=False)
-    return netlist.paths(_bus_ports(netlist.inputs, ready=True), lambda _: sinks)
-
-
-def other_bus_paths(netlist: Netlist) -> list[SignalPath]:
-    """All other combinational paths from an input of a bus to an output of one: to a READY, or from
-    a VALID or a payload."""
-    every = [name for name in netlist.outputs if _BUS.fullmatch(name)]
-    given = [name for name in netlist.inputs if _BUS.fullmatch(name)]
-    ready = _bus_ports(netlist.outputs, ready=True)
-    waits = set(_bus_ports(netlist.inputs, ready=True))
-    return netlist.paths(given, lambda source: ready if source in waits else every)
+    """The combinational paths from any input of a bus to any output of a bus. There must be none
+    (AXI4, A3.2), of which follows that no VALID waits for a READY (A3.3.1)."""
+    outputs = [name for name in netlist.outputs if _BUS.fullmatch(name)]
+    inputs = [name for name in netlist.inputs if _BUS.fullmatch(name)]
+    return netlist.paths(inputs, lambda _: outputs)
 
 
 def stream_paths(netlist: Netlist) -> list[SignalPath]:

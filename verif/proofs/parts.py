@@ -61,6 +61,8 @@ REGISTERS = RegisterMap(
 PARTS: dict[str, Callable[[], wiring.Component]] = {
     "skid_buffer": lambda: SkidBuffer(BITS),
     "skid_buffer_clearable": lambda: SkidBuffer(BITS, clearable=True),
+    "skid_buffer_direct": lambda: SkidBuffer(BITS, output_register=False),
+    "skid_buffer_direct_clearable": lambda: SkidBuffer(BITS, output_register=False, clearable=True),
     "output_register": lambda: OutputRegister(BITS),
     "output_register_clearable": lambda: OutputRegister(BITS, clearable=True),
     "queue": lambda: Queue(BITS, 3),

@@ -21,6 +21,7 @@ BITS = 2
 PARTS: dict[str, tuple[Callable[[], Any], int, int]] = {
     # what builds it, its latency, how many transfers it holds
     "skid_buffer": (lambda: SkidBuffer(BITS), 1, 2),
+    "skid_buffer_direct": (lambda: SkidBuffer(BITS, output_register=False), 0, 1),
     "output_register": (lambda: OutputRegister(BITS), 1, 1),
     "queue": (lambda: Queue(BITS, 3), 1, 3),
     "deep_queue": (lambda: DeepQueue(BITS, 2), 2, 3),
@@ -105,8 +106,13 @@ class Watched(wiring.Component):
             with m.If(self.clear):
                 m.d.sync += [count.eq(0), offered.eq(0)]
         changed = offered & (~part.o.valid | (part.o.payload != before))
-        wrong = part.o.valid & ((count == 0) | (part.o.payload != entries[0]))
-        late = (count != 0) & (ages[0] == self._latency) & ~part.o.valid
+        here, due, oldest = count != 0, (count != 0) & (ages[0] == self._latency), entries[0]
+        if self._latency == 0:
+            # What is offered to it is due at once, if nothing is inside.
+            oldest = Mux(here, oldest, part.i.payload)
+            here = due = here | part.i.valid
+        wrong = part.o.valid & (~here | (part.o.payload != oldest))
+        late = due & ~part.o.valid
         full = put & ~taken & (count == self._capacity)
         m.d.comb += self.broken.eq(changed | wrong | late | full)
 

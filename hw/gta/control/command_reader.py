@@ -48,7 +48,7 @@ class CommandReader(wiring.Component):
                 "start": In(1),
                 "o": Out(stream.Signature(8 * COMMAND_BYTES)),
                 "ar": Out(stream.Signature(address_layout(config.addr_bits))),
-                "r": In(stream.Signature(beat_layout(config.data_bits))),
+                "r": In(stream.Signature(beat_layout(config.data_bits), always_ready=True)),
                 **Supervision(config.addr_bits).members,
             }
         )

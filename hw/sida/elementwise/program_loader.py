@@ -51,7 +51,7 @@ class ProgramLoader(wiring.Component):
                 "word": Out(WORD_BITS),
                 "read_beats": Out(config.channels),
                 "ar": Out(stream.Signature(request)).array(config.channels),
-                "r": In(stream.Signature(beat)).array(config.channels),
+                "r": In(stream.Signature(beat, always_ready=True)).array(config.channels),
                 **Supervision(config.addr_bits).members,
             }
         )

@@ -26,7 +26,7 @@ def bus_members(config: SidaConfig, names: tuple[str, ...]) -> dict[str, Member]
     channels that bring it a beat."""
     id_bits = bus_id_bits(config, len(names))
     request = stream.Signature(address_layout(config.addr_bits, id_bits))
-    beat = stream.Signature(beat_layout(config.data_bits, id_bits))
+    beat = stream.Signature(beat_layout(config.data_bits, id_bits), always_ready=True)
     return {
         **{f"read_beats_{name}": Out(config.channels) for name in names},
         "ar": Out(request).array(config.channels),

@@ -58,7 +58,7 @@ class ArrayEntries(wiring.Component):
                 "request": In(stream.Signature(entries_layout(config))),
                 "o": Out(stream.Signature(entry_layout((entry_bytes,)))),
                 "ar": Out(stream.Signature(request)).array(config.channels),
-                "r": In(stream.Signature(beat)).array(config.channels),
+                "r": In(stream.Signature(beat, always_ready=True)).array(config.channels),
                 **Supervision(config.addr_bits).members,
             }
         )

@@ -59,9 +59,9 @@ class ArraySlice(wiring.Component):
                 "request": In(stream.Signature(slice_layout(config))),
                 "o": Out(stream.Signature(entry_layout((self._block_bytes,)))),
                 "ar": Out(stream.Signature(request)).array(config.channels),
-                "r": In(stream.Signature(beat_layout(config.data_bits, id_bits))).array(
-                    config.channels
-                ),
+                "r": In(
+                    stream.Signature(beat_layout(config.data_bits, id_bits), always_ready=True)
+                ).array(config.channels),
                 **Supervision(config.addr_bits).members,
             }
         )

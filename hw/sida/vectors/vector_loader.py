@@ -38,7 +38,7 @@ def loader_bus(config: SidaConfig) -> dict[str, Member]:
     return {
         "read_beats": Out(config.channels),
         "ar": Out(stream.Signature(request)).array(config.channels),
-        "r": In(stream.Signature(beat)).array(config.channels),
+        "r": In(stream.Signature(beat, always_ready=True)).array(config.channels),
         **Supervision(config.addr_bits).members,
     }
 

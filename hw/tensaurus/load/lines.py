@@ -41,7 +41,7 @@ def reader_members(config: TensaurusConfig) -> dict[str, wiring.Member]:
     beat = beat_layout(config.data_bits, reader_id_bits(config))
     return {
         "ar": Out(stream.Signature(request)).array(config.channels),
-        "r": In(stream.Signature(beat)).array(config.channels),
+        "r": In(stream.Signature(beat, always_ready=True)).array(config.channels),
         **Supervision(config.addr_bits).members,
     }
 

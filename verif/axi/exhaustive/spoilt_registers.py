@@ -12,6 +12,9 @@ __all__ = ["WAYS", "SpoiltRegisters"]
 WAYS = {
     "BVALID follows BREADY": "a VALID follows a READY",
     "RVALID follows RREADY": "a VALID follows a READY",
+    "ARREADY follows RREADY": "a READY follows a READY",
+    "ARREADY is late": "ARREADY does not wait for RREADY alone",
+    "RVALID is late": "data do not come a cycle after their address",
     "BRESP does not stay": "b changes before ready",
     "RDATA does not stay": "r changes before ready",
     "BRESP is always OKAY": "another response",
@@ -54,6 +57,14 @@ class SpoiltRegisters(SpoiltPart):
             m.d.comb += inner.flags_clear.eq(0)
         with m.If(way["a pulse is lost"]):
             m.d.comb += self.pulse.eq(0)
+        with m.If(way["ARREADY follows RREADY"] & inner.r.valid & self.r.ready):
+            m.d.comb += self.ar.ready.eq(1)
+        late = Signal()
+        m.d.sync += late.eq(inner.r.valid)
+        with m.If(way["ARREADY is late"] & late & ~inner.r.valid):
+            m.d.comb += [self.ar.ready.eq(0), inner.ar.valid.eq(0)]
+        with m.If(way["RVALID is late"] & inner.r.valid & ~late):
+            m.d.comb += [self.r.valid.eq(0), inner.r.ready.eq(0)]
         waits = Signal()
         m.d.sync += waits.eq(inner.b.valid & ~waits)
         with m.If(way["a response comes after the effect"] & inner.b.valid & ~waits):

@@ -82,9 +82,14 @@ public:
             b_.ready.set(false), r_.ready.set(false);
             settle();
             const bool b = b_.valid.high(), r = r_.valid.high();
+            const bool aw_ready = aw_.ready.high(), w_ready = w_.ready.high(), ar_ready = ar_.ready.high();
             b_.ready.set(asked.b.at(cycle_)), r_.ready.set(asked.r.at(cycle_));
             settle();
             if (b_.valid.high() != b || r_.valid.high() != r) fault("a VALID follows a READY");
+            if (aw_.ready.high() != aw_ready || w_.ready.high() != w_ready || ar_.ready.high() != ar_ready)
+                fault("a READY follows a READY");
+            if (r != (replied < ar.next)) fault("data do not come a cycle after their address");
+            if (ar_ready == r) fault("ARREADY does not wait for RREADY alone");
 
             // A new response: the write takes effect with it, after both its transfers.
             uint32_t pulse = 0, clear = 0;
@@ -114,8 +119,7 @@ public:
             if (field(pulse_.get(), 0, 4) != pulse) fault("another pulse");
             if (b_held && (!b || b_.payload.get() != b_payload)) fault("b changes before ready");
             if (r_held && (!r || r_.payload.get() != r_payload)) fault("r changes before ready");
-            if (r && replied >= ar.next) fault("data before its address");
-            else if (r && r_.payload.get() != replies[replied]) fault("other data");
+            if (r && replied < ar.next && r_.payload.get() != replies[replied]) fault("other data");
             // What moves.
             const bool b_moves = b && b_.ready.high(), r_moves = r && r_.ready.high();
             b_held = b && !b_moves, b_payload = b_.payload.get();
