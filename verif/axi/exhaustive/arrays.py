@@ -5,14 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module
-from amaranth.lib import wiring
+from amaranth.lib import stream, wiring
 from tilewright.verif.axi.wrapped import pass_members
 
 __all__ = ["Arrays"]
 
 
+def _with_ready(member: wiring.Member) -> wiring.Member:
+    """A stream's member; one that is always ready has a port for it."""
+    plain = stream.Signature(member.signature.members["payload"].shape)
+    return member.flow(plain).array(*member.dimensions)
+
+
 class Arrays(wiring.Component):
-    """A component with the members of another; single streams are arrays of one."""
+    """A component with the members of another; single streams are arrays of one, and each stream
+    has a port for its READY."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -21,10 +28,14 @@ class Arrays(wiring.Component):
             for name, member in inner.signature.members.items()
             if member.is_signature and not member.dimensions
         ]
+        members = dict(inner.signature.members)
+        for name, member in members.items():
+            if member.is_signature:
+                members[name] = _with_ready(member)
         super().__init__(
             {
                 name: member.array(1) if name in self._single else member
-                for name, member in inner.signature.members.items()
+                for name, member in members.items()
             }
         )
 
