@@ -45,7 +45,9 @@ def _put(
             claim.source(name, port)
             inputs.append(port)
         else:
-            m.d.comb += port.ready.eq(claim.free(f"{name}_ready"))
+            # A sink that is always ready holds nothing up.
+            if not isinstance(port.ready, Const):
+                m.d.comb += port.ready.eq(claim.free(f"{name}_ready"))
             outputs.append((name, port))
     for name, member in part.signature.members.items():
         if not member.is_port or member.flow != wiring.In or name in _CLEARS:
@@ -101,6 +103,8 @@ def stream_claim(
                 value = claim.free(name) if over_clear else Const(0)
                 claim.m.d.comb += getattr(part, name).eq(value)
         for name, port in outputs:
+            if isinstance(port.ready, Const):
+                continue
             claim.stable(name, port)
             waits = claim.before(port.valid & ~port.ready, f"{name}_waited")
             claim.reached(f"{name}_waits", waits & port.valid & port.ready)
