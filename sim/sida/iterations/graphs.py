@@ -88,8 +88,8 @@ def shares(graph: csr_array, *, axis: int) -> tuple[Floats, Floats]:
 def pagerank(
     rules: Rules, graph: csr_array, *, alpha: float = 0.85, tolerance: float = 1e-6
 ) -> Problem:
-    """Ranks, from even ones on, until they move by less than ``tolerance`` a vertex in the 1-norm;
-    what dangling vertices have is spread evenly.
+    """Ranks, whose sum is 1, from even ones on, until they change by less than ``tolerance`` in the
+    1-norm. What dangling vertices have is spread evenly.
 
     Raises ValueError for a negative weight.
     """
@@ -110,7 +110,7 @@ def pagerank(
             "lost_2": len(dangling) / size,
         },
         vectors={"dangling": vector_of(mask, fmt), "x": even, "z": even},
-        stop=Stop(reductions=("moved_1", "moved_2"), limit=size * tolerance),
+        stop=Stop(reductions=("moved_1", "moved_2"), limit=tolerance),
     )
 
 

@@ -290,7 +290,8 @@ def test_refused_matrices(run: Run) -> None:
     assert line == "--form must be plain or pipelined, not 'fast'"
     line, path = said(np.eye(65), "--set", "vector_words=64")
     assert line == (
-        f"{path}: 65 rows are too many for `vector_words` 64, elements of a vector on chip"
+        f"{path}: 65 rows are too many for `vector_words` 64, elements of a vector on chip; "
+        "--set vector_words=128 holds them"
     )
     for right, text in (
         (np.ones(3), "must be a vector of 2 real values, not 3"),

@@ -174,7 +174,8 @@ def test_refusals(run: Run) -> None:
         "`semirings` must have mma for gcn, not minplus alone"
     )
     assert refused(*UNIT, "--set", "vector_words=64") == (
-        f"{graph}: 65 vertices are too many for `vector_words` 64, elements of a vector on chip"
+        f"{graph}: 65 vertices are too many for `vector_words` 64, elements of a vector on chip; "
+        "--set vector_words=128 holds them"
     )
     assert refused(*UNIT, "--backend", "model", "--set", "program_words=8") == (
         "`program_words` must be a power of two of at least 9, the words of the program, not 8"

@@ -102,7 +102,8 @@ def test_refusals(run: Run) -> None:
     )
     path = save_graph(run, cloud(10, 65))
     assert refused("--clusters", 2, "--set", "vector_words=64") == (
-        f"{path}: 65 columns are too many for `vector_words` 64, elements of a vector on chip"
+        f"{path}: 65 columns are too many for `vector_words` 64, elements of a vector on chip; "
+        "--set vector_words=128 holds them"
     )
     path = run.save("p.npy", np.zeros((3, 4)))
     assert refused("--clusters", 2) == f"{path}: the matrix has no entries"

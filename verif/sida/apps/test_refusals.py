@@ -41,12 +41,14 @@ def test_files(run: Run, app: str) -> None:
     assert run.refused(app, path) == f"{path}: holds complex numbers; weights must be real"
     path = matrix(run, "1 2 1", size="65 65")
     assert run.refused(app, path, "--set", "vector_words=64") == (
-        f"{path}: 65 vertices are too many for `vector_words` 64, elements of a vector on chip"
+        f"{path}: 65 vertices are too many for `vector_words` 64, elements of a vector on chip; "
+        "--set vector_words=128 holds them"
     )
     limit = ("--set", "vector_words=32768", "--set", "rows_limit=32768")
     path = matrix(run, "1 2 1", size="32769 32769")
     assert run.refused(app, path, *limit) == (
-        f"{path}: 32769 vertices are too many for `rows_limit` 32768"
+        f"{path}: 32769 vertices are too many for `rows_limit` 32768; "
+        "--set rows_limit=65536 holds them"
     )
     path = run.directory / "absent.mtx"
     assert run.refused(app, path) == f"{path}: cannot be read: No such file or directory"

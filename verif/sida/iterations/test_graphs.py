@@ -36,7 +36,7 @@ MOST = 500
 
 def ranks_of(graph: csr_array, tolerance: float = 1e-6) -> Any:
     whole = networkx.from_scipy_sparse_array(graph, create_using=networkx.DiGraph)
-    found = networkx.pagerank(whole, alpha=0.85, tol=tolerance, max_iter=MOST)
+    found = networkx.pagerank(whole, alpha=0.85, tol=tolerance / graph.shape[0], max_iter=MOST)
     return np.array([found[vertex] for vertex in range(graph.shape[0])])
 
 

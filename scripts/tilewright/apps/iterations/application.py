@@ -20,7 +20,7 @@ from .report import Residual, finish_iterations
 from .session import SidaRun
 from .verdict import Verdict
 
-__all__ = ["Application", "finish", "is_matrix", "numbers_of"]
+__all__ = ["Application", "finish", "is_matrix", "numbers_of", "residual_in"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ def finish(
     """
     residual = None
     if moves is not None:
-        residual = _residual(of.choice, of.problem, run.solution, moves)
+        residual = residual_in(of.choice, of.problem, run.solution, moves)
     if of.choice.output:
         write_array(of.choice.output, values[:, None] if is_matrix(of.choice.output) else values)
         rows.append(("values", str(of.choice.output)))
@@ -84,7 +84,8 @@ def is_matrix(path: Path) -> bool:
     return kind_of(path) in MARKET
 
 
-def _residual(choice: SidaChoice, problem: Problem, solution: Solution, what: str) -> Residual:
+def residual_in(choice: SidaChoice, problem: Problem, solution: Solution, what: str) -> Residual:
+    """What ended the computation, called ``what``, after the last iteration that counts."""
     stop, fmt = problem.stop, choice.config.format
     assert stop is not None
     name = stop.reductions[(solution.iterations + 1) % 2]

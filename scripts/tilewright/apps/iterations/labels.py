@@ -27,7 +27,7 @@ def spread_labels(
     run = run_problem(choice, problem, most)
     values = numbers_of(choice, run.solution)
     verdict = against_means(
-        choice.config.format, values, whole.sparse(), given, run.solution.iterations
+        Rules.of(choice.config), values, whole.sparse(), given, run.solution.iterations
     )
     counts = [int(np.count_nonzero(which)) for which in (values > 0.5, values < 0.5, values == 0.5)]
     rows = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, cast
@@ -10,6 +10,7 @@ from typing import Annotated, cast
 import typer
 
 from ...errors import UserError, user_errors
+from ...hw.spec.formats import FloatFormat
 from ...hw.spec.sida import SIDA, ModelSidaConfig, SidaConfig
 from ...numbers_given import whole
 from ...settings import read_config
@@ -26,9 +27,13 @@ from ..common.options import (
     check_report_and_tools,
     named_parameters,
 )
+from ..common.sizing import Sized, cure, sized
 from ..sparse.options import choose_memory, gigahertz_option, memory_option
 
 __all__ = ["SIDA_GIGAHERTZ", "SidaChoice", "SidaOptions", "choose_sida"]
+
+_ROUNDINGS = 16
+"""By default iterations end at a change of so many roundings of the format, or of 1e-6."""
 
 SIDA_GIGAHERTZ = 1.0
 """The clock, unless another one is asked for."""
@@ -58,8 +63,14 @@ class SidaOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SidaChoice:
-    """The accelerator, checked, and where results go. ``memory``: each channel, to the cycle model,
-    whose clock is of so many ``gigahertz``."""
+    """The accelerator, checked, and where results go.
+
+    Parameters
+    ----------
+    memory: each channel, to the cycle model, whose clock is of so many ``gigahertz``
+    named: the parameters that the user sets
+    sizes: those that the data has set
+    """
 
     config: SidaConfig
     backend: str
@@ -67,10 +78,20 @@ class SidaChoice:
     gigahertz: float
     json_file: Path | None
     output: Path | None
+    named: Collection[str] = ()
+    sizes: tuple[Sized, ...] = ()
 
     @property
     def unit(self) -> str:
         return SIDA.name
+
+    @property
+    def tolerance(self) -> float:
+        """The change at which iterations of floats end by default, relative to the values:
+        what roundings alone may change, if that is more than 1e-6."""
+        fmt = self.config.format
+        assert isinstance(fmt, FloatFormat)
+        return max(1e-6, _ROUNDINGS * 2.0**-fmt.significand_bits)
 
     def check_vertices(self, what: object, vertices: int) -> None:
         """Raise UserError if a graph has too many."""
@@ -78,12 +99,28 @@ class SidaChoice:
 
     def check_rows(self, what: object, count: int, kind: str = "rows") -> None:
         """The same of a matrix."""
-        most = self.config.most_rows
-        if count > most:
-            limit = f"`vector_words` {most}, elements of a vector on chip"
-            if self.config.windowed:
-                limit = f"`rows_limit` {most}"
-            raise UserError(f"{what}: {count} {kind} are too many for {limit}")
+        config = self.sized(count, kind).config
+        if count <= config.most_rows:
+            return
+        limit = f"`vector_words` {config.most_rows}, elements of a vector on chip"
+        if config.windowed:
+            limit = f"`rows_limit` {config.most_rows}"
+        # Longer vectors are in memory, which the cycle model does not have.
+        names = ["vector_words"] * (not config.windowed) + ["rows_limit"] * (
+            self.backend != "cycles"
+        )
+        said = next(filter(None, (cure(config, name, count) for name in names)), "")
+        if said and self.backend == "rtl" and "vector_words" not in self.named:
+            said += "; --backend cycles and model choose it"
+        raise UserError(f"{what}: {count} {kind} are too many for {limit}{said}")
+
+    def sized(self, count: int, kind: str) -> SidaChoice:
+        """The accelerator for a matrix of so many rows, called ``kind``: vectors of the models are
+        as long as that needs, unless the user says how long."""
+        if self.backend == "rtl" or self.config.windowed:
+            return self
+        config, chosen = sized(self.config, "vector_words", count, f"{count} {kind}", self.named)
+        return replace(self, config=config, sizes=(*self.sizes, *chosen))
 
     def check_matrix(self, what: object, rows: int, cols: int) -> None:
         """The same of a square matrix, which it must be."""
@@ -137,7 +174,8 @@ def choose_sida(
     check_backend(options.backend)
     memory = choose_memory(options.memory, options.backend, options.gigahertz)
     given = list(options.settings or ())
-    if value is not None and "value" not in named_parameters(options.config_file, given):
+    named = named_parameters(options.config_file, given)
+    if value is not None and "value" not in named:
         given.append(f"value={value}")
     config = _config(options, given)
     if semiring not in config.semirings:
@@ -159,4 +197,5 @@ def choose_sida(
         gigahertz=SIDA_GIGAHERTZ if options.gigahertz is None else options.gigahertz,
         json_file=options.json_file,
         output=options.output,
+        named=frozenset(named),
     )

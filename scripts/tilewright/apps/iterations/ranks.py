@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...errors import user_errors
+from ...hw.spec.formats import FloatFormat
 from ...sim.sida.iterations.graphs import pagerank
 from ...sim.sida.result.products import Rules
+from ..common.rounding import say
 from ..graphs.graph import Graph
-from .application import Application, finish, numbers_of
+from .application import Application, finish, numbers_of, residual_in
 from .inputs import source_of
 from .options import SidaChoice
 from .session import run_problem
@@ -26,12 +28,21 @@ def rank_vertices(
     with user_errors(ValueError, about=given.name):
         problem = pagerank(Rules.of(choice.config), given.sparse(), alpha=alpha,
                                 tolerance=tolerance)  # fmt: skip
+    fmt = choice.config.format
+    assert isinstance(fmt, FloatFormat)
+    if given.vertices * 2.0**fmt.emin > 1:
+        say(f"{given.name}: ranks around 1/{given.vertices} are below the normal numbers of "
+            f"{fmt.name}, {2.0**fmt.emin:.3g} and more; --set value=fp32 holds them")  # fmt: skip
     run = run_problem(choice, problem, most)
     ranks = numbers_of(choice, run.solution)
+    moves = "the ranks' last change, in the 1-norm,"
     verdict = None
     if run.solution.settled:
-        verdict = against_ranks(choice.config.format, ranks, given.sparse(), alpha=alpha,
-                                tolerance=tolerance, most=2 * most)  # fmt: skip
+        verdict = against_ranks(
+            Rules.of(choice.config), ranks, given.sparse(), alpha=alpha, tolerance=tolerance,
+            iterations=run.solution.iterations,
+            change=residual_in(choice, problem, run.solution, moves).value,
+        )  # fmt: skip
     order = np.lexsort((np.arange(len(ranks)), -ranks))[:_SHOWN]
     shown = ", ".join(f"{vertex + 1}: {ranks[vertex]:.6g}" for vertex in order)
     finish(
@@ -43,5 +54,5 @@ def rank_vertices(
         [("ranks", f"highest at {shown}; {ranks.sum():.9g} in all")],
         {"alpha": alpha, "tolerance": tolerance, "sum": float(ranks.sum())},
         verdict,
-        moves="the ranks' last change, in the 1-norm,",
+        moves=moves,
     )

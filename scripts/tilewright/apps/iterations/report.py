@@ -117,7 +117,9 @@ def finish_iterations(
             "held": waits and {"most": waits.peak, "mean": waits.mean},
             "limits": {name: {"bytes": spent.bytes, "cycles": spent.cycles}
                        for name, spent in outcome.limits.items()},
-            "unit": choice.unit, "config": choice.config.resolved(), "backend": choice.backend,
+            "unit": choice.unit, "config": choice.config.resolved(),
+            "sizes": {one.name: {"value": one.value, "for": one.why} for one in choice.sizes},
+            "backend": choice.backend,
             **_timing(choice),
             "counters": dict(outcome.counts), "checked": outcome.checked,
             "mismatches": outcome.mismatches, "seconds": outcome.seconds,
@@ -157,6 +159,7 @@ def _unit_rows(choice: SidaChoice, outcome: Outcome, waits: int) -> Rows:
     rows = [
         ("unit", f"{choice.unit}, {config.pes} elements a cycle, steps of {config.subtensor} "
                  f"columns; {config.channels} channels of {config.data_bits} bits"),
+        *(one.row for one in choice.sizes),
         ("operation", f"{outcome.semiring} in {config.value}, {choice.backend}"),
         ("in memory", f"{elements:,} elements by columns, {late:,} late ones by rows; "
                       f"{stored:,} bytes"),

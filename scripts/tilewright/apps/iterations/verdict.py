@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from ...errors import CheckFailed
 from ...hw.spec.formats import FloatFormat, Format
+from ...sim.sida.result.products import Rules
 from ..common.extras import need
 
 __all__ = ["Verdict", "against_cores", "against_hops", "against_lengths", "against_means",
            "against_ranks", "residual_of"]  # fmt: skip
 
 Floats = NDArray[np.float64]
-_SUMS = 32
-"""Roundings of an iteration's sums and element-wise work, at most."""
+_MOST = 100_000
+"""Iterations of NetworkX' PageRank."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,30 +52,75 @@ class Verdict:
 
 
 def _unit(fmt: Format) -> float:
+    """The unit roundoff: of a rounding, the largest relative error."""
     return 2.0**-fmt.significand_bits if isinstance(fmt, FloatFormat) else 0.0
 
 
+def _least(fmt: Format) -> float:
+    """Half of the least subnormal number: of a rounding among those, the largest error."""
+    return 2.0 ** (fmt.emin - fmt.significand_bits) if isinstance(fmt, FloatFormat) else 0.0
+
+
+def _additions(rules: Rules, count: int) -> NDArray[np.int64]:
+    """Of so many numbers that the accelerator adds up, the additions that each takes part in:
+    those of the trees at both ends, and the turns from its own to the last."""
+    turns = np.arange(count) // (rules.leaves * rules.partials)
+    trees = (rules.leaves - 1).bit_length() + (rules.partials - 1).bit_length()
+    found: NDArray[np.int64] = trees + turns[-1] - turns + 1
+    return found
+
+
 def against_ranks(
-    fmt: Format, ranks: Floats, graph: Any, *, alpha: float, tolerance: float, most: int
+    rules: Rules,
+    ranks: Floats,
+    graph: Any,
+    *,
+    alpha: float,
+    tolerance: float,
+    iterations: int,
+    change: float,
 ) -> Verdict:
-    """PageRank by NetworkX, in float64, to the same tolerance: both are the rank up to what an
-    iteration still moves."""
+    """Compares ranks with NetworkX' PageRank in float64, iterated further than they were.
+
+    An iteration brings ranks closer to the PageRank by the factor ``alpha``, and its roundings
+    move them by at most e in the 1-norm. Ranks that the last iteration changed by ``change`` are
+    therefore within (alpha * change + e) / (1 - alpha) of the PageRank. With ``alpha`` 1 there is
+    no such bound: roundings add up, and NetworkX stops by the same ``tolerance``, an iteration
+    earlier or later.
+
+    e is the sum over vertices of rank, roundings and unit roundoff. A vertex has a rounding for
+    each incoming edge (the addition) and 5 more (the edge's share, its product, ``alpha``, two
+    after the sum). A dangling vertex has those additions of the sum of all such that its rank
+    takes part in. Each rounding of a subnormal
+    number loses up to half of the least subnormal.
+    """
     networkx = need("networkx", "NetworkX")
     whole = networkx.from_scipy_sparse_array(graph, create_using=networkx.DiGraph)
+    size = graph.shape[0]
+    incoming = np.bincount(graph.indices, minlength=size)
+    dangling = np.asarray(graph.sum(axis=1)).ravel() == 0
+    roundings = float(ranks @ (incoming + 5))
+    roundings += alpha * float(ranks[dangling] @ _additions(rules, size)[dangling])
+    unit = _unit(rules.fmt) + 2.0**-52
+    moved = unit * roundings + _least(rules.fmt) * float((incoming + 5).sum())
+    if alpha < 1:
+        allowed = (alpha * change + moved) / (1 - alpha)
+        left = max(1e-14, 0.01 * allowed * (1 - alpha))
+        allowed += alpha * left / (1 - alpha)
+    else:
+        allowed = iterations * moved + tolerance
+        left = tolerance
     try:
-        found = networkx.pagerank(whole, alpha=alpha, tol=tolerance, max_iter=most)
+        found = networkx.pagerank(whole, alpha=alpha, tol=left / size, max_iter=_MOST)
     except networkx.PowerIterationFailedConvergence:
         raise CheckFailed(
-            f"NetworkX does not converge in {most} iterations, where the accelerator does"
+            f"NetworkX does not converge in {_MOST} iterations, where the accelerator does"
         ) from None
-    expected = np.array([found[vertex] for vertex in range(graph.shape[0])])
+    expected = np.array([found[vertex] for vertex in range(size)])
     error = float(np.abs(ranks - expected).sum())
-    # Each iteration's roundings are damped by alpha in the next one.
-    rounding = _SUMS * _unit(fmt) / max(1 - alpha, 1 / most)
-    allowed = graph.shape[0] * tolerance + rounding
     return Verdict(
         source="NetworkX pagerank",
-        measure="1-norm of the difference",
+        measure="difference in the 1-norm, of a sum of 1,",
         error=error,
         allowed=allowed,
         wrong=int(not error <= allowed),
@@ -139,9 +185,13 @@ def against_cores(cores: NDArray[Any], graph: Any) -> Verdict:
 
 
 def against_means(
-    fmt: Format, values: Floats, graph: Any, given: Floats, iterations: int
+    rules: Rules, values: Floats, graph: Any, given: Floats, iterations: int
 ) -> Verdict:
-    """So many iterations of label propagation in float64; roundings of means do not grow."""
+    """Compares values with so many iterations of label propagation in float64.
+
+    Means of values in 0..1 keep earlier errors as large as they are, and add a rounding for each
+    neighbour (the addition) and 2 more (the neighbour's share, its product).
+    """
     degrees = np.asarray(graph.sum(axis=1)).ravel()
     expected = np.full(graph.shape[0], 0.5)
     expected[: len(given)] = given
@@ -151,7 +201,9 @@ def against_means(
         means = graph @ expected
         expected[free] = means[free] / degrees[free]
     error = float(np.abs(values - expected).max())
-    allowed = iterations * _SUMS * (_unit(fmt) + 2.0**-52)
+    roundings = int(np.diff(graph.indptr).max()) + 2
+    unit = _unit(rules.fmt) + 2.0**-52
+    allowed = iterations * roundings * (unit + _least(rules.fmt))
     return Verdict(
         source="as many iterations in float64, SciPy",
         measure="largest difference",

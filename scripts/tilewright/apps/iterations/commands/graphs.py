@@ -37,17 +37,19 @@ def pagerank(
         typer.Option(parser=real("--alpha", 0, 1), metavar="A", help="Share that follows edges."),
     ] = 0.85,
     tolerance: Annotated[
-        float,
+        float | None,
         typer.Option(parser=real("--tolerance", 0, 1), metavar="T",
-                     help="It ends when the ranks move by less a vertex, in the 1-norm."),
-    ] = 1e-6,
+                     help="Stop when the ranks, whose sum is 1, change by less than T in the "
+                          "1-norm; default: 1e-6, or 16 roundings of `value` if that is more."),
+    ] = None,
     *,
     options: SidaOptions,
 ) -> None:  # fmt: skip
-    """Compute the PageRank of every vertex, edges weighted; what vertices without edges have is
-    spread evenly.
+    """Compute the PageRank of every vertex of a weighted graph, to convergence.
 
-    To convergence; values are checked against NetworkX.
+    The rank of a vertex without outgoing edges is spread evenly. The ranks are compared with those
+    of NetworkX, iterated further: the difference must be within what the last change and the
+    roundings of all iterations explain.
     """
     choice = choose_sida(options, "pagerank", "mma", floats=True)
     check_installed("networkx", "NetworkX")
@@ -57,11 +59,13 @@ def pagerank(
     from ..inputs import check_not_negative, graph_of
 
     given = graph_of(choice, graph, add)
+    choice = choice.sized(given.vertices, "vertices")
     check_not_negative(given)
     from ..ranks import rank_vertices
 
     most = options.max_iterations or _RANK_ITERATIONS
-    rank_vertices(choice, given, most, alpha=alpha, tolerance=tolerance)
+    limit = choice.tolerance if tolerance is None else tolerance
+    rank_vertices(choice, given, most, alpha=alpha, tolerance=limit)
 
 
 def bfs(graph: GraphArgument, source: SourceOption = 1, *, options: SidaOptions) -> None:
@@ -102,6 +106,7 @@ def sssp(graph: GraphArgument, source: SourceOption = 1, *, options: SidaOptions
     from ..inputs import check_not_negative, check_source, graph_of
 
     given = graph_of(choice, graph, minimum)
+    choice = choice.sized(given.vertices, "vertices")
     check_not_negative(given)
     check_source(given, source)
     from ..searches import lengths_from
@@ -122,6 +127,7 @@ def kcore(graph: GraphArgument, *, options: SidaOptions) -> None:
     from ..inputs import graph_of
 
     given = graph_of(choice, graph, maximum)
+    choice = choice.sized(given.vertices, "vertices")
     from ..cores import peel_cores
 
     peel_cores(choice, given, options.max_iterations or 2 * given.vertices + 2)
@@ -136,6 +142,7 @@ def _steps(app: str, path: Path, source: int, hops: int | None, options: SidaOpt
     from ..inputs import check_source, graph_of
 
     given = graph_of(choice, path, maximum)
+    choice = choice.sized(given.vertices, "vertices")
     check_source(given, source)
     from ..searches import search
 

@@ -60,10 +60,10 @@ def kmeanspp(
     from ..inputs import matrix_of
 
     points = matrix_of(choice, file, square=False)
-    if clusters > points.shape[0]:
-        raise UserError(
-            f"--clusters must be in 1..{points.shape[0]}, the rows of {file}, not {clusters}"
-        )
+    rows, columns = points.shape
+    choice = choice.sized(*max((rows, "rows"), (columns, "columns")))
+    if clusters > rows:
+        raise UserError(f"--clusters must be in 1..{rows}, the rows of {file}, not {clusters}")
     from ..kmeanspp import draw_clusters
 
     draw_clusters(choice, file, points, clusters, seed=seed, distance=distance)

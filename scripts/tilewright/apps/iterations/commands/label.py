@@ -21,9 +21,11 @@ _MEANS = 10_000
 """Iterations of label propagation, unless the user says."""
 
 ToleranceOption = Annotated[
-    float,
-    typer.Option(parser=real("--tolerance", 0, 1), metavar="T", help="When it ends."),
-]
+    float | None,
+    typer.Option(parser=real("--tolerance", 0, 1), metavar="T",
+                 help="Stop when the values, each in 0..1, change by less than T on average; "
+                      "default: 1e-6, or 16 roundings of `value` if that is more."),
+]  # fmt: skip
 
 
 def label(
@@ -32,15 +34,15 @@ def label(
         str,
         typer.Option("--labels", metavar="0,1,...|FILE", help="Of the first vertices, 0 or 1."),
     ],
-    tolerance: ToleranceOption = 1e-6,
+    tolerance: ToleranceOption = None,
     *,
     options: SidaOptions,
 ) -> None:
     """Spread two labels over a graph: a vertex takes the weighted mean of its neighbours, and has
     label 1 if that is above 1/2.
 
-    It ends when the values move by less than the tolerance a vertex, in the 1-norm; they are
-    checked against the same iterations in float64.
+    The values are compared with those of as many iterations in float64: the difference must be
+    within what the roundings of all iterations explain.
     """
     choice = choose_sida(options, "label", "mma", floats=True)
     path = Path(classes)
@@ -59,6 +61,7 @@ def label(
 
     given = read_labels(classes)
     whole = graph_of(choice, graph, add)
+    choice = choice.sized(whole.vertices, "vertices")
     check_neighbours(whole)
     if len(given) > whole.vertices:
         raise UserError(
@@ -68,4 +71,5 @@ def label(
     from ..labels import spread_labels
 
     most = options.max_iterations or _MEANS
-    spread_labels(choice, whole, given, most, tolerance=tolerance)
+    limit = choice.tolerance if tolerance is None else tolerance
+    spread_labels(choice, whole, given, most, tolerance=limit)

@@ -55,6 +55,7 @@ def passes(
     from ..inputs import matrix_of
 
     matrix = matrix_of(choice, file)
+    choice = choice.sized(matrix.shape[0], "rows")
     from ..own.program import run_own
 
     run_own(choice, file, matrix, program, own, given)

@@ -56,6 +56,7 @@ def cg(
     from ..equations import check_symmetric, read_equations
 
     equations = read_equations(choice, file, right)
+    choice = choice.sized(equations.size, "rows")
     check_symmetric(file, equations.matrix)
     most = options.max_iterations or 10 * equations.size
     from ..solvers import solve_by_gradients
@@ -83,6 +84,7 @@ def bicgstab(
     from ..equations import read_equations
 
     equations = read_equations(choice, file, right)
+    choice = choice.sized(equations.size, "rows")
     most = options.max_iterations or 10 * equations.size
     from ..solvers import solve_by_two_gradients
 
@@ -114,6 +116,7 @@ def gmres(
     from ..equations import read_equations
 
     equations = read_equations(choice, file, right)
+    choice = choice.sized(equations.size, "rows")
     most = options.max_iterations or 10 * equations.size
     from ..solvers import solve_by_minimal_residuals
 

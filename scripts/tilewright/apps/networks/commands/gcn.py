@@ -91,10 +91,11 @@ def gcn(
         sizes=Sizes(hidden=hidden, classes=classes, seed=seed),
     )
     if isinstance(choice, SidaChoice):
-        choice.check_vertices(graph, given.edges.shape[0])
+        vertices = edges.shape[0]
+        choice.check_vertices(graph, vertices)
         from ..on_sida import on_sida
 
-        on_sida(choice, given)
+        on_sida(choice.sized(vertices, "vertices"), given)
     else:
         from ..on_tensaurus import on_tensaurus
 
