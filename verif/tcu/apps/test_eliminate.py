@@ -126,7 +126,7 @@ BAD_WORDS = {
     "magnitude, not 0, as no rows are exchanged",
     f"{E} zero.npy": "zero.npy: the pivot of row 0 (of 0..3) must be other than 0, as no rows are "
     "exchanged",
-    f"{E} nan.npy": "nan.npy: `a` must hold finite numbers, not nan or inf",
+    f"{E} nan.npy": "nan.npy: must hold finite numbers, not nan or inf",
     f"{E} long.npy --words fp32": "long.npy: words of fp32 do not hold the largest of the numbers "
     "given",
     f"{E} a.npy --m 15": "--m must be a square, as 9 and 16 are, not 15",

@@ -13,7 +13,8 @@ from ...errors import UserError
 from ...hw.spec.formats import FloatFormat, Format, IntFormat
 from ...sim.numbers.values import decode, encode
 
-__all__ = ["Rounded", "check_integers", "largest", "round_to", "say", "warn_rounding"]
+__all__ = ["Rounded", "check_integers", "largest", "round_to", "say", "warn_rounding",
+           "warn_special"]  # fmt: skip
 
 Words = NDArray[np.uint64]
 _EXACT = 2.0**53
@@ -105,9 +106,15 @@ def _warn_float(what: object, rounded: Rounded, fmt: FloatFormat, count: int) ->
     if rounded.integers:
         say(f"{what}: {rounded.integers} of {count} values are integers that {fmt.name} does not "
             f"hold and become others")  # fmt: skip
-    special = int(np.count_nonzero(~np.isfinite(rounded.values))) - rounded.overflows
+    warn_special(what, rounded.values, besides=rounded.overflows)
+
+
+def warn_special(what: object, values: NDArray[Any], *, besides: int = 0) -> None:
+    """Say on stderr how many numbers are infinite or NaN, if any, ``besides`` those that were
+    mentioned."""
+    special = int(np.count_nonzero(~np.isfinite(values))) - besides
     if special > 0:
-        say(f"{what}: {special} of {count} values are infinite or NaN")
+        say(f"{what}: {special} of {values.size} values are infinite or NaN")
 
 
 def say(text: str) -> None:

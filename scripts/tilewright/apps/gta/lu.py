@@ -49,14 +49,13 @@ def decompose_file(choice: GtaChoice, path: Path, block: int, output: Path | Non
 
     Raises UserError for a matrix that is not square, or has no pivot in a column.
     """
-    given = read_operand(path, choice.format)
+    finite = "must be finite to be decomposed" if choice.format == "fp64" else ""
+    given = read_operand(path, choice.format, finite=finite)
     rows, cols = given.words.shape
     if rows != cols:
         raise UserError(f"{path}: must be square, not {rows} x {cols}")
     if rows > MOST_ROWS:
         raise UserError(f"{path}: {rows} rows are too many; at most {MOST_ROWS} are allowed")
-    if choice.format == "fp64" and not np.isfinite(given.values).all():
-        raise UserError(f"{path}: must be finite to be decomposed")
     check_products(path, choice, rows**3 // 3)
     modular = choice.format == "int32"
     arithmetic: Arithmetic = Modular() if modular else Doubles()

@@ -68,10 +68,16 @@ def read_numbers(path: Path, dimensions: int | None = 2) -> NDArray[Any]:
     return array
 
 
-def read_operand(path: Path, format: str) -> Operand:
+def read_operand(path: Path, format: str, *, finite: str = "") -> Operand:
     """The matrix of a file in a format. Raises UserError for values that have no place in it, and
-    says on stderr what rounding destroyed."""
-    return operand_of(path, read_numbers(path), format)
+    says on stderr what rounding destroyed.
+
+    ``finite``: what to refuse the file with, if a number is infinite or NaN
+    """
+    numbers = read_numbers(path)
+    if finite and numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+        raise UserError(f"{path}: {finite}")
+    return operand_of(path, numbers, format)
 
 
 def operand_of(what: object, array: NDArray[Any], format: str) -> Operand:

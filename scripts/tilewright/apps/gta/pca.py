@@ -45,8 +45,6 @@ def find_components(
     samples, features = data.shape
     if samples < 2:
         raise UserError(f"{title}: must have at least 2 samples, a row each, not {samples}")
-    if not np.isfinite(data).all():
-        raise UserError(f"{title}: samples must be finite")
     most = min(samples, features)
     if count is not None and not 1 <= count <= most:
         raise UserError(f"--components must be in 1..{most}, not {count}")
@@ -98,7 +96,7 @@ def _read(path: Path | None) -> tuple[str, Floats]:
     if path is None:
         loader = need("sklearn.datasets", "scikit-learn")
         return "scikit-learn's digits", np.asarray(loader.load_digits().data, np.float64)
-    return str(path), read_operand(path, _FORMAT).values
+    return str(path), read_operand(path, _FORMAT, finite="samples must be finite").values
 
 
 def _decomposed(covariance: Floats) -> _Components:

@@ -47,6 +47,8 @@ def eliminate_file(
     if right:
         numbers.append((right, _right_sides(right, file, n)))
     kind = words_for(words, modulus, *(one for _, one in numbers))
+    if isinstance(kind, Floats) and not np.isfinite(numbers[0][1]).all():
+        raise UserError(f"{file}: must hold finite numbers, not nan or inf")
     a, *given = (as_words(path, one, kind) for path, one in numbers)
     check_operations(
         f"elimination in {file}", work_of("eliminate", choice, n=n).calls, "choose a larger --m"

@@ -8,6 +8,8 @@ import numpy as np
 
 from ...errors import UserError, user_errors
 from ...sim.tcu.words import Array, Words, modular
+from ...sim.tcu.words.floats import Floats
+from ..common.rounding import warn_special
 from .unit import words_named
 
 __all__ = ["as_words", "words_for"]
@@ -22,7 +24,8 @@ def words_for(words: str | None, modulus: int | None, *numbers: Array) -> Words:
 
 
 def as_words(path: Path, numbers: Array, words: Words) -> Array:
-    """A file's numbers as words. Raises UserError for numbers that they do not hold."""
+    """A file's numbers as words. Says on stderr if some are infinite or NaN; raises UserError for
+    numbers that the words do not hold."""
     whole = words.kind.startswith("int") or words.kind == "modular"
     if whole and not np.iscomplexobj(numbers):
         if not np.isfinite(numbers).all() or not np.array_equal(numbers, np.round(numbers)):
@@ -30,4 +33,7 @@ def as_words(path: Path, numbers: Array, words: Words) -> Array:
         fit = np.abs(numbers).max(initial=0) < 1 << 63
         numbers = numbers.astype(np.int64) if fit else np.vectorize(int, otypes=[object])(numbers)
     with user_errors(TypeError, ValueError, about=str(path)):
-        return words.array(numbers)
+        found = words.array(numbers)
+    if isinstance(words, Floats):
+        warn_special(path, numbers)
+    return found

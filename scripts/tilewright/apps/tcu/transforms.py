@@ -15,6 +15,7 @@ from ...sim.tcu.transform.rounding import transform_error, transform_underflow
 from ...sim.tcu.words import COMPLEX, Array, Words, modular
 from ...sim.tcu.words.floats import Floats
 from ..common.matrix_files import read_array, write_array
+from ..common.rounding import warn_special
 from ..common.words import counted
 from ..gta.agreement import Agreement, exactly, within
 from .modulus import MODULAR
@@ -50,6 +51,7 @@ def transform_signals(
             # Real words hold the parts of complex numbers.
             kind.array(x.real)
             kind.array(x.imag)
+        warn_special(file, x)
     else:
         x = as_words(file, x, kind)
     with computing(unit, f"the transform of {file}"):
