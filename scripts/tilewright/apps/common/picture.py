@@ -1,7 +1,10 @@
-"""A matrix as a picture: a square of colour for each value."""
+"""Pictures: a matrix as a picture, a square of colour for each value; pictures in files, opened."""
 
 from __future__ import annotations
 
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,10 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import UserError
+from ...hw.spec.host import inputs
 from .extras import need
 from .files import write_whole
+from .limits import check_size
 
-__all__ = ["colours", "density", "write_picture"]
+__all__ = ["colours", "density", "opened_picture", "write_picture"]
 
 _SCALE = np.array(
     [(48, 18, 59), (65, 105, 200), (40, 165, 160), (130, 205, 90), (250, 230, 60)], np.float64
@@ -55,3 +61,19 @@ def density(matrix: Any) -> NDArray[np.float64]:
     with np.errstate(divide="ignore"):
         found: NDArray[np.float64] = -np.log(counts.astype(np.float64))
     return found
+
+
+@contextmanager
+def opened_picture(path: Path) -> Iterator[Any]:
+    """The picture of a file, Pillow's. Raises UserError if it is none, is too large, or is damaged,
+    which may be found when its pixels are asked for."""
+    image = need("PIL.Image", "Pillow")
+    try:
+        with image.open(io.BytesIO(inputs.read_bytes(path))) as opened:
+            check_size(path, *opened.size)
+            yield opened
+    except (OSError, ValueError, SyntaxError, image.DecompressionBombError) as error:
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        if isinstance(error, image.UnidentifiedImageError):  # which names what it cannot name
+            reason = "cannot identify image file"
+        raise UserError(f"{path}: not a picture that can be read: {reason}") from None

@@ -13,7 +13,7 @@ from ...errors import UserError
 from ..common.extras import need
 from ..common.files import PICTURES, write_whole
 from ..common.matrix_files import read_matrix
-from ..common.opened_picture import opened_picture
+from ..common.picture import opened_picture
 
 __all__ = ["read_picture", "write_pictures"]
 

@@ -18,7 +18,7 @@ from ...errors import UserError
 from ...hw.spec.gta import is_float
 from ..common.extras import need
 from ..common.matrix_files import write_array
-from ..common.opened_picture import opened_picture
+from ..common.picture import opened_picture
 from .agreement import compare_product
 from .operands import Operand, numbers_in, operand_of, result_format
 from .options import GtaChoice
