@@ -6,7 +6,7 @@ import re
 
 from tilewright.verif.proofs.netlist import Netlist, SignalPath
 
-__all__ = ["bus_paths", "stream_paths"]
+__all__ = ["bus_paths", "fork_paths", "lazy_forks", "stream_paths"]
 
 _BUS = re.compile(r"(m\d+_axi|s_axil)_(aw|w|b|ar|r)\w+")
 
@@ -28,3 +28,19 @@ def stream_paths(netlist: Netlist) -> list[SignalPath]:
 
     streams = [name for name in netlist.inputs if name.endswith("__ready")]
     return netlist.paths(streams, own)
+
+
+def lazy_forks(netlist: Netlist) -> list[tuple[str, ...]]:
+    """The instances of lazy forks, which have no registers."""
+    return [place for place in netlist.instances("fork") if not netlist.has_clock(place)]
+
+
+def fork_paths(netlist: Netlist) -> list[str]:
+    """The combinational paths from a valid of a lazy fork to the ready of the same output. There
+    must be none: that output would wait for its valid, and its valid for the others."""
+    return [
+        path
+        for place in lazy_forks(netlist)
+        for number in range(netlist.count(place, "o__{}__valid"))
+        for path in netlist.paths_back(place, f"o__{number}__valid", f"o__{number}__ready")
+    ]

@@ -153,7 +153,46 @@ class Netlist:
         """For each of the output ports that a combinational path leads to from an input port: the
         shortest such path."""
         top = self._module(self._top)
-        before: dict[Node, Node | None] = {((), bit): None for bit in top.inputs[source]}
+        before = self._reached(((), bit) for bit in top.inputs[source])
+        for sink in sinks:
+            ends = (((), bit) for bit in top.outputs[sink])
+            end = next((node for node in ends if node in before), None)
+            if end is not None:
+                yield SignalPath(source, sink, self._named(before, source, end, sink))
+
+    def instances(self, kind: str) -> Iterator[tuple[str, ...]]:
+        """Where the instances are whose module's name has a part in it."""
+        waiting: list[tuple[str, ...]] = [()]
+        while waiting:
+            place = waiting.pop()
+            for name, module in self._within(place).instances.items():
+                waiting.append((*place, name))
+                if kind in module:
+                    yield (*place, name)
+
+    def has_clock(self, instance: tuple[str, ...]) -> bool:
+        return "clk" in self._within(instance).inputs
+
+    def count(self, instance: tuple[str, ...], output: str) -> int:
+        """How many outputs an instance has whose names differ in a number, from 0."""
+        outputs, number = self._within(instance).outputs, 0
+        while output.format(number) in outputs:
+            number += 1
+        return number
+
+    def paths_back(self, instance: tuple[str, ...], output: str, port: str) -> list[str]:
+        """The combinational path, if there is one, from an output of an instance through what is
+        around it to an input of it."""
+        module = self._within(instance)
+        sources = [(instance, bit) for bit in module.outputs[output]]
+        before = self._reached(sources)
+        ends = [(instance, bit) for bit in module.inputs[port] if (instance, bit) in before]
+        first, last = (".".join((*instance, name)) for name in (output, port))
+        return [" -> ".join(self._named(before, first, end, last)) for end in ends[:1]]
+
+    def _reached(self, nodes: Iterable[Node]) -> dict[Node, Node | None]:
+        """The bits that follow from some, and for each the one before it."""
+        before: dict[Node, Node | None] = dict.fromkeys(nodes)
         front = list(before)
         while front:
             reached = []
@@ -163,11 +202,7 @@ class Netlist:
                         before[following] = node
                         reached.append(following)
             front = reached
-        for sink in sinks:
-            ends = (((), bit) for bit in top.outputs[sink])
-            end = next((node for node in ends if node in before), None)
-            if end is not None:
-                yield SignalPath(source, sink, self._named(before, source, end, sink))
+        return before
 
     def paths(
         self, sources: Iterable[str], sinks: Callable[[str], Iterable[str]]

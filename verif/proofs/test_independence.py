@@ -20,13 +20,22 @@ from tilewright.registry import entries
 from tilewright.verif.catalogue.toy.adder import ToyAdder
 from tilewright.verif.catalogue.toy.spec import ToyAdderConfig
 from tilewright.verif.kit.units import emitted_unit
-from tilewright.verif.proofs.independence import bus_paths, stream_paths
+from tilewright.verif.proofs.independence import (
+    bus_paths,
+    fork_paths,
+    lazy_forks,
+    stream_paths,
+)
 from tilewright.verif.proofs.netlist import Netlist, read_netlists
 from tilewright.verif.proofs.parts import PARTS
 
 ACCELERATORS = {name: entry for name, entry in entries().items() if entry.unit.jobs is not None}
 VARIANTS = [(name, n) for name, one in ACCELERATORS.items() for n in range(len(one.variants))]
 HW = Path(__file__).resolve().parents[2] / "hw"
+
+
+LAZY = ("engine", "matraptor", "t2s")
+"""Accelerators with lazy forks inside."""
 
 
 class LazyAdder(ToyAdder):
@@ -70,18 +79,21 @@ def netlist_of(part: wiring.Component, directory: Path) -> Netlist:
     return netlists_of({"part": part}, directory)["part"]
 
 
-def check_bus(name: str, config: Mapping[str, Any], directory: Path) -> None:
+def check_bus(name: str, config: Mapping[str, Any], directory: Path) -> Netlist:
     netlist = read_netlists({name: emitted_unit(name, **config).verilog}, directory)[name]
     assert {"s_axil_rready", "m0_axi_arready", "m0_axi_rid", "m0_axi_bvalid"} < set(netlist.inputs)
     assert {"s_axil_arready", "m0_axi_rready", "m0_axi_bready"} < set(netlist.outputs)
     assert [str(path) for path in bus_paths(netlist)] == []
+    assert fork_paths(netlist) == []
+    return netlist
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ACCELERATORS)
 def test_no_output_of_an_accelerators_bus_follows_from_an_input(name: str, tmp_path: Path) -> None:
-    """In its small configuration."""
-    check_bus(name, ACCELERATORS[name].small, tmp_path)
+    """In its small configuration, nor a ready from the valid of a lazy fork's same output."""
+    netlist = check_bus(name, ACCELERATORS[name].small, tmp_path)
+    assert bool(lazy_forks(netlist)) == name.startswith(LAZY)
 
 
 @pytest.mark.long
@@ -114,6 +126,35 @@ def test_a_ready_that_follows_its_valid_or_its_payload_is_named(tmp_path: Path) 
         ("m0_axi_rvalid", "m0_axi_rready"),
         ("m0_axi_bresp", "m0_axi_bready"),
     }
+
+
+class Waiting(wiring.Component):
+    """A lazy fork with an output that is ready only for what is offered."""
+
+    def __init__(self) -> None:
+        signature = stream.Signature(1)
+        super().__init__({"i": wiring.In(signature), "o": wiring.Out(signature).array(2)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.lazy = lazy = Fork(1, 2)
+        wiring.connect(m, wiring.flipped(self.i), lazy.i)
+        for inside, outside in zip(lazy.o, self.o, strict=True):
+            m.d.comb += [outside.valid.eq(inside.valid), outside.payload.eq(inside.payload)]
+        m.d.comb += [
+            lazy.o[0].ready.eq(self.o[0].ready),
+            lazy.o[1].ready.eq(self.o[1].ready & self.o[1].valid),
+        ]
+        return m
+
+
+@pytest.mark.slow
+def test_an_output_of_a_lazy_fork_that_waits_for_its_valid_is_named(tmp_path: Path) -> None:
+    netlist = netlist_of(Waiting(), tmp_path)
+    assert lazy_forks(netlist) == [("lazy",)]
+    (path,) = fork_paths(netlist)
+    assert path.startswith("lazy.o__1__valid -> ")
+    assert path.endswith(" -> lazy.o__1__ready")
 
 
 @pytest.mark.slow
