@@ -9,11 +9,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import tilewright.formats as formats
 
+    from .api.computations import run as run
     from .api.devices import device as device
     from .api.devices import driver as driver
     from .api.devices import registers as registers
     from .api.generated import Generated as Generated
     from .api.generated import generate as generate
+    from .api.reports import simulate as simulate
+    from .api.reports import synth as synth
+    from .api.reports import table as table
+    from .api.results import Result as Result
     from .api.units import UnitInfo as UnitInfo
     from .api.units import units as units
     from .sim.device.protocol import AcceleratorDevice as Device
@@ -25,6 +30,7 @@ __all__ = [
     "Generated",
     "JobError",
     "OpenDevice",
+    "Result",
     "UnitInfo",
     "__version__",
     "device",
@@ -32,6 +38,10 @@ __all__ = [
     "formats",
     "generate",
     "registers",
+    "run",
+    "simulate",
+    "synth",
+    "table",
     "units",
 ]
 
@@ -42,20 +52,26 @@ _FOUND_IN = {
     "Generated": "api.generated:Generated",
     "JobError": "sim.device.protocol:JobError",
     "OpenDevice": "sim.device.protocol:OpenDevice",
+    "Result": "api.results:Result",
     "UnitInfo": "api.units:UnitInfo",
     "device": "api.devices:device",
     "driver": "api.devices:driver",
     "generate": "api.generated:generate",
     "registers": "api.devices:registers",
+    "run": "api.computations:run",
+    "simulate": "api.reports:simulate",
+    "table": "api.reports:table",
     "units": "api.units:units",
 }
-"""Where the public names are; ``formats`` is a module of that name."""
+"""Where the public names are; the others are modules of that name, of which ``synth`` is called as
+``api.reports.synth``."""
+_MODULES = ("formats", "synth")
 
 
 if not TYPE_CHECKING:  # for which every name would be there
 
     def __getattr__(name: str) -> object:
-        if name != "formats" and name not in _FOUND_IN:
+        if name not in _MODULES and name not in _FOUND_IN:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 

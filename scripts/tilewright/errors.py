@@ -16,7 +16,7 @@ class UserError(Exception):
     """Bad input or a missing tool: one line that names it, its value and what is allowed."""
 
 
-class CheckFailed(Exception):
+class CheckFailed(RuntimeError):
     """A check of ours did not hold, so that something is wrong with Tilewright: one line."""
 
 

@@ -60,8 +60,15 @@ def test_type_checkers_see_every_name() -> None:
         if isinstance(one, ast.ImportFrom)
         for alias in one.names
     }
-    assert imported == tilewright._FOUND_IN
+    assert imported == {**tilewright._FOUND_IN, "synth": "api.reports:synth"}
     assert set(tilewright.__all__) == {*imported, "formats", "__version__"}
+
+
+@pytest.mark.parametrize("first", ["tilewright.synth", "import tilewright.synth.report"])
+def test_synth_is_a_function_and_a_package(first: str) -> None:
+    """Whatever was imported first: the package is called as the function."""
+    check = "assert callable(tilewright.synth); from tilewright.synth.report import Report"
+    modules_after(f"import tilewright; {first}; {check}; tilewright.synth.report.Report")
 
 
 def test_nothing_is_imported_beside() -> None:

@@ -1,0 +1,318 @@
+"""The computations of ``tilewright run``, on arrays of a program: its options as keywords.
+
+Each command runs as from a command line, in this process: arrays go to files in a temporary
+directory, and report and result are read from there.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shlex
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from inspect import signature
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, get_args
+
+from ..errors import UserError
+from ..hw.spec.host.words import UnknownName, unknown
+from ..registry import commands
+from ..report_table import changed_rows
+from .reports import setting_text
+from .results import Result, as_keyword, python_errors
+
+__all__ = ["run"]
+
+_SUFFIXES = (".npy", ".npz", ".txt", ".mtx")
+"""What a result is read from, the best first."""
+
+
+@dataclass(frozen=True)
+class _Parameter:
+    """An argument or an option of a command.
+
+    Parameters
+    ----------
+    name: in Python
+    option: on the command line; empty of an argument
+    off: the option that says no, if there is one
+    flag: whether it has no value
+    many: whether it may be given more than once
+    file: whether it is the name of a file
+    help: what the command says of it
+    """
+
+    name: str
+    option: str
+    off: str
+    flag: bool
+    many: bool
+    file: bool
+    help: str
+
+
+def _parameters(name: str) -> list[_Parameter]:
+    """What a command takes, arguments before options."""
+    import typer.main
+
+    from ..apps.common.options import expanded
+    from ..commands.application import application
+    from ..hw.spec.unit import named_object
+
+    function = named_object(commands()[name].function)
+    kinds = {one.name: one.annotation for one in signature(expanded(function)).parameters.values()}
+    group: Any = typer.main.get_command(application("run", [name]))
+    found = []
+    for one in group.commands["run"].commands[name].params:
+        if one.name == "help":
+            continue
+        option = "" if one.param_type_name == "argument" else max(one.opts, key=len)
+        made = _Parameter(
+            name=as_keyword(option) or one.name,
+            option=option,
+            off=next(iter(one.secondary_opts), ""),
+            flag=bool(getattr(one, "is_flag", False)),
+            many=one.nargs == -1 or bool(getattr(one, "multiple", False)),
+            file=_has_path(kinds[one.name]),
+            help=one.help or "",
+        )
+        found.append(made)
+    return sorted(found, key=lambda one: bool(one.option))
+
+
+def _has_path(kind: Any) -> bool:
+    return kind is Path or any(map(_has_path, get_args(kind)))
+
+
+@dataclass
+class _Words:
+    """The words of a command line, of which some name files in a temporary directory.
+
+    Members
+    -------
+    folder: that directory
+    reports: whether the command writes a report
+    arguments, options: the words
+    """
+
+    folder: Path
+    reports: bool
+    arguments: list[str] = field(default_factory=list)
+    options: list[str] = field(default_factory=list)
+
+    def add(self, parameter: _Parameter, value: object) -> None:
+        """Add a value, which is neither None nor the absence of a flag."""
+        if parameter.flag:
+            if not isinstance(value, bool):
+                raise TypeError(f"`{parameter.name}` must be True or False, not {value!r}")
+            word = parameter.option if value else parameter.off
+            self.options += [word] if word else []
+            return
+        for text in self._texts(parameter, value):
+            if parameter.option:
+                self.options += [parameter.option, text]
+            else:
+                self.arguments.append(text)
+
+    def _texts(self, parameter: _Parameter, value: Any) -> Iterator[str]:
+        name = parameter.name
+        if isinstance(value, Mapping):
+            named = (
+                (key, self._text(parameter, f"{name}_{key}", one)) for key, one in value.items()
+            )
+            pairs = [f"{key}={text}" for key, text in named]
+            yield from pairs if parameter.many else [",".join(pairs)]
+        elif parameter.many and isinstance(value, (list, tuple)):
+            for place, one in enumerate(value, 1):
+                yield self._text(parameter, f"{name}_{place}", one)
+        else:
+            yield self._text(parameter, name, value)
+
+    def _text(self, parameter: _Parameter, name: str, value: Any) -> str:
+        """A value as a word; an array as the name of the file that it is written to."""
+        if isinstance(value, (str, os.PathLike)):
+            return os.fspath(value)
+        if hasattr(value, "__array__") and getattr(value, "ndim", 1) == 0:
+            value = value.item()
+        if _is_array(value) or (parameter.file and not isinstance(value, (bool, float))):
+            return str(_write(self.folder / name, value))
+        return setting_text(value)
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "__array__") or _is_sparse(value) or _is_tensor(value)
+
+
+def _is_sparse(value: Any) -> bool:
+    return type(value).__module__.startswith("scipy.sparse")
+
+
+def _is_tensor(value: Any) -> bool:
+    return type(value).__name__ == "Tensor" and hasattr(value, "indices")
+
+
+def _write(stem: Path, value: Any) -> Path:
+    """Write an array, a sparse matrix or tensor, or a large integer to a file; returns its name."""
+    if isinstance(value, int):
+        path = stem.with_name(f"{stem.name}.txt")
+        path.write_text(f"{value}\n")
+        return path
+    if _is_tensor(value):
+        from ..apps.common.tensor_files import write_tensor
+
+        write_tensor(path := stem.with_name(f"{stem.name}.tns"), value)
+        return path
+    if _is_sparse(value):
+        from scipy.sparse import save_npz
+
+        save_npz(path := stem.with_name(f"{stem.name}.npz"), value.tocsr())
+        return path
+    import numpy as np
+
+    np.save(path := stem.with_name(f"{stem.name}.npy"), np.asarray(value), allow_pickle=False)
+    return path
+
+
+def _read(path: Path) -> Any:
+    """What a command has written: an array, a sparse matrix, an integer, or arrays by name."""
+    if path.suffix == ".txt":
+        return int(path.read_text())
+    import numpy as np
+
+    if path.suffix == ".npz":
+        with np.load(path, allow_pickle=False) as archive:
+            if "format" not in archive.files:
+                found = {name: archive[name] for name in archive.files}
+                return next(iter(found.values())) if [*found] == ["arr_0"] else found
+    from ..apps.common.matrix_files import read_matrix_file
+
+    found = read_matrix_file(path)
+    if isinstance(found, np.ndarray):
+        return found
+    from scipy.sparse import csr_array
+
+    return csr_array(found)
+
+
+def _chosen(
+    name: str,
+    known: Sequence[_Parameter],
+    arguments: Sequence[Any],
+    options: Mapping[str, Any],
+) -> list[tuple[_Parameter, Any]]:
+    """What is given, parameter by parameter. Raises TypeError for too many arguments, and
+    UnknownName for an unknown option."""
+    places = [one for one in known if not one.option]
+    if places and places[-1].many:
+        places += [places[-1]] * (len(arguments) - len(places))
+    if len(arguments) > len(places):
+        raise TypeError(f"{name} takes {len(places)} arguments, not {len(arguments)}")
+    given = [*zip(places, arguments, strict=False)]
+    by_name = {one.name: one for one in known if one.option not in ("", "--json")}
+    by_name |= {one.name: one for one in places[len(arguments) :] if one.name not in by_name}
+    for key, value in options.items():
+        if key not in by_name:
+            listed = f"tilewright run {name} --help"
+            raise UnknownName(unknown(f"option of {name}", key, by_name, listed))
+        given.append((by_name[key], value))
+    return [(one, value) for one, value in given if value is not None]
+
+
+def run(computation: str, /, *arguments: Any, **options: Any) -> Result:
+    """Run a computation of ``tilewright run`` on a unit, checked against a reference.
+
+    Parameters
+    ----------
+    computation: its name
+    arguments: in the order of the command line: file names, or in their place what they would hold:
+        arrays, SciPy's sparse matrices, tensors of ``tilewright.formats``, large integers
+    options: of the command line, underscores for dashes: flags are True or False; what may be given
+        more than once, a list or a dictionary (``set={"rows": 4}``); files as for ``arguments``
+
+    Returns
+    -------
+    The result, with what was computed as its ``result``, and ``passed`` unless a check failed.
+
+    Raises
+    ------
+    ValueError for an unknown computation or option and for a wrong value, TypeError for too many
+    arguments; ``ToolMissing`` and ``BuildError`` of ``tilewright.sim.rtl`` as
+    :func:`tilewright.device`. No file is written but those that an option names.
+    """
+    known = commands()
+    if not isinstance(computation, str) or computation not in known:
+        raise UnknownName(unknown("computation", computation, known, "tilewright run"))
+    parameters = _parameters(computation)
+    given = _chosen(computation, parameters, arguments, options)
+    with TemporaryDirectory(prefix="tilewright-run-") as name:
+        words = _Words(Path(name), reports=any(one.option == "--json" for one in parameters))
+        for parameter, value in given:
+            words.add(parameter, value)
+        output = next((one for one in parameters if one.option == "--output"), None)
+        result = next((Path(word) for one, word in given if one is output), None)
+        with python_errors({one.option for one in parameters if one.option}):
+            if output is None or result is not None:
+                return _run(computation, words, result)
+            for suffix in (one for one in _SUFFIXES if re.search(rf"\{one}\b", output.help)):
+                result = words.folder / f"result{suffix}"
+                try:
+                    return _run(computation, words, result, ["--output", str(result)])
+                except UserError as error:
+                    # That there are no values, or that a file of several arrays is needed, is said
+                    # before anything is computed.
+                    if not str(error).startswith(("--output ", f"{result.name}: must end in ")):
+                        raise
+            return _run(computation, words, None)
+
+
+def _run(computation: str, words: _Words, result: Path | None, own: Sequence[str] = ()) -> Result:
+    """Run a command line; ``own`` are words that the user has not given."""
+    from ..cli import run_command
+
+    report = words.folder / "report.json"
+    dashes = ["--"] if any(word.startswith("-") for word in words.arguments) else []
+    given = [*words.options, *dashes, *words.arguments]
+    asked = ["--json", str(report)] if words.reports else []
+    here = f"{words.folder}{os.sep}"
+    text, said = io.StringIO(), io.StringIO()
+
+    def shown(row: str) -> str | None:
+        """Without the temporary directory, and nothing about the result's file there."""
+        return None if own and own[-1] in row else row.replace(here, "")
+
+    try:
+        with redirect_stdout(text), redirect_stderr(said), changed_rows(shown):
+            status = run_command(["run", computation, *own, *asked, *given])
+    except UserError as error:
+        error.args = (str(error).replace(here, ""),)
+        raise
+    finally:
+        _warn(said.getvalue().replace(here, ""))
+    content = report.read_text() if report.is_file() else "{}"
+    figures = json.loads(content.replace(json.dumps(here)[1:-1], ""))
+    line = shlex.join(["tilewright", "run", computation, *given])
+    figures["command"] = line.replace(here, "")
+    return Result(
+        f"run {computation}",
+        figures,
+        text.getvalue().replace(here, "").rstrip(),
+        passed=status == 0,
+        result=_read(result) if result is not None and result.is_file() else None,
+    )
+
+
+def _warn(said: str) -> None:
+    """Warnings of a command as those of Python; whatever else it says as it is."""
+    for line in said.splitlines():
+        kind, _, text = line.partition("warning: ")
+        if kind or not text:
+            print(line, file=sys.stderr)
+        else:
+            warnings.warn(text, stacklevel=4)

@@ -1,0 +1,169 @@
+"""Reports on units and tables of papers: simulation, synthesis, tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ..hw.spec.config import Config
+from ..hw.spec.host.notes import noting
+from ..hw.spec.host.words import UnknownName, unknown
+from .results import Result, python_errors, result_of
+from .units import configured, entry_named
+
+__all__ = ["simulate", "synth", "table"]
+
+FileName = str | os.PathLike[str]
+
+
+def simulate(
+    unit: str,
+    config: Config | None = None,
+    /,
+    *,
+    count: int = 1000,
+    seed: int = 1,
+    sim: str = "verilator",
+    waves: FileName | None = None,
+    **parameters: Any,
+) -> Result:
+    """Simulate a unit with random stimuli and check it against its model.
+
+    Parameters
+    ----------
+    unit: its name
+    config, parameters: as for :func:`tilewright.generate`
+    count: operations to run, 1 to 1,000,000
+    seed: of the stimuli, from 0
+    sim: "verilator" or "icarus"
+    waves: file to write, .vcd or .fst
+
+    Returns
+    -------
+    The result, ``passed`` if nothing differed.
+
+    Raises
+    ------
+    ValueError and TypeError as :func:`tilewright.generate`, and for options; ``ToolMissing`` and
+    ``BuildError`` of ``tilewright.sim.rtl`` without a simulator, and if it fails.
+    """
+    from ..commands.simulate import simulated
+    from ..numbers_given import whole
+
+    entry = entry_named(unit)
+    values = configured(entry, config, parameters)
+    with python_errors({"--sim"}):
+        report = simulated(
+            entry,
+            values,
+            sim=sim,
+            seed=whole("`seed`", 0)(str(seed)),
+            count=whole("`count`", 1, 10**6)(str(count)),
+            waves=None if waves is None else Path(waves),
+        )
+    figures = {**report.as_json(), "config": values.resolved(), "seed": int(seed)}
+    return result_of(f"simulate {unit}", report.print, figures, passed=report.passed)
+
+
+def synth(
+    unit: str,
+    config: Config | None = None,
+    /,
+    *,
+    target: str = "cmos",
+    period: float | None = None,
+    frequency: float | None = None,
+    **parameters: Any,
+) -> Result:
+    """Measure a unit's area and speed.
+
+    Parameters
+    ----------
+    unit: its name
+    config, parameters: as for :func:`tilewright.generate`
+    target: "cmos", "liberty:FILE", "ecp5" or "ice40"
+    period, frequency: one of them, if wanted: the clock to meet, in ns or in MHz
+
+    Returns
+    -------
+    The result, ``passed`` unless the clock is not met.
+
+    Raises
+    ------
+    ValueError and TypeError as :func:`tilewright.generate`, for options, and for a unit that does
+    not fit a device; ``ToolError`` of ``tilewright.synth.base.errors`` if a tool fails.
+    """
+    from ..commands.synth import clock_period
+    from ..synth.flow import synthesize
+
+    entry = entry_named(unit)
+    values = configured(entry, config, parameters)
+    with python_errors():
+        clock = clock_period(period, frequency, ("`period`", "`frequency`"))
+    report = synthesize(entry.unit, values, target, period=clock)
+    return result_of(f"synth {unit}", report.print, report.to_json(), passed=report.passed)
+
+
+def table(
+    name: str,
+    /,
+    files: FileName | Iterable[FileName] = (),
+    *,
+    target: str = "cmos",
+    full: bool = False,
+    scale: float | None = None,
+    only: str | None = None,
+    csv: FileName | None = None,
+    svg: FileName | None = None,
+    **parameters: Any,
+) -> Result:
+    """Measure a table of the papers: theirs beside ours.
+
+    Parameters
+    ----------
+    name: of the table, one of ``tilewright table``
+    files: what to measure, of tables that take files
+    target: as for :func:`tilewright.synth`
+    full, scale, only: the paper's size, a part of it, what is named so: of tables that take these
+    csv, svg: files to write, of tables that are written so
+    parameters: of what is measured, of tables that take these
+
+    Raises
+    ------
+    ValueError for an unknown table, an option that it does not take, and for a wrong value.
+    """
+    from ..registry import tables
+
+    known = tables()
+    if not isinstance(name, str) or name not in known:
+        raise UnknownName(unknown("table", name, known, "tilewright table"))
+    from ..commands.options import check_output
+    from ..commands.table import measured_table
+
+    each = [files] if isinstance(files, (str, os.PathLike)) else files
+    given: dict[str, object] = {
+        "files": [Path(file) for file in each],
+        "full": full or None,
+        "scale": scale,
+        "only": only,
+        "settings": [f"{key}={setting_text(value)}" for key, value in parameters.items()],
+    }
+    with python_errors({f"--{key}" for key in (*given, "set", "csv", "svg")}), noting() as notes:
+        for suffix, file in ((".csv", csv), (".svg", svg)):
+            given[suffix[1:]] = None if file is None else Path(file)
+            if file is not None:
+                check_output(Path(file), suffix)
+        found = measured_table(name, known[name].function, target, given)
+    figures = found.to_json()
+    if notes.configs:
+        figures["configs"] = [{"unit": unit, "config": config} for unit, config in notes.configs]
+    return result_of(f"table {name}", found.print, figures)
+
+
+def setting_text(value: object) -> str:
+    """A value as a command line has it: sequences by commas, yes and no as true and false."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return ",".join(map(setting_text, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)

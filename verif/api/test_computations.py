@@ -1,0 +1,156 @@
+"""``tilewright.run``: arrays in, arrays out, by the commands themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright
+from scipy.sparse import csr_array, random_array
+from tilewright.api.computations import _SUFFIXES, _parameters
+from tilewright.cli import main
+from tilewright.hw.spec.host.words import UnknownName
+from tilewright.registry import commands
+from tilewright.verif.kit.refusal import refused
+
+A, B = np.arange(12.0).reshape(3, 4), np.arange(8.0).reshape(4, 2)
+M3XU = {"rows": 2, "cols": 2, "depth": 4, "modes": ["fp16", "fp32"]}
+SPARSE = csr_array(random_array((12, 12), density=0.2, rng=np.random.default_rng(3))).sign()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """In the directory, nor left behind among the temporary files."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    for name in ("temporary", "here"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    yield
+    assert not list((tmp_path / "temporary").glob("tilewright-run-*"))
+
+
+def test_arrays_in_and_out(capfd: pytest.CaptureFixture[str]) -> None:
+    found = tilewright.run("gemm", A, B, mode="fp32", backend="model", set=M3XU)
+    assert found.passed
+    assert found.result.tolist() == (A @ B).tolist()
+    assert (found.json["app"], found.json["mode"], found.json["shape"]) == (
+        "gemm",
+        "fp32",
+        [3, 4, 2],
+    )
+    assert found.json["config"]["modes"] == ["fp16", "fp32"]
+    assert [file["file"] for file in found.json["inputs"]] == ["a.npy", "b.npy"]
+    assert "a.npy x b.npy" in str(found)
+    assert "temporary" not in str(found) + json.dumps(found.json)
+    expected = "<run gemm: passed, unit='m3xu', backend='model', mode='fp32', operations="
+    assert repr(found).startswith(expected)
+    assert capfd.readouterr() == ("", "")
+    assert os.listdir() == []
+
+
+def test_the_report_is_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    """And so is its command line, which does the same on such files."""
+    found = tilewright.run("gemm", A, B, c=np.ones((3, 2)), backend="model", set=M3XU)
+    for name, array in {"a": A, "b": B, "c": np.ones((3, 2))}.items():
+        np.save(f"{name}.npy", array)
+    words = found.json["command"].split()
+    assert words[:3] == ["tilewright", "run", "gemm"]
+    assert main([*words[1:], "--json", "-"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    changing = {"command", "seconds", "operations_per_second"}
+    assert {k: v for k, v in report.items() if k not in changing} == {
+        k: v for k, v in found.json.items() if k not in changing
+    }
+
+
+def test_files_by_their_names() -> None:
+    """What is asked for is written, and is the result."""
+    np.save("left.npy", A)
+    np.save("right.npy", B)
+    found = tilewright.run("gemm", "left.npy", Path("right.npy"), backend="model", output="d.npz")
+    assert found.result.tolist() == (A @ B).tolist()
+    assert sorted(os.listdir()) == ["d.npz", "left.npy", "right.npy"]
+    assert "d.npz" in str(found)
+
+
+def test_other_kinds_of_results() -> None:
+    """Sparse matrices, arrays by name, large integers, none at all."""
+    product = tilewright.run("spgemm", SPARSE, backend="model")
+    assert isinstance(product.result, csr_array)
+    assert abs(product.result - SPARSE @ SPARSE).max() < 1e-5
+    places = np.array([[0, 0, 1], [0, 1, 0], [2, 1, 1]])
+    tensor = tilewright.formats.Tensor(
+        shape=(3, 2, 2), indices=places, values=np.array([1.0, 2.0, 3.0])
+    )
+    parts = tilewright.run("cpd", tensor, rank=2, backend="model")
+    assert sorted(parts.result) == ["mode_1", "mode_2", "mode_3", "weights"]
+    assert parts.result["mode_1"].shape == (3, 2)
+    factors = {2: np.ones((2, 4)), 3: np.ones((2, 4))}
+    rows = tilewright.run("spmttkrp", tensor, factor=factors, backend="model")
+    assert rows.result.tolist() == [[3.0] * 4, [0.0] * 4, [3.0] * 4]
+    large = tilewright.run("bignum", 3**80, 7**50, backend="model")
+    assert large.result == 3**80 * 7**50
+    assert tilewright.run("triangles", SPARSE + SPARSE.T, backend="model").result is None
+
+
+def test_a_result_of_several_arrays_and_none_of_cycles() -> None:
+    Path("own.ew").write_text("vector u\ne1:\n    store u, y\n    out y\ne2:\n    out y\n")
+    given = {"program": "own.ew", "x": np.ones(12), "backend": "model"}
+    assert list(tilewright.run("passes", SPARSE, **given).result) == ["u"]
+    timed = tilewright.run("gemm", A, B, unit="simd2", on="engine", backend="cycles")
+    assert timed.result is None
+    assert timed.json["cycles"] > 0
+
+
+def test_flags_and_lists() -> None:
+    """A flag that is off is not there, or has an option of its own."""
+    found = tilewright.run(
+        "apsp", SPARSE, undirected=True, upper_triangle=False, convergence_check=False,
+        backend="model", set={"tile": 2},
+    )  # fmt: skip
+    words = "--undirected --no-convergence-check --backend model --set tile=2 graph.npz"
+    assert found.json["command"] == f"tilewright run apsp {words}"
+    shaped = tilewright.run("spmm", SPARSE, rank=3, set=["rows=2"], backend="model")
+    assert shaped.result.shape == (12, 3)
+
+
+def test_what_is_refused() -> None:
+    with refused(UnknownName, "unknown computation 'gem'; did you mean 'gemm' or 'gemv'?"):
+        tilewright.run("gem", A, B)
+    with refused(UnknownName, "unknown option of gemm 'moed'; did you mean 'mode'?"):
+        tilewright.run("gemm", A, B, moed="fp32")
+    with refused(TypeError, "gemm takes 2 arguments, not 3"):
+        tilewright.run("gemm", A, B, B)
+    with refused(TypeError, "`undirected` must be True or False, not 'yes'"):
+        tilewright.run("apsp", SPARSE, undirected="yes")
+    with refused(ValueError, "Missing argument 'B' (see `tilewright run gemm --help`)"):
+        tilewright.run("gemm", A)
+    with refused(ValueError, "b.npy: must have 4 rows, as a.npy is 3 x 4, not 3"):
+        tilewright.run("gemm", A, A, backend="model")
+    with refused(ValueError, "none.npy: cannot be read: No such file or directory"):
+        tilewright.run("gemm", "none.npy", B)
+    with refused(ValueError, "`gigahertz` must be a number in 0.01..100, not '-1'"):
+        tilewright.run("spgemm", SPARSE, gigahertz=-1)
+    with refused(ValueError, "m3xu: unknown parameter 'rws'; did you mean 'rows'?"):
+        tilewright.run("gemm", A, B, set={"rws": 2})
+
+
+def test_warnings_are_those_of_python() -> None:
+    said = "a.npy: 11 of 12 values exceed the largest fp16 value 65504 and become infinite"
+    with pytest.warns(UserWarning, match=f"^{said}$") as found:
+        tilewright.run("gemm", A * 1e9, B, mode="fp16", backend="model", set=M3XU)
+    assert found[0].filename == __file__
+
+
+def test_every_command_can_be_run() -> None:
+    """It writes a report, and its result, if it has one, in a file that is read."""
+    for name in commands():
+        options = {one.option: one for one in _parameters(name) if one.option}
+        assert options["--json"].file
+        if "--output" in options:
+            assert any(suffix in options["--output"].help for suffix in _SUFFIXES)
+        assert all(one.name.isidentifier() for one in _parameters(name))
