@@ -207,7 +207,7 @@ def test_refused_combinations(run: Run) -> None:
         ((a, z, "--unit", "simd2"), f"{z}: holds complex numbers, which mode mma does not take; "),
         ((big, b4, "--unit", "simd2", "--set", "format=int8"),
          f"{big}: 1 of 8 values are not in -128..127, the range of int8"),
-        ((a, b4, "--backend", "fpga"), "backend must be rtl or model, not 'fpga'"),
+        ((a, b4, "--backend", "fpga"), "backend must be one of rtl, model, not 'fpga'"),
         ((a, b4, "--set", "rows=4", "--set", "rows = 4"),
          "--set must name a parameter once, not `rows` as '4' and '4'"),
         *(((a, b4, "--set", f"rows={text}"),

@@ -62,6 +62,7 @@ TYPED = {
     "you mean 'verilator'?",
     "synth m3xu --target ecp": "`target` must be one of cmos, liberty:FILE, ecp5, ice40, not 'ecp'",
     "show m3xu --rows 8": "unknown option '--rows'; did you mean '--set rows=VALUE'?",
+    "show t2s --set design=mtkrp": "t2s: unknown design 'mtkrp'; did you mean 'mttkrp'?",
     "show m3xu --colour red":
         "unknown option '--colour'; `tilewright show --help` lists them all",
     "run spgemm a.mtx --queue-depth 8":

@@ -56,7 +56,8 @@ def not_one_of(name: str, known: Collection[str], word: object, when: str = "") 
     """A refusal of ``word`` for ``name`` that shows the short list of what is allowed, with the
     condition ``when`` behind it, and suggests the known word that may be meant."""
     meant = did_you_mean(word, known) if isinstance(word, str) else ""
-    return f"{name} must be one of {', '.join(known)}{when}, not {word!r}{meant}"
+    allowed = f"one of {', '.join(known)}" if len(known) > 1 else "".join(known)
+    return f"{name} must be {allowed}{when}, not {word!r}{meant}"
 
 
 def unknown(kind: str, word: object, known: Collection[str], listed: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from ...spec.host.words import not_one_of
+from ...spec.host.words import unknown
 from ...spec.t2s.config import T2sConfig
 from ...spec.t2s.design import Design
 from ...spec.t2s.settings import parsed_sizes
@@ -51,7 +51,7 @@ def design_of(config: T2sConfig) -> Design:
         file = _FOLDER / f"{config.design}.py"
         if not file.is_file():
             raise ValueError(
-                not_one_of("`design`", DESIGNS, config.design, ", or a file that ends in .py,")
+                unknown("design", config.design, DESIGNS, "tilewright table t2s-designs")
             )
     try:
         return _design(config, file, file.read_bytes())

@@ -187,7 +187,7 @@ def test_refused_words(run: Run) -> None:
         (("--set", "format=fp8e4m3"),
          "`format` must be one with infinities for apsp, which pads with them, not 'fp8e4m3'"),
         (("--set", "sparsity=2:4"), "`sparsity` must be none to run matrices, not '2:4'"),
-        (("--backend", "fpga"), "backend must be rtl or model, not 'fpga'"),
+        (("--backend", "fpga"), "backend must be one of rtl, model, not 'fpga'"),
         (("-o", here / "d.txt"),
          f"{here}/d.txt: must end in .npy, .npz, .mtx or .mtx.gz, not '.txt'"),
         (("--json", here / "d.txt"), f"{here}/d.txt: must end in .json, not '.txt'"),

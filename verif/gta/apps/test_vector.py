@@ -168,7 +168,7 @@ FLOATS = "mul, fma, add, sub, min, max, eq, ne, lt, le, select, slide_up, slide_
     [
         (("mulh", "a", "a"),
          f"FUNCTION in fp32 must be one of {FLOATS}, reduce_sum, reduce_min, reduce_max, not "
-         "'mulh'"),
+         "'mulh'; did you mean 'mul'?"),
         (("add", "a"), "add takes A and B, not 1 operand"),
         (("reduce_sum", "a", "a"), "reduce_sum takes A, not 2 operands"),
         (("fma", "a", "a"), "fma takes A, B and C, not 2 operands"),

@@ -180,8 +180,7 @@ def test_too_many_copies_in_a_row(tmp_path: Path) -> None:
     [
         (
             {"design": "nothing"},
-            f"`design` must be one of {', '.join(DESIGNS)}, or a file that ends in .py, "
-            "not 'nothing'",
+            "unknown design 'nothing'; `tilewright table t2s-designs` lists them all",
         ),
         (
             {"design": "none.py"},
