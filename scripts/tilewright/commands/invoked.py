@@ -16,7 +16,8 @@ __all__ = ["OUTPUTS", "command_class"]
 
 OUTPUTS = (
     "--output", "--json", "--waves", "--svg", "--csv", "--picture", "--pictures", "--tree",
-    "--distances", "--header", "--rdl", "--ipxact", "--core", "--filelist", "--save-schedule",
+    "--distances", "--header", "--rdl", "--ipxact", "--core", "--filelist", "--package",
+    "--template", "--save-schedule",
 )  # fmt: skip
 """Options whose files are written; of all others, and of arguments, they are read."""
 

@@ -75,8 +75,7 @@ SYSTEM = System(
     commands={
         "pagerank": Work(
             "tilewright.apps.iterations.commands.graphs:pagerank",
-            "Compute the PageRank of every vertex, edges weighted; what vertices without edges "
-            "have is spread evenly.",
+            "Compute the PageRank of every vertex of a weighted graph, to convergence.",
             "graphs",
         ),
         "bfs": Work(
