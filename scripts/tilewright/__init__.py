@@ -8,6 +8,7 @@ imports nothing else: each name is looked up when it is first used.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import tilewright.formats as formats
+    import tilewright.payloads as payloads
 
     from .api.computations import run as run
     from .api.devices import device as device
@@ -37,6 +38,7 @@ __all__ = [
     "driver",
     "formats",
     "generate",
+    "payloads",
     "registers",
     "run",
     "simulate",
@@ -65,7 +67,7 @@ _FOUND_IN = {
 }
 """Where the public names are; the others are modules of that name, of which ``synth`` is called as
 ``api.reports.synth``."""
-_MODULES = ("formats", "synth")
+_MODULES = ("formats", "payloads", "synth")
 
 
 if not TYPE_CHECKING:  # for which every name would be there

@@ -61,6 +61,9 @@ class Entry:
         model, from a configuration and the size of the memory; "cycles", that of its cycle model if
         there is one, which takes ``memory``, what each channel does, and ``gigahertz``, too
     driver: of an accelerator, the class of its driver, from a device
+    bench_job: of an accelerator, a function ``job`` that runs a small job through the driver: from
+        the driver and a NumPy generator to the results. ``generate --cocotb`` writes its module
+        into the bench
     small: parameters of a configuration that takes seconds to build and to prove equal
     variants: changes of the small one that make another structure of it, or that a choice of a
         parameter needs; the tests over all units build each, and each choice of each option
@@ -75,6 +78,7 @@ class Entry:
     soak: str = ""
     models: Mapping[str, str] = field(default_factory=dict)
     driver: str = ""
+    bench_job: str = ""
     small: Mapping[str, Any] = field(default_factory=dict)
     variants: tuple[Mapping[str, Any], ...] = ()
     matrix_unit: bool = False

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..hw.spec.config import Config
 from ..hw.spec.host.words import UnknownName, unknown
 from ..hw.spec.registers.register_map import RegisterMap
+from ..hw.spec.unit import named_object
 from ..registry import Entry, entries, systems
 
 if TYPE_CHECKING:
@@ -71,6 +72,50 @@ class UnitInfo:
         """The unit as an Amaranth component, to be a part of a design of one's own; every call
         makes a new one. Raises as :func:`tilewright.generate`."""
         return self._entry.unit.build(configured(self._entry, config, parameters))
+
+    def compute(
+        self,
+        operation: str,
+        operands: Mapping[str, Any],
+        config: Config | None = None,
+        sizes: Mapping[str, int] | None = None,
+        /,
+        **parameters: Any,
+    ) -> dict[str, Any]:
+        """The results of an operation of the sidecar by name, from the unit's golden model.
+
+        Parameters
+        ----------
+        operation: its name
+        operands: by name. A matrix is an array of container words, see
+            :func:`tilewright.formats.to_words`, a sparse one ``{(row, column): word}``
+        sizes: by name, of an operation whose sizes are no constants
+
+        Raises ValueError for an unknown operation, for operands that it has not or that are
+        missing, and for a unit that runs programs; and as :func:`tilewright.generate`.
+        """
+        import numpy as np
+
+        chosen, unit = configured(self._entry, config, parameters), self._entry.unit
+        if not self._entry.golden:
+            raise ValueError(f"{self.name} runs programs, not single operations")
+        entries: Any = (
+            unit.job_spec(chosen).operations if unit.jobs else chosen.stream_operations  # type: ignore[attr-defined]
+        )
+        known = {one.name: one for one in entries}
+        if operation not in known:
+            raise ValueError(f"`operation` must be one of {', '.join(known)}, not {operation!r}")
+        incoming = [one for one in known[operation].operands if one.direction == "in"]
+        needed = {one.name for one in incoming if one.used_when is None}
+        if not needed <= set(operands) <= {one.name for one in incoming}:
+            names = ", ".join(one.name for one in incoming)
+            raise ValueError(f"`operands` must be {names}, not {', '.join(operands)}")
+        given = {
+            name: one if isinstance(one, Mapping) else np.asarray(one, np.uint64)
+            for name, one in operands.items()
+        }
+        golden: Callable[..., dict[str, Any]] = named_object(self._entry.golden)
+        return golden(chosen, operation, sizes or {}, given)
 
 
 class Units(Mapping[str, UnitInfo]):

@@ -42,14 +42,14 @@ def _check_texts(unit: Unit, output: Path, wanted: Mapping[str, Path]) -> None:
 def generate(
     unit: UnitArgument,
     output: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "-o",
             "--output",
             metavar="FILE.sv",
             help="SystemVerilog file to write; .v is accepted, too.",
         ),
-    ],
+    ] = None,
     config: ConfigOption = None,
     set_: SetOption = None,
     name: Annotated[
@@ -89,6 +89,10 @@ def generate(
     filelist: Annotated[
         Path | None, typer.Option(metavar="FILE.f", help="Also write a file list for simulators.")
     ] = None,
+    cocotb: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="In place of all files: a new directory with the unit and a cocotb bench to extend."),
+    ] = None,
 ) -> None:
     """Write a unit as SystemVerilog, and a .json sidecar of its ports and timing."""
     from ..settings import choose_unit, read_config
@@ -100,11 +104,6 @@ def generate(
             check_module_name(name)
     chosen = choose_unit(unit)
     values = read_config(chosen, config, set_ or ())
-    if output.suffix == ".json":
-        raise UserError(f"{output}: the name must not end in .json, which the sidecar's does")
-    check_output(output)
-    if not outputs.is_stream(output):
-        check_output(output.with_suffix(".json"))
     given = {
         "package": package,
         "template": template,
@@ -115,6 +114,17 @@ def generate(
         "filelist": filelist,
     }
     wanted = {option: path for option, path in given.items() if path is not None}
+    if cocotb is not None:
+        from ..skeleton.bench import generate_bench
+
+        return generate_bench(chosen, values, cocotb, {"output": output, **wanted}, name=name)
+    if output is None:
+        raise UserError("generate needs -o FILE or --cocotb DIR (see `tilewright generate --help`)")
+    if output.suffix == ".json":
+        raise UserError(f"{output}: the name must not end in .json, which the sidecar's does")
+    check_output(output)
+    if not outputs.is_stream(output):
+        check_output(output.with_suffix(".json"))
     _check_texts(chosen, output, wanted)
     from ..hw.emit.integration.outputs import files_to_read, integration_text
     from ..hw.emit.unit import emit, write

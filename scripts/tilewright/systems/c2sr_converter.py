@@ -14,6 +14,7 @@ SYSTEM = System(
             soak="tilewright.verif.c2sr.exercise:soak",
             models={"model": "tilewright.sim.c2sr_converter.model:ConverterModel"},
             driver="tilewright.sim.c2sr_converter.driver:ConverterDriver",
+            bench_job="tilewright.skeleton.jobs.c2sr_converter:job",
             small={"channels": 2, "outstanding": 2, "value": "fp16", "index_bits": 16},
             variants=({"channels": 1}, {"channels": 3}, {"addr_bits": 64}),
         ),

@@ -22,6 +22,7 @@ SYSTEM = System(
             soak="tilewright.verif.engine.exercise:soak",
             models=_MODELS,
             driver="tilewright.sim.engine.driver:Driver",
+            bench_job="tilewright.skeleton.jobs.engine:job",
             small={"tile": 2, "ops": ("mma", "minplus"), **_BLOCK},
             variants=(
                 {"outstanding": 1},
@@ -39,6 +40,7 @@ SYSTEM = System(
             soak="tilewright.verif.engine.exercise:soak",
             models=_MODELS,
             driver="tilewright.sim.engine.driver:Driver",
+            bench_job="tilewright.skeleton.jobs.engine:job",
             small={"rows": 2, "cols": 2, "depth": 2, "modes": ("fp16", "fp32"), **_BLOCK},
             variants=({"outstanding": 1}, {"addr_bits": 64}, {"depth": 4}, _AUTOMATIC),
         ),

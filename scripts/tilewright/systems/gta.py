@@ -16,6 +16,7 @@ SYSTEM = System(
                 "cycles": "tilewright.sim.gta.timed:TimedGta",
             },
             driver="tilewright.sim.gta.driver:GtaDriver",
+            bench_job="tilewright.skeleton.jobs.gta:job",
             small={
                 "lanes": 2,
                 "formats": ("int16", "fp16"),

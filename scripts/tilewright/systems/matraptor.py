@@ -17,6 +17,7 @@ SYSTEM = System(
                 "cycles": "tilewright.sim.matraptor.timed:TimedMatRaptor",
             },
             driver="tilewright.sim.matraptor.driver:SparseDriver",
+            bench_job="tilewright.skeleton.jobs.matraptor:job",
             small={"lanes": 2, "channels": 2, "queues": 3, "queue_depth": 8, "outstanding": 4},
             variants=(
                 {"lanes": 1, "channels": 1},

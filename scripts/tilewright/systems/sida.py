@@ -16,6 +16,7 @@ SYSTEM = System(
                 "cycles": "tilewright.sim.sida.cycles.device:SidaCycles",
             },
             driver="tilewright.sim.sida.driver:SidaDriver",
+            bench_job="tilewright.skeleton.jobs.sida:job",
             small={
                 "pes": 4,
                 "subtensor": 4,

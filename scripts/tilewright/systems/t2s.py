@@ -17,6 +17,7 @@ SYSTEM = System(
                 "cycles": "tilewright.sim.t2s.cycles.device:T2sCycles",
             },
             driver="tilewright.sim.t2s.driver:Driver",
+            bench_job="tilewright.skeleton.jobs.t2s:job",
             small={"largest": 2, "format": "int8", "outstanding": 2},
             variants=(
                 {"design": "mttkrp", "format": "fp16"},

@@ -17,6 +17,7 @@ SYSTEM = System(
                 "cycles": "tilewright.sim.tensaurus.cycles.device:TensaurusCycles",
             },
             driver="tilewright.sim.tensaurus.driver:TensorDriver",
+            bench_job="tilewright.skeleton.jobs.tensaurus:job",
             small={
                 "rows": 2,
                 "cols": 2,

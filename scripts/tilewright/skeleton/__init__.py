@@ -1,0 +1,1 @@
+"""``tilewright generate --cocotb``: a cocotb bench of a unit, for users to extend."""

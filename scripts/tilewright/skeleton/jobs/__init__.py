@@ -1,0 +1,1 @@
+"""The jobs that bench skeletons of accelerators run: a module each, which is written into them."""
