@@ -33,14 +33,14 @@ def run(
     ----------
     unit, config: the unit, or its name in the catalogue
     seed: of matrices and memories
-    count: entries to convert at least
+    count: jobs
     waves: file for the waves
 
     Raises as :class:`NativeAccelerator`.
     """
 
     def job(state: JobsUnderWay) -> Iterator[tuple[int, int]]:
-        direction = list(MODES)[state.number % len(MODES)]
+        direction = state.kind = list(MODES)[state.number % len(MODES)]
         state.device.behave(any_behaviour(state.rng))
         case = any_case(state.rng, config, direction)
         state.coverage[direction, "jobs"] += 1

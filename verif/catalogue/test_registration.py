@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from tilewright.registry import commands, entries, registered, systems, tables
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.systems.__main__ import catalogue_table
+from tilewright.verif.catalogue.toy import simulate as toy_simulate
 from tilewright.verif.catalogue.toy.driver import ToyAdderDriver, added
 from tilewright.verif.catalogue.toy.spec import TOY_ADDER, ToyAdderConfig, job_spec
 from tilewright.verif.catalogue.toy.system import SYSTEM
@@ -44,6 +46,7 @@ def test_every_unit_of_the_specs_is_registered_once() -> None:
 
 def test_what_a_registration_names_is_there() -> None:
     named = [made for entry in entries().values() for made in entry.simulate.values()]
+    named += [entry.bench_job for entry in entries().values() if entry.unit.jobs]
     named += [work.function for work in [*tables().values(), *commands().values()]]
     named += [work.function for group in ("tcu", "t2s") for work in commands(group).values()]
     for name in named:
@@ -147,13 +150,28 @@ def test_jobs_that_cannot_run() -> None:
 
 
 @pytest.mark.usefixtures("toy")
-def test_simulate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["simulate", "toy_adder", "--count", "5000", "--seed", "7"]
-    assert main([*words, "--json", str(tmp_path / "found.json")]) == 0
-    assert "toy_adder: pass" in capsys.readouterr().out
+def test_simulate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["simulate", "toy_adder", "--count", "25", "--seed", "7"]
+    junit = ["--junit", str(tmp_path / "found.xml")]
+    assert main([*words, "--json", str(tmp_path / "found.json"), *junit]) == 0
+    assert "toy_adder: pass, 25 jobs with" in capsys.readouterr().out
+    (case,) = ElementTree.parse(tmp_path / "found.xml").iter("testcase")
+    assert (case.get("name"), case.find("failure")) == ("random jobs", None)
     report = json.loads((tmp_path / "found.json").read_text())
     assert (report["unit"], report["passed"], report["seed"]) == ("toy_adder", True, 7)
     assert report["config"] == ToyAdderConfig().resolved()
+    monkeypatch.setattr(toy_simulate, "added", lambda values, constant: values)
+    assert main([*words, *junit]) == 1
+    (case,) = ElementTree.parse(tmp_path / "found.xml").iter("testcase")
+    failure = case.find("failure")
+    assert failure is not None
+    wrong = failure.get("message")
+    assert wrong is not None
+    assert re.fullmatch(r"job 0: sums of \d+ elements are wrong", wrong)
+    assert f"error: {wrong}\n" in capsys.readouterr().out
+    assert failure.text == f"{wrong}\nseed 7, --count 25"
     assert main(["simulate", "toy_adder", "--sim", "icarus"]) == 2
     assert capsys.readouterr().err == (
         "error: --sim must be verilator for toy_adder, not 'icarus'\n"

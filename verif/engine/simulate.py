@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from tilewright.verif.engine.rates import (
     measure,
     typical_operations,
 )
-from tilewright.verif.kit.reports import JobsReport
+from tilewright.verif.kit.reports import Case, JobsReport
 
 __all__ = ["EngineReport", "run"]
 
@@ -46,6 +46,13 @@ class EngineReport(JobsReport):
 
     def figures(self) -> list[str]:
         return list(map(str, self.rates))
+
+    def cases(self) -> list[Case]:
+        """And the large products; their complaints are not those of random jobs."""
+        large = [Case(f"large {r.operation}", str(r), "; ".join(r.complaints)) for r in self.rates]
+        found = {text for rate in self.rates for text in rate.complaints}
+        left = [text for text in self.complaints if text not in found]
+        return [*super(EngineReport, replace(self, complaints=left, rates=[])).cases(), *large]
 
     def as_json(self) -> dict[str, Any]:
         return super().as_json() | {"rates": [rate.as_json() for rate in self.rates]}
@@ -69,7 +76,7 @@ def run(
     ----------
     unit, config: the unit, or its name in the catalogue
     seed: of jobs and memories
-    count: operations of the matrix unit to run at least
+    count: jobs
     waves: file for the waves
 
     Raises as :class:`EngineAxiDevice`.
@@ -77,16 +84,17 @@ def run(
     rng = np.random.default_rng(seed)
     coverage: Counter[tuple[str, str]] = Counter()
     complaints: list[str] = []
-    operations = cycles = 0
+    operations = cycles = number = 0
+    kinds: Counter[str] = Counter()
+    failed = ""
     names = {row.opcode: row.name for row in config.unit.operations.values()}
     with (
         EngineAxiDevice(config, memory_bytes=_MEMORY_BYTES, waves=waves) as device,
-        activity("simulating operations", total=count) as shown,
+        activity("simulating jobs", total=count) as shown,
     ):
         model = EngineModel(config, _MEMORY_BYTES)
         fill(rng, device, model)
-        number = 0
-        while operations < count and not complaints:
+        while number < count and not complaints:
             if number % 2:
                 stall, most = float(rng.choice([0.0, 0.2, 0.5])), int(rng.choice([5, 50, 200]))
                 device.behave(seed=number, latency=(1, most), stall=stall, mixed=True, modes=True)
@@ -96,15 +104,17 @@ def run(
             try:
                 counts = check_job(device, model, job).counts
                 operations, cycles = operations + counts.operations, cycles + counts.cycles
-                shown.step(counts.operations)
             except (Mismatch, EngineTimeout) as error:
                 complaints.append(" ".join(str(error).split()))
+                failed = names[job.op]
             name = names[job.op]
+            kinds[name] += 1
             coverage[name, "jobs"] += 1
             coverage[name, "transposed B"] += job.transposed_b
             coverage[name, "with C"] += job.use_c
             coverage[name, "C in place"] += job.use_c and job.base["c"] == job.base["d"]
             number += 1
+            shown.step(1)
         complaints += device.faults
     rates: list[Rate] = []
     if waves is None and not complaints:
@@ -121,6 +131,8 @@ def run(
         cycles=cycles,
         coverage=coverage,
         complaints=complaints + [text for rate in rates for text in rate.complaints],
+        kinds=kinds,
+        failed=failed,
         rates=rates,
     )
 

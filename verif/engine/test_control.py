@@ -207,9 +207,10 @@ def test_a_counter_that_is_not_what_the_bench_saw() -> None:
 
 @pytest.mark.slow
 def test_the_report_of_a_simulation() -> None:
-    report = simulate_engine.run("engine_simd2", SMALL, seed=16, count=100)
+    report = simulate_engine.run("engine_simd2", SMALL, seed=16, count=6)
     assert report.passed
-    assert report.operations >= 100
+    assert (report.jobs, sum(report.kinds.values())) == (6, 6)
+    assert report.operations > 0
     # Both operations move and take the same.
     assert [rate.operation for rate in report.rates] == ["mma"]
     assert report.lines()[1:] == [str(rate) for rate in report.rates]

@@ -21,12 +21,13 @@ __all__ = ["JobsUnderWay", "run_jobs"]
 
 @dataclass
 class JobsUnderWay:
-    """What the jobs of a run share; ``number`` counts from 0."""
+    """What the jobs of a run share; ``number`` counts from 0, ``kind`` is that of the job."""
 
     device: NativeAccelerator[Any]
     rng: np.random.Generator
     coverage: Counter[tuple[str, str]]
     number: int = 0
+    kind: str = ""
 
 
 def run_jobs(
@@ -40,13 +41,13 @@ def run_jobs(
     count: int,
     waves: Path | None,
 ) -> JobsReport:
-    """Run jobs until ``count`` operations are done, or one does what it must not.
+    """Run ``count`` jobs, or as many as do what they must.
 
     Parameters
     ----------
     unit, config: the unit, or its name in the catalogue
-    job: a generator: sets a memory and a job up, checks it, yields operations and cycles, and notes
-        what it covers; raises AssertionError for whatever is wrong
+    job: a generator: sets a memory and a job up, notes its kind, checks it, yields operations and
+        cycles, and notes what it covers; raises AssertionError for whatever is wrong
     counted: what its operations are
     memory_bytes: size of the memory
     seed, waves: of everything random; file for the waves
@@ -55,21 +56,24 @@ def run_jobs(
     """
     complaints: list[str] = []
     operations = cycles = 0
+    kinds: Counter[str] = Counter()
     with (
         NativeAccelerator(
             emit(unit, config), config, memory_bytes=memory_bytes, waves=waves
         ) as device,
-        activity(f"simulating {counted}", total=count) as shown,
+        activity("simulating jobs", total=count) as shown,
     ):
         state = JobsUnderWay(device, np.random.default_rng(seed), Counter())
-        while operations < count and not complaints:
+        while state.number < count and not complaints:
+            state.kind = ""
             try:
                 for done, took in job(state):
                     operations, cycles = operations + done, cycles + took
-                    shown.step(done)
             except (AssertionError, AcceleratorTimeout, AxiRuleError) as error:
                 complaints.append(" ".join(str(error).split()) or "a wrong result")
             state.number += 1
+            kinds[state.kind] += 1
+            shown.step(1)
     return JobsReport(
         unit=find_unit(unit).name,
         simulator="verilator",
@@ -80,4 +84,6 @@ def run_jobs(
         coverage=state.coverage,
         complaints=complaints,
         counted=counted,
+        kinds=kinds,
+        failed=state.kind if complaints else "",
     )

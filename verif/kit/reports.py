@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["JobsReport", "Report", "Timing"]
+__all__ = ["Case", "JobsReport", "Report", "Timing"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +23,21 @@ class Timing:
     interval_promised: int
 
     @property
-    def kept(self) -> bool:
-        return self.latency == self.latency_promised and self.interval == self.interval_promised
+    def complaint(self) -> str:
+        """What is wrong; empty if nothing is."""
+        if (self.latency, self.interval) == (self.latency_promised, self.interval_promised):
+            return ""
+        return f"{self.mode}: latency or interval is not the sidecar's"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A part of a simulation that passes or fails by itself: a name, what was counted, and what is
+    wrong, empty if nothing is."""
+
+    name: str
+    said: str
+    complaint: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,14 +47,18 @@ class Report:
     Parameters
     ----------
     unit, simulator, seed: what was run, and the seed that replays it
-    operations: operations checked against the model, with gaps and stalls
-    cycles, cycles_promised: of as many operations back to back without stalls, measured and
+    operations: operations checked against the model, half of them with gaps and stalls
+    cycles, cycles_promised: of the other half, back to back without stalls, measured and
         computed from the sidecar: the sum of the intervals and one latency. None: nothing is
         promised
     timings: by mode
     coverage: counts by (mode, feature)
     complaints: what is wrong, one line each; empty if all is well
+    kinds: operations or jobs of each kind that were drawn at random
+    failed: the kind of the first one that was wrong; empty if none was, or it is not known
     """
+
+    drawn = "operations"
 
     unit: str
     simulator: str
@@ -52,16 +69,50 @@ class Report:
     timings: list[Timing] = field(default_factory=list)
     coverage: Counter[tuple[str, str]] = field(default_factory=Counter)
     complaints: list[str] = field(default_factory=list)
+    kinds: Counter[str] = field(default_factory=Counter)
+    failed: str = ""
 
     @property
     def passed(self) -> bool:
         return not self.complaints
 
+    @property
+    def together(self) -> str:
+        """What is wrong with the cycles of operations back to back; empty if nothing is."""
+        if self.cycles_promised in (None, self.cycles):
+            return ""
+        return f"back to back: {self.cycles} cycles, not {self.cycles_promised}"
+
+    def timing_complaints(self) -> list[str]:
+        """What is wrong with cycles, one line each."""
+        return [one for one in [*(t.complaint for t in self.timings), self.together] if one]
+
+    def cases(self) -> list[Case]:
+        """Its parts: the run, with the complaints that belong to no other part; what was drawn of
+        each kind; the cycles of operations back to back; each mode's latency and interval."""
+        timed = [
+            Case(
+                f"timing of {t.mode}", f"latency {t.latency}, interval {t.interval:g}", t.complaint
+            )
+            for t in self.timings
+        ]
+        if self.cycles_promised is not None:
+            said = f"{self.cycles} cycles, sidecar {self.cycles_promised}"
+            timed.insert(0, Case("back to back", said, self.together))
+        known = {case.complaint for case in timed}
+        wrong = "; ".join(one for one in self.complaints if one not in known)
+        drawn = [
+            Case(f"{self.drawn}: {kind}", str(count), wrong if kind == self.failed else "")
+            for kind, count in sorted(self.kinds.items())
+        ]
+        left = "" if self.failed in self.kinds else wrong
+        return [Case(f"random {self.drawn}", self.lines()[0], left), *drawn, *timed]
+
     def lines(self) -> list[str]:
         """The report as text."""
         said = [
             f"{self.unit}: {'pass' if self.passed else 'FAIL'}, {self.operations} operations "
-            f"compared bit for bit, seed {self.seed}, {self.simulator}",
+            f"compared bit for bit, half of them back to back, seed {self.seed}, {self.simulator}",
             f"back to back: {self.cycles} cycles, sidecar {self.cycles_promised}",
         ]
         said += [
@@ -112,13 +163,15 @@ class JobsReport(Report):
     counted: what ``operations`` counts
     """
 
+    drawn = "jobs"
+
     jobs: int
     counted: str = "operations"
 
     def lines(self) -> list[str]:
         return [
-            f"{self.unit}: {'pass' if self.passed else 'FAIL'}, {self.jobs} jobs of "
-            f"{self.operations} {self.counted}, all of memory compared bit for bit, "
+            f"{self.unit}: {'pass' if self.passed else 'FAIL'}, {self.jobs} jobs with "
+            f"{self.operations} {self.counted} in all, memory compared bit for bit, "
             f"{self.cycles} cycles, seed {self.seed}, {self.simulator}",
             *self.figures(),
             *(f"error: {complaint}" for complaint in self.complaints),

@@ -40,7 +40,7 @@ def run(
     ----------
     unit, config: the unit, or its name in the catalogue
     seed: of jobs and memories
-    count: products to compute at least
+    count: jobs
     waves: file for the waves
 
     Raises as :class:`NativeAccelerator`.
@@ -52,7 +52,9 @@ def run(
         memory = "rough" if state.number % 2 else "ideal"
         device.behave(any_behaviour(rng) if state.number % 2 else AxiBehaviour())
         coverage[memory, "jobs"] += 1
+        state.kind = "products by rows"
         if config.outer_product and state.number % 4 > 1:
+            state.kind = "outer products"
             outer = random_outer(rng, config, size)
             coverage[memory, "empty rows"] += bool((outer.a.lengths == 0).any())
             counts = check_outer(rng, device, outer).counts

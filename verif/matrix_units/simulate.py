@@ -15,7 +15,7 @@ from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.streams import pack
 from tilewright.sim.rtl.waves import wave_format
 from tilewright.sim.units.any_unit import mixed_operations
-from tilewright.verif.bench.operations_run import ILLEGAL, TIMED, run_operations
+from tilewright.verif.bench.operations_run import ILLEGAL, TIMED, halves, run_operations
 from tilewright.verif.bench.stream_job import JobResult, StreamBuild
 from tilewright.verif.kit.reports import Report
 from tilewright.verif.matrix_units.coverage import matrix_coverage
@@ -45,7 +45,7 @@ def run(
     unit, config: the unit, or its name in the catalogue
     simulator: "verilator" or "icarus"
     seed: of operands, gaps and stalls
-    count: operations of mixed modes, once with gaps and stalls and once back to back
+    count: operations of mixed modes, half of them with gaps and stalls, half back to back
     waves: file for the waves of the run with stalls
 
     Raises ToolMissing if the simulator or compiler is not installed, BuildError if it fails,
@@ -55,8 +55,10 @@ def run(
         raise ValueError("only matrix units are simulated on random operations")
     emitted = emit(unit, config)
     build = StreamBuild(emitted, simulator=simulator, waves=wave_format(waves))
-    sent = operations(config, count, seed, illegal=ILLEGAL)
-    legal = operations(config, count, seed + 1, illegal=0)
+    paused, together = halves(count)
+    sent = operations(config, paused, seed, illegal=ILLEGAL)
+    legal = operations(config, together, seed + 1, illegal=0) if together else None
+    names = {opcode: mode for mode, opcode in emitted.sidecar["opcodes"].items()}
 
     def coverage(stalled: JobResult) -> Counter[tuple[str, str]]:
         if stalled.timed_out:
@@ -72,8 +74,8 @@ def run(
         mixed=sent,
         legal=legal,
         alone=lambda mode: operations(config, TIMED, seed, modes=(mode,), illegal=0),
-        count=count,
-        promised=expected_cycles(emitted.sidecar, legal.op),
+        kinds=[names.get(int(opcode), "illegal") for opcode in sent.op],
+        promised=expected_cycles(emitted.sidecar, legal.op) if legal else 0,
         coverage=coverage,
         simulator=simulator,
         seed=seed,

@@ -36,7 +36,7 @@ def run(
     ----------
     unit, config: the unit, or its name in the catalogue
     seed: of jobs and memories
-    count: elements of matrices to multiply at least
+    count: jobs
     waves: file for the waves
 
     Raises as :class:`NativeAccelerator`.
@@ -47,6 +47,7 @@ def run(
         memory = "rough" if rough else "ideal"
         state.device.behave(any_behaviour(state.rng) if rough else AxiBehaviour())
         placed = random_job(state.rng, config, _MEMORY_BYTES)
+        state.kind = "two products" if placed.registers["SECOND_PRODUCT"] else "one product"
         state.coverage[memory, "jobs"] += 1
         counts = check_job(state.device, placed).counts
         state.coverage[memory, "lost panels"] += counts["lost"]

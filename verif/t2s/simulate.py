@@ -37,7 +37,7 @@ def run(
     ----------
     unit, config: the unit, or its name in the catalogue
     seed: of jobs and memories
-    count: iterations of an element to run at least
+    count: jobs
     waves: file for the waves
 
     Raises as :class:`NativeAccelerator`.
@@ -48,6 +48,7 @@ def run(
         memory = "rough" if state.number % 2 else "ideal"
         behaviour = any_behaviour(state.rng) if state.number % 2 else AxiBehaviour()
         state.device.behave(behaviour)
+        state.kind = f"design {Path(config.design).stem}"
         case = random_case(state.rng, config, size, _ROUNDS)
         counts = check_case(state.device, case).counts
         state.coverage[memory, "jobs"] += 1

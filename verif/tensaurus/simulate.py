@@ -36,7 +36,7 @@ def run(
     ----------
     unit, config: the unit, or its name in the catalogue
     seed: of products and memories
-    count: products of a scalar and a vector to compute at least
+    count: jobs
     waves: file for the waves
 
     Raises as :class:`NativeAccelerator`.
@@ -47,9 +47,9 @@ def run(
         memory = "rough" if rough else "ideal"
         state.device.behave(any_behaviour(state.rng) if rough else AxiBehaviour())
         case = random_case(state.rng, config)
-        kind = "dense" if case.work.dense else "sparse"
+        state.kind = f"{'dense' if case.work.dense else 'sparse'} {case.work.kernel}"
         state.coverage[memory, "jobs"] += 1
-        state.coverage[memory, f"{kind} {case.work.kernel}"] += 1
+        state.coverage[memory, state.kind] += 1
         counts, tiles = check_case(state.rng, state.device, case)
         state.coverage[memory, "tiles"] += tiles
         yield counts.get("products", 0), counts.get("cycles", 0)

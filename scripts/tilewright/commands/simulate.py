@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ..hw.spec.config import Config
     from ..registry import Entry
 
-__all__ = ["simulate", "simulated"]
+__all__ = ["simulate", "simulated", "usual_count"]
 
 
 def simulate(
@@ -37,10 +38,19 @@ def simulate(
         typer.Option(parser=whole("--seed", 0), metavar="N", help="Seed of the random stimuli."),
     ] = 1,
     count: Annotated[
-        int, typer.Option(parser=whole("--count", 1, 10**6), metavar="N", help="Operations to run.")
-    ] = 1000,
+        int | None,
+        typer.Option(
+            parser=whole("--count", 1, 10**6),
+            metavar="N",
+            help="Operations of a unit of streams, half of them back to back (1000); jobs of an "
+            "accelerator (100).",
+        ),
+    ] = None,
     waves: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write waveforms, .vcd or .fst.")
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE.xml", help="Write the report as JUnit XML, too.")
     ] = None,
     json_file: JsonOption = None,
 ) -> None:
@@ -51,6 +61,9 @@ def simulate(
     values = read_config(entry.unit, config, set_ or ())
     if json_file is not None:
         check_output(json_file, ".json")
+    if junit is not None:
+        check_output(junit, ".xml")
+    count, started = count or usual_count(entry), perf_counter()
     report = simulated(entry, values, sim=sim, seed=seed, count=count, waves=waves)
     terminal = console_of_reports()
     report.print(terminal)
@@ -58,8 +71,18 @@ def simulate(
         terminal.print(f"{label}: {text}")
     if json_file is not None:
         write_json(json_file, {**report.as_json(), "config": values.resolved()})
+    if junit is not None:
+        from ..junit import write_junit
+
+        seconds = perf_counter() - started
+        write_junit(junit, report, values.resolved(), count=count, seconds=seconds)
     if not report.passed:
         raise typer.Exit(1)
+
+
+def usual_count(entry: Entry) -> int:
+    """Operations of a unit of streams, jobs of an accelerator, where none are asked for."""
+    return 1000 if entry.unit.jobs is None else 100
 
 
 def simulated(

@@ -33,7 +33,7 @@ def run(
     ----------
     unit, config: what to simulate
     seed: of arrays and memories
-    count: elements to add at least
+    count: jobs
     waves: file for the waves
 
     Raises as :class:`NativeAccelerator`.
@@ -46,7 +46,7 @@ def run(
         emit(unit, config), config, memory_bytes=_MEMORY_BYTES, waves=waves
     ) as device:
         driver = ToyAdderDriver(device)
-        while elements < count and not complaints:
+        while jobs < count and not complaints:
             device.behave(any_behaviour(rng))
             device.write_memory(0, before)
             values = rng.integers(0, 1 << 32, rng.integers(1, 400), np.uint32)

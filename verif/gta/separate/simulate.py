@@ -14,7 +14,7 @@ from tilewright.hw.spec.unit import Unit
 from tilewright.sim.gta.separate import mixed_operations
 from tilewright.sim.rtl.streams import pack
 from tilewright.sim.rtl.waves import wave_format
-from tilewright.verif.bench.operations_run import ILLEGAL, TIMED, run_operations
+from tilewright.verif.bench.operations_run import ILLEGAL, TIMED, halves, run_operations
 from tilewright.verif.bench.stream_job import JobResult, StreamBuild
 from tilewright.verif.gta.separate.stimuli import Operations, operations
 from tilewright.verif.kit.reports import Report
@@ -38,15 +38,17 @@ def run(
     unit, config: the unit, or its name in the catalogue
     simulator: "verilator" or "icarus"
     seed: of operands, gaps and stalls
-    count: operations of mixed formats, once with gaps and stalls and once back to back
+    count: operations of mixed formats, half of them with gaps and stalls, half back to back
     waves: file for the waves of the run with stalls
 
     Raises ToolMissing if the simulator or compiler is not installed, BuildError if it fails.
     """
     emitted = emit(unit, config)
     build = StreamBuild(emitted, simulator=simulator, waves=wave_format(waves))
-    sent = operations(config, count, seed, illegal=ILLEGAL)
-    legal = operations(config, count, seed + 1, illegal=0)
+    paused, together = halves(count)
+    sent = operations(config, paused, seed, illegal=ILLEGAL)
+    legal = operations(config, together, seed + 1, illegal=0) if together else None
+    kinds = _formats(config, sent)
     return run_operations(
         unit,
         emitted,
@@ -54,9 +56,9 @@ def run(
         mixed=sent,
         legal=legal,
         alone=lambda name: operations(config, TIMED, seed, formats=(name,), illegal=0),
-        count=count,
-        promised=count - 1 + config.pipeline,
-        coverage=lambda _: _coverage(config, sent),
+        kinds=kinds,
+        promised=together - 1 + config.pipeline if together else 0,
+        coverage=lambda _: Counter(zip(kinds, sent.kind, strict=True)),
         simulator=simulator,
         seed=seed,
         waves=waves,
@@ -84,8 +86,7 @@ def _job(
     return build.run({"i": inputs}, {"o": expected}, **pauses)
 
 
-def _coverage(config: GtaSeparateConfig, sent: Operations) -> Counter[tuple[str, str]]:
-    """Operations by format and kind."""
+def _formats(config: GtaSeparateConfig, sent: Operations) -> list[str]:
+    """The format of each operation."""
     names = {number: name for name, number in config.opcodes.items()}
-    formats = [names.get(int(number), "illegal") for number in np.asarray(sent.format)]
-    return Counter(zip(formats, sent.kind, strict=True))
+    return [names.get(int(number), "illegal") for number in np.asarray(sent.format)]

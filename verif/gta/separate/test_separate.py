@@ -108,7 +108,7 @@ def test_rtl(build: str) -> None:
 
 @pytest.mark.long
 def test_cocotb() -> None:
-    report = run(GTA_SEPARATE, GtaSeparateConfig(**BUILDS["small"]), seed=63, count=100)
+    report = run(GTA_SEPARATE, GtaSeparateConfig(**BUILDS["small"]), seed=63, count=200)
     assert report.complaints == []
     assert {what for _, what in report.coverage} == set(KINDS)
 

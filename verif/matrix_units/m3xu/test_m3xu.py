@@ -98,7 +98,7 @@ def test_results_depend_on_no_earlier_operation(name: str) -> None:
 def test_simulation_report_holds_what_the_sidecar_promises() -> None:
     """cocotb: stream rules, 2000 mixed operations back to back in exactly the sum of their
     intervals and one latency, each mode's latency and interval, and full coverage."""
-    report = run("m3xu", MAIN, seed=605, count=2000)
+    report = run("m3xu", MAIN, seed=605, count=4000)
     assert report.passed, report.complaints
     assert report.cycles == report.cycles_promised
     modes = (*MAIN.opcodes, "illegal")

@@ -132,7 +132,7 @@ def test_special_values_meet_stalls_in_every_semiring() -> None:
 def test_simulation_report_holds_what_the_sidecar_promises() -> None:
     """cocotb: stream rules, operations back to back at interval 1, each semiring's latency, and
     coverage of semirings by kinds, special values, stalls and one another."""
-    report = run("simd2", MAIN, seed=853, count=4000)
+    report = run("simd2", MAIN, seed=853, count=8000)
     assert report.passed, report.complaints
     assert report.cycles == report.cycles_promised
     modes = (*MAIN.opcodes, "illegal")
@@ -148,12 +148,12 @@ def test_simulation_report_holds_what_the_sidecar_promises() -> None:
 
 @pytest.mark.long
 def test_simulation_report_of_integers_and_of_two_steps() -> None:
-    report = run("simd2", INTEGERS, seed=854, count=1000)
+    report = run("simd2", INTEGERS, seed=854, count=2000)
     assert report.passed, report.complaints
     required = [(mode, f"kind {kind}") for mode in INTEGERS.opcodes for kind in INT_KINDS]
     required += [(mode, f"operand {x}") for mode in INTEGERS.opcodes for x in INT_CLASSES]
     assert not missing(report.coverage, required)
-    report = run("simd2", STEPS, seed=855, count=500)
+    report = run("simd2", STEPS, seed=855, count=1000)
     assert report.passed, report.complaints
     assert report.cycles == report.cycles_promised
     assert {t.mode for t in report.timings if t.interval == 2} == {
