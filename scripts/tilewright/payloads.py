@@ -29,7 +29,7 @@ class _Element(NamedTuple):
 
 
 def _operation(sidecar: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    if "streams" not in sidecar or not sidecar.get("operations"):
+    if not sidecar.get("streams") or not sidecar.get("operations"):
         raise ValueError("`sidecar` must be of a unit with streams and operations")
     found = {one["name"]: one for one in sidecar["operations"]}
     if name not in found:

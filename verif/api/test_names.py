@@ -61,7 +61,7 @@ def test_type_checkers_see_every_name() -> None:
         for alias in one.names
     }
     assert imported == {**tilewright._FOUND_IN, "synth": "api.reports:synth"}
-    assert set(tilewright.__all__) == {*imported, "formats", "__version__"}
+    assert set(tilewright.__all__) == {*imported, *tilewright._MODULES, "__version__"}
 
 
 @pytest.mark.parametrize("first", ["tilewright.synth", "import tilewright.synth.report"])
