@@ -149,7 +149,7 @@ def test_the_root_names_the_public_api_only(imports: Imports) -> None:
     """For type checkers; that it imports nothing holds ``verif/api/test_names.py``."""
     named = {one.target for one in imports["scripts"]}
     public = {name for name in named if name.startswith("scripts.api.")}
-    assert named == public | {"scripts.formats", "sim.device.protocol"}
+    assert named == public | {"scripts.formats", "scripts.payloads", "sim.device.protocol"}
 
 
 KNOWN = frozenset(["hw.spec.m3xu", "hw.m3xu.grid", "sim.rtl", "scripts", "scripts.cli", "hw.m3xu"])

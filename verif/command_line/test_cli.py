@@ -111,7 +111,7 @@ BAD_WORDS = {
     "no unit": (["generate", "-o", "unit.v"],
                 "Missing argument 'UNIT' (see `tilewright generate --help`)"),
     "no output": (["generate", "m3xu"],
-                  "Missing option '-o' / '--output' (see `tilewright generate --help`)"),
+                  "generate needs -o FILE or --cocotb DIR (see `tilewright generate --help`)"),
     "simulator": (["simulate", "m3xu", "--sim", "vcs"],
                   "--sim must be one of verilator, icarus, not 'vcs'"),
     "directory": (["generate", "m3xu", "-o", "nowhere/unit.v"],

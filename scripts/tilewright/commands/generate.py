@@ -91,7 +91,10 @@ def generate(
     ] = None,
     cocotb: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="In place of all files: a new directory with the unit and a cocotb bench to extend."),
+        typer.Option(
+            metavar="DIR",
+            help="In place of files: a new directory with the unit and a cocotb bench to extend.",
+        ),
     ] = None,
 ) -> None:
     """Write a unit as SystemVerilog, and a .json sidecar of its ports and timing."""

@@ -39,30 +39,46 @@ _IMPORTS = {
 }
 """Of an accelerator's bench, besides those of its job."""
 
+_MAKE_UNKNOWN = """
+# In Icarus bytes without a write strobe are unknown, which cocotbext-axi does not read as such.
+export COCOTB_RESOLVE_X ?= random
+"""
+_TEST_UNKNOWN = """
+        # In Icarus bytes without a write strobe are unknown, which cocotbext-axi does not read.
+        extra_env={"COCOTB_RESOLVE_X": "random"},"""
+
 _FIRST = ("__future__", "typing")
 """Imports of a job's module that are written before, or not at all."""
 
 
 def generate_bench(
-    unit: Unit, config: Config, directory: Path, others: Mapping[str, Path | None]
+    unit: Unit,
+    config: Config,
+    directory: Path,
+    others: Mapping[str, Path | None],
+    *,
+    name: str | None = None,
 ) -> None:
     """``generate --cocotb``: write the skeleton, and say what is there and how to run it.
 
     Raises UserError if something else is asked for, too (``others``, by option), or the directory
     is not empty; then nothing is written.
+
+    Parameters
+    ----------
+    name: of the top module; None: the unit's
     """
-    for name in (name for name, path in others.items() if path is not None):
-        raise UserError(f"--cocotb writes all its files into {directory}: leave out --{name}")
+    for option in (option for option, path in others.items() if path is not None):
+        raise UserError(f"--cocotb writes all its files into {directory}: leave out --{option}")
     _check_directory(directory)
     with user_errors(ValueError, about=unit.name):
-        emitted = emit(unit, config)
+        emitted = emit(unit, config, name)
     texts = _skeleton_texts(entries()[unit.name], emitted)
     _write_files(directory, texts)
-    for name, text in texts.items():
-        print(f"{directory / name}: {text.count(chr(10))} lines")
+    for file, text in texts.items():
+        print(f"{directory / file}: {text.count(chr(10))} lines")
     print(f"run it: make -C {directory}, or pytest {directory}")
-    missing = [name for name in ("cocotb", "cocotbext.axi") if not _is_installed(name)]
-    if missing:
+    if not all(map(_is_installed, ("cocotb", "cocotbext.axi"))):
         print("it needs cocotb: pip install 'tilewright[simulate]'")
 
 
@@ -100,7 +116,8 @@ def _skeleton_texts(entry: Entry, emitted: Emitted) -> dict[str, str]:
     emitted, others = _with_design(emitted)
     sidecar = emitted.sidecar
     module = sidecar["module"]
-    names = {"module": module, "page": _page(entry)}
+    names = {"unit": entry.unit.name, "module": module, "page": _page(entry)}
+    names |= {"environment": "", "variables": ""}
     if entry.unit.jobs is None:
         bench = "streams.py.txt"
         operation = sidecar["operations"][0]
@@ -111,7 +128,7 @@ def _skeleton_texts(entry: Entry, emitted: Emitted) -> dict[str, str]:
         }
     else:
         bench = "accelerator.py.txt"
-        names |= _job(entry)
+        names |= _job(entry) | {"environment": _MAKE_UNKNOWN, "variables": _TEST_UNKNOWN}
     return {
         f"{module}.sv": emitted.verilog,
         f"{module}.json": json.dumps(sidecar, indent=1) + "\n",
