@@ -23,7 +23,7 @@ def simulate(
     config: Config | None = None,
     /,
     *,
-    count: int = 1000,
+    count: int | None = None,
     seed: int = 1,
     sim: str = "verilator",
     waves: FileName | None = None,
@@ -35,7 +35,8 @@ def simulate(
     ----------
     unit: its name
     config, parameters: as for :func:`tilewright.generate`
-    count: operations to run, 1 to 1,000,000
+    count: operations of a unit of streams, half of them back to back, by default 1000; jobs of an
+        accelerator, by default 100; up to 1,000,000
     seed: of the stimuli, from 0
     sim: "verilator" or "icarus"
     waves: file to write, .vcd or .fst
@@ -49,7 +50,7 @@ def simulate(
     ValueError and TypeError as :func:`tilewright.generate`, and for options; ``ToolMissing`` and
     ``BuildError`` of ``tilewright.sim.rtl`` without a simulator, and if it fails.
     """
-    from ..commands.simulate import simulated
+    from ..commands.simulate import simulated, usual_count
     from ..numbers_given import whole
 
     entry = entry_named(unit)
@@ -60,7 +61,7 @@ def simulate(
             values,
             sim=sim,
             seed=whole("`seed`", 0)(str(seed)),
-            count=whole("`count`", 1, 10**6)(str(count)),
+            count=whole("`count`", 1, 10**6)(str(usual_count(entry) if count is None else count)),
             waves=None if waves is None else Path(waves),
         )
     figures = {**report.as_json(), "config": values.resolved(), "seed": int(seed)}
