@@ -39,15 +39,22 @@ class Part:
     candidates: int = 20
 
 
-def _shared(name: str, share: float, *tests: str) -> Part:
+_SEMIRINGS = (
+    "verif/matrix_units/simd2/test_simd2_alus.py",
+    "verif/matrix_units/simd2/test_simd2_pairs.py::test_every_pair_alone_in_a_result[int8]",
+)
+"""What tests `hw/arith/semiring`: the two ALUs of floats, and a unit of integers."""
+
+
+def _shared(name: str, share: float, *tests: str, more: tuple[str, ...] = ()) -> Part:
     found = [test if test.startswith("-") else f"verif/{name}/{test}" for test in tests or ("",)]
     left_out = ("--ignore-glob=*formal*", "--ignore-glob=*model*", "-k", "not is_found")
-    candidates = 20 if name == "arith" else 40
-    return Part((f"hw/{name}/",), (*found, *left_out), share, candidates=candidates)
+    candidates = 25 if name == "arith" else 40
+    return Part((f"hw/{name}/",), (*found, *more, *left_out), share, candidates=candidates)
 
 
 SHARED = {
-    "arith": _shared("arith", 0.60, "", "--ignore-glob=*testfloat*"),
+    "arith": _shared("arith", 0.60, "", "--ignore-glob=*testfloat*", more=_SEMIRINGS),
     "stream": _shared("stream", 0.16),
     "axi": _shared("axi", 0.16, "exhaustive"),
     "job": _shared("job", 0.08),

@@ -112,6 +112,11 @@ class Designs:
     stand_ins: classes of benches that stand for a module
     most: candidates of each module in a design, and in all of them
     seed: of the choice
+
+    Members
+    -------
+    depths: of each module, in the design that has it highest: a module is mutated in its own bench,
+        if it has one, and not where other parts hide what it does
     """
 
     def __init__(
@@ -126,6 +131,7 @@ class Designs:
         self._scratch = tempfile.TemporaryDirectory(prefix="mutation-")
         self._built: dict[str, Design | None] = {}
         self._counts: Counter[str] = Counter()
+        self.depths: dict[str, int] = {}
         self._build_library = build.build_library
 
     @property
@@ -171,8 +177,15 @@ class Designs:
         top = sidecar["module"]
         there = all_mutations(verilog, top, directory, self._folders, self._stand_ins)
         here, all_of_it = self._most
-        modules = {one.module for one in there}
-        wanted = {m: max(0, min(here, all_of_it - self._counts[m])) for m in modules}
+        depths = {one.module: one.depth for one in there}
+        for module, depth in depths.items():
+            if depth < self.depths.setdefault(module, depth):
+                self.depths[module], self._counts[module] = depth, 0
+        wanted = {
+            module: max(0, min(here, all_of_it - self._counts[module]))
+            for module, depth in depths.items()
+            if depth == self.depths[module]
+        }
         rng = random.Random(f"{self._seed} {name.rpartition('-')[0]}")
         candidates = sample(there, wanted, rng)
         if not candidates:

