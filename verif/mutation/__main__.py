@@ -56,7 +56,7 @@ def _shared(name: str, share: float, *tests: str, more: tuple[str, ...] = ()) ->
 SHARED = {
     "arith": _shared("arith", 0.60, "", "--ignore-glob=*testfloat*", more=_SEMIRINGS),
     "stream": _shared("stream", 0.16),
-    "axi": _shared("axi", 0.16, "exhaustive"),
+    "axi": _shared("axi", 0.16, "exhaustive", "test_interconnect.py"),
     "job": _shared("job", 0.08),
 }
 """What all systems share. Left out: models, which do not run the Verilog; designs that are broken
@@ -74,11 +74,19 @@ SYSTEMS = {
         "verif/engine/test_native.py",
         "verif/engine/test_control.py",
     ),
+    "gta": _system(("hw/gta/control/", "hw/gta/load/"), "verif/gta/test_lists.py", "-k", "tiny"),
     "matraptor": _system(
         ("hw/matraptor/control", "hw/matraptor/load/"), "verif/matraptor/test_native.py"
     ),
     "sida": _system(
         ("hw/sida/control", "hw/sida/pass_control", "hw/sida/load/"), "verif/sida/test_native.py"
+    ),
+    "t2s": _system(
+        tuple(f"hw/t2s/{n}" for n in ("job_control", "feeder", "loader", "run_walker")),
+        *(
+            f"verif/t2s/unit/test_designs.py::test_{n}"
+            for n in ("random_jobs[gemm]", "a_soft_reset_at_any_time", "interrupt", "numbers")
+        ),
     ),
     "tensaurus": _system(
         ("hw/tensaurus/control", "hw/tensaurus/load/"), "verif/tensaurus/test_native.py"

@@ -1,0 +1,108 @@
+"""The interconnects alone, with gaps at every input and stalls at every output: each burst and
+each response reaches the one that it is for, and data comes in the order of the addresses."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from tilewright.hw.axi.interconnect import ReadInterconnect, WriteInterconnect
+from tilewright.hw.emit.unit import emit_component
+from tilewright.sim.rtl.streams import NativeSimulation, Pauses
+from tilewright.verif.kit.sampling import rng_of
+
+Words = npt.NDArray[np.uint32]
+
+MEMBERS, BURSTS, RESPONSES = 3, 60, 200
+WAITING = 4
+"""Bursts that may wait for their data."""
+ADDRESS = 24
+"""Width of an address and its length, above which the ID is."""
+SHARES = [(0.0, 0.0), (0.6, 0.0), (0.0, 0.6), (0.4, 0.4)]
+"""Gaps and stalls."""
+
+every_share = pytest.mark.parametrize(("gap", "stall"), SHARES)
+
+
+@cache
+def _simulation(kind: str) -> NativeSimulation:
+    widths = {"addr_bits": 16, "data_bits": 16, "id_bits": 3}
+    top: Any
+    if kind == "reads":
+        top = ReadInterconnect(MEMBERS, **widths)
+    else:
+        top = WriteInterconnect(MEMBERS, **widths, outstanding=WAITING)
+    return NativeSimulation(emit_component(top, name=f"interconnected_{kind}"))
+
+
+def _run(
+    simulation: NativeSimulation, sent: dict[str, Words], counts: dict[str, int], pauses: Pauses
+) -> dict[str, list[int]]:
+    simulation.reset()
+    rows = {name: words.reshape(-1, 1) for name, words in sent.items()}
+    results, _ = simulation.run_streams(rows, counts, pauses=pauses)
+    return {name: words[:, 0].tolist() for name, words in results.items()}
+
+
+def _addresses(rng: np.random.Generator) -> list[Words]:
+    """Of each member: random addresses, and lengths of up to four beats."""
+    return [
+        rng.integers(1 << 16, size=BURSTS, dtype=np.uint32)
+        | rng.integers(4, size=BURSTS, dtype=np.uint32) << np.uint32(16)
+        for _ in range(MEMBERS)
+    ]
+
+
+def _check_addresses(got: list[int], sent: list[Words], gap: float) -> list[int]:
+    """Each member's come in order under its ID, and members that always offer one take turns;
+    returns the IDs."""
+    for member, words in enumerate(sent):
+        mine = [word & (1 << ADDRESS) - 1 for word in got if word >> ADDRESS == member]
+        assert mine == words.tolist()
+    order = [word >> ADDRESS for word in got]
+    if not gap:
+        assert order == [(order[0] + n) % MEMBERS for n in range(len(order))]
+    return order
+
+
+@every_share
+def test_writes(gap: float, stall: float) -> None:
+    rng = rng_of(61)
+    addresses = _addresses(rng)
+    data = []
+    for words in addresses:
+        last = np.concatenate([np.arange(n, -1, -1) == 0 for n in (words >> 16).tolist()])
+        bits = rng.integers(1 << 18, size=len(last), dtype=np.uint32)
+        data.append(bits | last.astype(np.uint32) << np.uint32(18))
+    responses = rng.integers(1 << 5, size=RESPONSES, dtype=np.uint32)
+    of_member = [responses[responses >> 2 == member] & 3 for member in range(MEMBERS)]
+    sent = {f"writer_aw__{n}": words for n, words in enumerate(addresses)}
+    sent |= {f"writer_w__{n}": words for n, words in enumerate(data)} | {"b": responses}
+    counts = {"aw": MEMBERS * BURSTS, "w": sum(map(len, data))}
+    counts |= {f"writer_b__{n}": len(words) for n, words in enumerate(of_member)}
+    found = _run(_simulation("writes"), sent, counts, Pauses(seed=62, gap=gap, stall=stall))
+    order = _check_addresses(found["aw"], addresses, gap)
+    beats, expected = [iter(words.tolist()) for words in data], []
+    for member in order:
+        expected.append(next(beats[member]))
+        while not expected[-1] >> 18:
+            expected.append(next(beats[member]))
+    assert found["w"] == expected
+    assert [found[f"writer_b__{n}"] for n in range(MEMBERS)] == [w.tolist() for w in of_member]
+
+
+@every_share
+def test_reads(gap: float, stall: float) -> None:
+    rng = rng_of(63)
+    addresses = _addresses(rng)
+    beats = rng.integers(1 << 22, size=RESPONSES, dtype=np.uint32)
+    of_member = [beats[beats >> 19 == member] & (1 << 19) - 1 for member in range(MEMBERS)]
+    sent = {f"reader_ar__{n}": words for n, words in enumerate(addresses)} | {"r": beats}
+    counts = {"ar": MEMBERS * BURSTS}
+    counts |= {f"reader_r__{n}": len(words) for n, words in enumerate(of_member)}
+    found = _run(_simulation("reads"), sent, counts, Pauses(seed=64, gap=gap, stall=stall))
+    _check_addresses(found["ar"], addresses, gap)
+    assert [found[f"reader_r__{n}"] for n in range(MEMBERS)] == [w.tolist() for w in of_member]
