@@ -47,6 +47,7 @@ UNIT_SHAPES = (
 )
 FP8_SHAPES = (Shape("fp8e4m3", "fp16", 3, 14), Shape("fp8e5m2", "fp16", 3, 14))
 SHAPES = (*UNIT_SHAPES, Shape("tf32", "fp32", 4, 28), *FP8_SHAPES)
+INFINITE = tuple(shape for shape in SHAPES if shape.formats[0].has_infinity)
 SINGLE = (Shape("fp16", "fp16", 1, 24), Shape("fp32", "fp32", 4, 56))
 
 
@@ -156,4 +157,25 @@ def test_every_pair_of_fp8_values_with_special_addends(shape: Shape) -> None:
     c = np.resize(addends, left.size)
     a, b = left.ravel().astype(np.uint64), right.ravel().astype(np.uint64)
     operands = (*_alone(shape, a, b), c)
+    check(shape, operands, run(shape, operands))
+
+
+@pytest.mark.parametrize("shape", slow_but(UNIT_SHAPES[:1], INFINITE), ids=str)
+def test_an_infinity_meets_a_zero_or_another_infinity_in_every_lane(shape: Shape) -> None:
+    """Clause on special values: each pair in one lane, all other terms finite and not zero."""
+    operand, result = shape.formats
+    sign = np.uint64(1 << (operand.bits - 1))
+    one, infinity = np.uint64(operand.one), np.uint64(operand.infinity)
+    pairs = [(infinity, sign * 0), (sign * 0, infinity), (infinity, one), (one | sign, infinity)]
+    rows = [
+        (lane, pair, c)
+        for lane in range(shape.products)
+        for pair in pairs
+        for c in (result.one, result.infinity, result.infinity | 1 << (result.bits - 1))
+    ]
+    a = np.full((len(rows), shape.products), one)
+    b = np.full((len(rows), shape.products), one)
+    for row, (lane, pair, _) in enumerate(rows):
+        a[row, lane], b[row, lane] = pair
+    operands = (a, b, np.array([c for _, _, c in rows], np.uint64))
     check(shape, operands, run(shape, operands))

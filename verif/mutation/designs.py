@@ -54,6 +54,10 @@ extern "C" __attribute__((visibility("default"), used)) void native_mutant(unsig
 using Model = MutatedModel;
 """
 
+_TIMES = 4
+"""A design is one of the smaller ones with a module if it is at most so many times as large as the
+smallest one."""
+
 
 def with_origins() -> None:
     """From now on every module of emitted Verilog says in a comment which class it comes from."""
@@ -84,13 +88,14 @@ def keep_texts() -> None:
 
 @dataclass
 class Design:
-    """A library with mutations, and what uses it."""
+    """A library with mutations, the length of its Verilog, and what uses it."""
 
     name: str
     directory: Path
     candidates: list[Mutation]
     library: ctypes.CDLL
     path: Path
+    size: int
     users: set[str] = field(default_factory=set)
 
     def note_use(self, test: str) -> None:
@@ -112,11 +117,6 @@ class Designs:
     stand_ins: classes of benches that stand for a module
     most: candidates of each module in a design, and in all of them
     seed: of the choice
-
-    Members
-    -------
-    depths: of each module, in the design that has it highest: a module is mutated in its own bench,
-        if it has one, and not where other parts hide what it does
     """
 
     def __init__(
@@ -131,8 +131,13 @@ class Designs:
         self._scratch = tempfile.TemporaryDirectory(prefix="mutation-")
         self._built: dict[str, Design | None] = {}
         self._counts: Counter[str] = Counter()
-        self.depths: dict[str, int] = {}
+        self._smallest: dict[str, int] = {}
         self._build_library = build.build_library
+
+    def is_small(self, module: str, size: int) -> bool:
+        """Whether a design is one of the smaller ones that hold a module: only in these it is
+        mutated. They are its own benches, where no other part hides what it does."""
+        return size <= _TIMES * self._smallest[module]
 
     @property
     def found(self) -> list[Design]:
@@ -177,15 +182,14 @@ class Designs:
         top = sidecar["module"]
         there = all_mutations(verilog, top, directory, self._folders, self._stand_ins)
         here, all_of_it = self._most
-        depths = {one.module: one.depth for one in there}
-        for module, depth in depths.items():
-            if depth < self.depths.setdefault(module, depth):
-                self.depths[module], self._counts[module] = depth, 0
-        wanted = {
-            module: max(0, min(here, all_of_it - self._counts[module]))
-            for module, depth in depths.items()
-            if depth == self.depths[module]
-        }
+        wanted = {}
+        for module in {one.module for one in there}:
+            if len(verilog) * _TIMES < self._smallest.setdefault(module, len(verilog)):
+                # No design so far is one of the smaller ones.
+                self._counts[module] = 0
+            self._smallest[module] = min(self._smallest[module], len(verilog))
+            if self.is_small(module, len(verilog)):
+                wanted[module] = max(0, min(here, all_of_it - self._counts[module]))
         rng = random.Random(f"{self._seed} {name.rpartition('-')[0]}")
         candidates = sample(there, wanted, rng)
         if not candidates:
@@ -197,4 +201,4 @@ class Designs:
             glue=lambda sidecar: harness.glue(sidecar).replace("using Model = Vunit;\n", _MODEL),
         )
         path = self._build_library(text, sidecar, harness=glued)
-        return Design(name, directory, candidates, ctypes.CDLL(str(path)), path)
+        return Design(name, directory, candidates, ctypes.CDLL(str(path)), path, len(verilog))

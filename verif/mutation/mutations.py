@@ -6,7 +6,7 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.verif.kit.front_ends import run_yosys
@@ -43,14 +43,12 @@ class Mutation:
     cell: the cell of the netlist, the unit of sampling
     change: options of yosys's ``mutate``
     where: the line of the emitted Verilog
-    depth: levels of the design above the module, where it is used highest
     """
 
     module: str
     cell: str
     change: str
     where: str
-    depth: int = 0
 
     @property
     def short(self) -> str:
@@ -107,19 +105,7 @@ def all_mutations(
             assert cell
             text = lines[wanted[0] - 1].strip()
             found.append(Mutation(places[wanted[0]], cell[1], match[1], text))
-    depths: dict[str, int] = {}
-    for one in found:
-        if (depth := _depth(one.cell)) is not None:
-            depths[one.module] = min(depth, depths.get(one.module, depth))
-    found = [replace(one, depth=depths.get(one.module, 0)) for one in found]
     return sorted(found, key=lambda one: one.change)
-
-
-def _depth(cell: str) -> int | None:
-    """Levels of the hierarchy that a flattened cell was below; None where its name does not say."""
-    if cell.startswith("$auto$"):
-        return None
-    return len(re.findall(r"\\\w+\.", cell))
 
 
 def sample(

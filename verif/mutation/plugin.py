@@ -315,7 +315,7 @@ class Mutants:
         pool: dict[str, list[tuple[str, Mutation]]] = defaultdict(list)
         for design in designs:
             for mutation in design.candidates:
-                if mutation.depth == self._designs.depths[mutation.module]:
+                if self._designs.is_small(mutation.module, design.size):
                     pool[mutation.module].append((design.name, mutation))
         for rows in pool.values():
             rng.shuffle(rows)
