@@ -17,7 +17,7 @@ import signal
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -86,18 +86,18 @@ class _Log:
     Parameters
     ----------
     settings: of the run
-    chosen: mutations of the run, by design
+    chosen: mutations of the run
     """
 
-    def __init__(self, settings: Settings, chosen: Mapping[str, set[Mutation]]) -> None:
+    def __init__(self, settings: Settings, chosen: Sequence[tuple[Design, Mutation]]) -> None:
         self._file = settings.result
         state = hashlib.sha256(str(settings.proof_seconds).encode())
         for source in sorted(_ROOT.rglob("*")):
             if source.suffix in (".py", ".sv", ".v", ".cpp", ".h"):
                 state.update(source.read_bytes())
         self._sources = state.hexdigest()[:16]
-        self._total = sum(map(len, chosen.values()))
-        wanted = {(design, one.change) for design, its in chosen.items() for one in its}
+        self._total = len(chosen)
+        wanted = {(design.name, one.change) for design, one in chosen}
         self._rows = [
             row
             for row in read_rows(self._file)
@@ -255,14 +255,14 @@ class Mutants:
         self._repeat(list(uses.values()))
         chosen = self._chosen(designs)
         log = _Log(settings, chosen)
-        for design in designs:
-            its = [use for name, use in uses.items() if name in design.users]
-            for number, mutation in enumerate(design.candidates, 1):
-                if mutation in chosen[design.name] and not log.has(design.name, mutation):
-                    outcome = self._mutant(design, number, mutation, its)
-                    if outcome.verdict == "survivor":
-                        self._prove(design, outcome)
-                    log.add(outcome)
+        for design, mutation in chosen:
+            if not log.has(design.name, mutation):
+                its = [use for name, use in uses.items() if name in design.users]
+                number = 1 + design.candidates.index(mutation)
+                outcome = self._mutant(design, number, mutation, its)
+                if outcome.verdict == "survivor":
+                    self._prove(design, outcome)
+                log.add(outcome)
         seconds = time.process_time() + sum(os.times()[2:4])
         log.end(seconds=seconds, sound=self.sound)
         return True
@@ -309,25 +309,21 @@ class Mutants:
                 print(f"{test} fails when it is repeated: {row['why']}"[:600], flush=True)
                 self.sound = False
 
-    def _chosen(self, designs: list[Design]) -> dict[str, set[Mutation]]:
-        """As many mutants as there are to be, as even over the modules as can be."""
+    def _chosen(self, designs: list[Design]) -> list[tuple[Design, Mutation]]:
+        """As many mutants as there are to be, one of each module at a time: those of a run that is
+        cut off are a sample, too."""
         rng = random.Random(f"{self._settings.seed} chosen")
-        pool: dict[str, list[tuple[str, Mutation]]] = defaultdict(list)
+        pool: dict[str, list[tuple[Design, Mutation]]] = defaultdict(list)
         for design in designs:
             for mutation in design.candidates:
                 if self._designs.is_small(mutation.module, design.size):
-                    pool[mutation.module].append((design.name, mutation))
+                    pool[mutation.module].append((design, mutation))
         for rows in pool.values():
             rng.shuffle(rows)
-        chosen: dict[str, set[Mutation]] = {design.name: set() for design in designs}
-        left = self._settings.mutants
-        while left and any(pool.values()):
-            for module in sorted(pool):
-                if left and pool[module]:
-                    name, mutation = pool[module].pop()
-                    chosen[name].add(mutation)
-                    left -= 1
-        return chosen
+        chosen: list[tuple[Design, Mutation]] = []
+        while any(pool.values()):
+            chosen += [pool[module].pop() for module in sorted(pool) if pool[module]]
+        return chosen[: self._settings.mutants]
 
     def _mutant(self, design: Design, number: int, mutation: Mutation, uses: list[Use]) -> Outcome:
         order = sorted(uses, key=lambda use: use.cost)
