@@ -4,6 +4,7 @@ instance to paste."""
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from tilewright.hw.emit.integration.template import template
 from tilewright.hw.emit.unit import describe
 from tilewright.registry import entries
 from tilewright.verif.catalogue.sidecars import as_read
-from tilewright.verif.emit.integration.described import SOME_UNITS, sidecar_of
+from tilewright.verif.emit.integration.described import SOME_UNITS, UNITS, sidecar_of
+from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints
 from tilewright.verif.kit.sampling import slow_but
 
 
@@ -101,6 +103,13 @@ def test_two_equal_names_are_refused() -> None:
     sidecar["opcodes"] |= {"a.b": 6, "a-b": 7}
     with pytest.raises(ValueError, match=r"^two names of the package would be OP_A_B$"):
         package(sidecar)
+
+
+@pytest.mark.parametrize("tool", [tool for tool in FRONT_ENDS if tool != "slang"])
+def test_other_tools_read_all_packages_together(tool: str, tmp_path: Path) -> None:
+    texts = [package(sidecar_of(name)) for name in UNITS]
+    module = "module wire_of (input logic i, output logic o);\n  assign o = i;\nendmodule\n"
+    assert complaints(tool, "\n".join([*texts, module]), "wire_of", tmp_path) == ""
 
 
 @pytest.mark.parametrize("name", slow_but(["simd2", "engine_simd2"], list(entries()), []))

@@ -13,8 +13,12 @@ import pytest
 import tilewright
 from tilewright import formats
 from tilewright.cli import main
+from tilewright.hw.emit.integration.c.header import header
+from tilewright.hw.emit.integration.ip_xact.component import ip_xact
+from tilewright.hw.emit.integration.rdl import rdl
 from tilewright.hw.emit.unit import Emitted
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
+from tilewright.verif.emit.integration.described import sidecar_of
 from tilewright.verif.kit.commands import check_refused
 from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints
 from tilewright.verif.kit.sampling import cases
@@ -213,6 +217,16 @@ def test_texts_are_named(folder: Path) -> None:
     assert "simd2" not in re.sub(r"/\*.*?\*/", "", texts["header"], flags=re.S).lower()
 
 
+def test_texts_of_an_accelerator_are_named() -> None:
+    """Also SystemRDL and IP-XACT; the unit's own name is only in comments."""
+    sidecar = sidecar_of("matraptor") | {"module": "near"}
+    assert re.search(r"^addrmap near \{$", rdl(sidecar), re.M)
+    assert "<ipxact:name>near</ipxact:name>" in ip_xact(sidecar, ["near.sv"])
+    for text in (header(sidecar), rdl(sidecar), ip_xact(sidecar, ["near.sv"])):
+        said = re.sub(r"/\*.*?\*/|//.*?$|<!--.*?-->", "", text, flags=re.S | re.M)
+        assert "matraptor" not in said.lower()
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -234,6 +248,15 @@ def test_refused_names(
     monkeypatch.chdir(tmp_path)
     words = ["generate", "m3xu_baseline", "--set", "rows=1", "-o", "a.sv", "--name", name]
     check_refused(words, message, tmp_path, capsys)
+
+
+def test_refused_names_in_python() -> None:
+    with pytest.raises(TypeError, match=r"^`name` must be a str, not 5$"):
+        tilewright.generate("simd2", name=5)  # type: ignore[arg-type]
+    with pytest.raises(
+        ValueError, match=r"^`name` must not be 'enum', a keyword of SystemVerilog$"
+    ):
+        tilewright.generate("simd2", name="enum")
 
 
 def test_a_template_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
