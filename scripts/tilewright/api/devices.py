@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..hw.spec.config import Config
-from ..hw.spec.host.words import not_one_of
+from ..hw.spec.host.words import did_you_mean, not_one_of
 from ..hw.spec.unit import named_object
 from ..registry import Entry, entries
 from ..sim.device.job_registers import JobRegisters
@@ -159,6 +159,7 @@ def driver(device: AcceleratorDevice[Any], **options: Any) -> Any:
         if name not in known:
             raise TypeError(
                 f"the driver of {entry.unit.name} has the options {', '.join(known)}, not {name}"
+                + did_you_mean(name, known)
             )
     return make(device, **options)
 
