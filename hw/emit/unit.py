@@ -173,7 +173,7 @@ def emit_component(
     """
     try:
         sidecar = _sidecar(component, name, sidecar_extras)
-    except ValueError:
+    except (TypeError, ValueError):
         component._MustUse__silence = True  # its error is the one that counts
         raise
     with _nothing_collected():
