@@ -106,6 +106,13 @@ def test_a_result_of_several_arrays_and_none_of_cycles() -> None:
     assert timed.json["cycles"] > 0
 
 
+def test_arguments_of_any_number() -> None:
+    """Each array has a file of its own."""
+    product = tilewright.run("einsum", "ik,kj->ij", A, B, set={"design": "gemm"}, backend="model")
+    assert product.result.tolist() == (A @ B).tolist()
+    assert [file["file"] for file in product.json["inputs"]] == ["operands_1.npy", "operands_2.npy"]
+
+
 def test_flags_and_lists() -> None:
     """A flag that is off is not there, or has an option of its own."""
     found = tilewright.run(

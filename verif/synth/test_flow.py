@@ -237,9 +237,14 @@ def test_parameterised_modules_are_told_apart() -> None:
 # Bad input
 
 
-@pytest.mark.parametrize("target", ["asic", "liberty", "liberty:", "", "CMOS"])
-def test_an_unknown_target(target: str) -> None:
+@pytest.mark.parametrize(
+    ("target", "meant"),
+    [("asic", ""), ("liberty", "liberty:FILE"), ("liberty:", "liberty:FILE"), ("", ""),
+     ("CMOS", "cmos")],
+)  # fmt: skip
+def test_an_unknown_target(target: str, meant: str) -> None:
     message = f"`target` must be one of cmos, liberty:FILE, ecp5, ice40, not {target!r}"
+    message += f"; did you mean {meant!r}?" if meant else ""
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         synthesize_verilog(REGISTER, "register", target)
 
@@ -299,13 +304,41 @@ def test_the_missing_extra_is_named(target: str, monkeypatch: pytest.MonkeyPatch
 def test_place_and_route(target: str) -> None:
     if find_spec(f"yowasp_nextpnr_{target}") is None:
         pytest.skip("the extra `fpga` is not installed")
-    report = synthesize_verilog(ACCUMULATOR, "accumulator", target)
+    report = synthesize_verilog(ACCUMULATOR, "accumulator", target, period=2.5)
     assert isinstance(report, FpgaReport)
     assert report.flip_flops == 20
     assert report.dsps == (2 if target == "ecp5" else 0)
     assert report.luts >= 20
     assert report.fmax_mhz is not None
     assert 20 < report.fmax_mhz < 800
+    assert report.slack_ns == 2.5 - 1000 / report.fmax_mhz
+    console = Console(file=StringIO(), width=100)
+    report.print(console)
+    assert isinstance(console.file, StringIO)
+    assert "ns at 2.5 ns (400.0 MHz): " in console.file.getvalue()
+
+
+def test_nextpnr_works_for_the_clock_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And by default for 100 MHz; each has a result of its own in the cache."""
+    monkeypatch.setattr(fpga, "require_nextpnr", lambda target: None)
+    monkeypatch.setattr(fpga, "version", lambda package: "0")
+    monkeypatch.setattr(
+        fpga, "_synthesise", lambda *_: ("", '{"design": {"num_cells_by_type": {}}}')
+    )
+    asked = []
+
+    def place(netlist: str, family: fpga.Family, mhz: float) -> str:
+        asked.append(mhz)
+        return json.dumps({"fmax": {"clk": {"achieved": 200.0}}})
+
+    monkeypatch.setattr(fpga, "_place", place)
+    found = [
+        synthesize_verilog(REGISTER, "register", "ecp5", period=period)
+        for period in (None, 4.0, 8.0, 8.0)
+    ]
+    assert asked == [100.0, 250.0, 125.0]
+    assert [one.slack_ns for one in found] == [None, -1.0, 3.0, 3.0]
+    assert [one.passed for one in found] == [True, False, True, True]
 
 
 @pytest.mark.parametrize(
@@ -321,7 +354,7 @@ def test_without_a_place(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fpga, "require_nextpnr", lambda target: None)
     monkeypatch.setattr(fpga, "version", lambda package: "0")
 
-    def place(netlist: str, family: fpga.Family) -> str:
+    def place(netlist: str, family: fpga.Family, mhz: float) -> str:
         raise ToolError(f"{family.device}: {said}")
 
     monkeypatch.setattr(fpga, "_place", place)

@@ -17,6 +17,7 @@ from tilewright.hw.emit.unit import emit_component
 from tilewright.synth.flow import synthesize_verilog
 from tilewright.synth.mapping.hierarchy import split_design
 from tilewright.synth.mapping.memories import MEMORY_BITS
+from tilewright.synth.memory_area import bit_area, bit_formula
 from tilewright.synth.report import AsicReport
 from tilewright.verif.kit.caches import empty_cache
 from tilewright.verif.kit.data import needs_data, real_library
@@ -168,6 +169,8 @@ def test_the_area_of_memories() -> None:
     assert report.area_with_memories == report.area + report.memory_area
     assert report.nand2_equivalents_with_memories == report.area_with_memories / 4
     assert report.nand2_equivalents == report.area / 4
+    assert bit_area("liberty:gscl45nm.lib") == pytest.approx(1e6 / (0.826 * 1e6))
+    assert bit_formula("liberty:gscl45nm.lib") == "1.211 um2 per bit, as in 45 nm"
 
 
 def test_memories_of_unlike_shapes() -> None:

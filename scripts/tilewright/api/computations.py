@@ -100,12 +100,14 @@ class _Words:
     folder: that directory
     reports: whether the command writes a report
     arguments, options: the words
+    files: how many of them name files in the directory
     """
 
     folder: Path
     reports: bool
     arguments: list[str] = field(default_factory=list)
     options: list[str] = field(default_factory=list)
+    files: int = 0
 
     def add(self, parameter: _Parameter, value: object) -> None:
         """Add a value, which is neither None nor the absence of a flag."""
@@ -122,28 +124,26 @@ class _Words:
                 self.arguments.append(text)
 
     def _texts(self, parameter: _Parameter, value: Any) -> Iterator[str]:
-        name = parameter.name
-        if isinstance(value, Mapping):
-            named = (
-                (key, self._text(parameter, f"{name}_{key}", one)) for key, one in value.items()
-            )
-            pairs = [f"{key}={text}" for key, text in named]
+        if isinstance(value, Mapping) and not _is_sparse(value):
+            texts = [self._text(parameter, one, str(key)) for key, one in value.items()]
+            pairs = [f"{key}={text}" for key, text in zip(value, texts, strict=True)]
             yield from pairs if parameter.many else [",".join(pairs)]
         elif parameter.many and isinstance(value, (list, tuple)):
-            for place, one in enumerate(value, 1):
-                yield self._text(parameter, f"{name}_{place}", one)
+            yield from (self._text(parameter, one) for one in value)
         else:
-            yield self._text(parameter, name, value)
+            yield self._text(parameter, value)
 
-    def _text(self, parameter: _Parameter, name: str, value: Any) -> str:
+    def _text(self, parameter: _Parameter, value: Any, key: str = "") -> str:
         """A value as a word; an array as the name of the file that it is written to."""
         if isinstance(value, (str, os.PathLike)):
             return os.fspath(value)
         if hasattr(value, "__array__") and getattr(value, "ndim", 1) == 0:
             value = value.item()
-        if _is_array(value) or (parameter.file and not isinstance(value, (bool, float))):
-            return str(_write(self.folder / name, value))
-        return setting_text(value)
+        if not _is_array(value) and (not parameter.file or isinstance(value, (bool, float))):
+            return setting_text(value)
+        self.files += 1
+        name = f"{parameter.name}_{key or self.files}" if parameter.many else parameter.name
+        return str(_write(self.folder / name, value))
 
 
 def _is_array(value: Any) -> bool:
