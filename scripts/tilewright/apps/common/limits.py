@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 
 from ...errors import UserError
 
-__all__ = ["LARGEST", "MOST_OPERATIONS", "VERTICES", "check_operations", "check_size"]
+__all__ = ["LARGEST", "MOST_OPERATIONS", "VERTICES", "check_operations", "check_size",
+           "other_backend"]  # fmt: skip
 
 LARGEST = 1 << 26
 """Elements of the largest matrix: 512 MiB as float64."""
@@ -20,13 +22,19 @@ MOST_OPERATIONS = 200_000_000
 """Operations of the longest run: some hours of simulation."""
 
 
-def check_size(what: object, *shape: int) -> None:
-    """Refuse a shape that is empty or larger than fits the memory comfortably."""
+def check_size(what: object, *shape: int, instead: str = "") -> None:
+    """Refuse a shape that is empty or larger than fits the memory comfortably.
+
+    ``instead``: what takes larger ones, if anything does
+    """
     text = " x ".join(map(str, shape))
     if not shape or 0 in shape:
         raise UserError(f"{what}: must have at least one element, not {text or 'no dimension'}")
     if prod(int(n) for n in shape) > LARGEST:
-        raise UserError(f"{what}: {text} elements are too many; at most {LARGEST} are allowed")
+        raise UserError(
+            f"{what}: {text} elements are too many; at most {LARGEST} are allowed"
+            f"{instead and f'; {instead}'}"
+        )
 
 
 def check_operations(what: object, operations: int, instead: str) -> None:
@@ -39,3 +47,12 @@ def check_operations(what: object, operations: int, instead: str) -> None:
             f"{what}: {operations:,} operations are too many; at most {MOST_OPERATIONS:,} are "
             f"allowed: {instead}"
         )
+
+
+def other_backend(most: Mapping[str, int], backend: str, count: int) -> str:
+    """The option of the first other backend that takes so many, for the end of a refusal; empty if
+    none does. ``most``: what each takes."""
+    for name in ("cycles", "model"):
+        if name != backend and most.get(name, 0) >= count:
+            return f"; --backend {name} takes up to {most[name]:,}"
+    return ""

@@ -55,7 +55,8 @@ def decompose_file(choice: GtaChoice, path: Path, block: int, output: Path | Non
     if rows != cols:
         raise UserError(f"{path}: must be square, not {rows} x {cols}")
     if rows > MOST_ROWS:
-        raise UserError(f"{path}: {rows} rows are too many; at most {MOST_ROWS} are allowed")
+        raise UserError(f"{path}: {rows} rows are too many; at most {MOST_ROWS} are "
+                        "allowed; run eliminate takes more, without exchanging rows")  # fmt: skip
     check_products(path, choice, rows**3 // 3)
     modular = choice.format == "int32"
     arithmetic: Arithmetic = Modular() if modular else Doubles()

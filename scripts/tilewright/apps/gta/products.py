@@ -13,6 +13,7 @@ from ...hw.spec.gta import limbs
 from ...hw.spec.host.activity import Stopwatch, activity
 from ...sim.gta.golden.pgemm import pgemm
 from ...sim.gta.schedule.pgemm import PGemm
+from ..common.limits import other_backend
 from .options import GtaChoice
 from .plan import planned
 from .tally import Chosen, GtaTally
@@ -43,6 +44,7 @@ def check_products(what: object, choice: GtaChoice, products: int) -> None:
         raise UserError(
             f"{what}: {count:,} multiplications{named} are too many for the {choice.backend} "
             f"backend; at most {most:,} are allowed"
+            f"{other_backend(MOST_PRODUCTS, choice.backend, products)}"
         )
 
 

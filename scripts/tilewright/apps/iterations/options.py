@@ -115,11 +115,17 @@ class SidaChoice:
         raise UserError(f"{what}: {count} {kind} are too many for {limit}{said}")
 
     def sized(self, count: int, kind: str) -> SidaChoice:
-        """The accelerator for a matrix of so many rows, called ``kind``: vectors of the models are
-        as long as that needs, unless the user says how long."""
-        if self.backend == "rtl" or self.config.windowed:
+        """The accelerator for a matrix of so many rows, called ``kind``."""
+        if self.config.windowed:
             return self
-        config, chosen = sized(self.config, "vector_words", count, f"{count} {kind}", self.named)
+        return self.with_least("vector_words", count, f"{count} {kind}")
+
+    def with_least(self, name: str, needed: int, why: str) -> SidaChoice:
+        """The accelerator with a parameter of ``needed`` or more, which are ``why`` in words, if it
+        is a model and the user does not set the parameter."""
+        if self.backend == "rtl":
+            return self
+        config, chosen = sized(self.config, name, needed, why, self.named)
         return replace(self, config=config, sizes=(*self.sizes, *chosen))
 
     def check_matrix(self, what: object, rows: int, cols: int) -> None:

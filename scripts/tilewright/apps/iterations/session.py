@@ -20,6 +20,7 @@ from ...sim.sida.iterations.problem import Problem, Solution
 from ...sim.sida.model import SidaModel, timeless
 from ...sim.sida.sequence_driver import sum_of
 from ...sim.sida.step_driver import StepDriver
+from ..common.limits import other_backend
 from ..common.memory import available_memory, in_words
 from ..common.native import native
 from ..common.words import counted
@@ -161,6 +162,7 @@ def check_elements(choice: SidaChoice, elements: int, passes: int) -> None:
         raise UserError(
             f"{elements:,} elements in {counted(passes, 'pass', 'passes')} are too many for the "
             f"{choice.backend} backend, which takes at most {most:,}"
+            f"{other_backend(MOST_ELEMENTS, choice.backend, elements)}"
         )
 
 

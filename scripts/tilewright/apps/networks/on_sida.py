@@ -16,6 +16,7 @@ from ...sim.sida.references import POINTER_BYTES
 from ...sim.sida.result.products import Rules
 from ...sim.sida.sequence_driver import sum_of
 from ...sim.sparse.tensor import to_csr
+from ..common.limits import other_backend
 from ..common.matrix_files import write_array
 from ..common.rounding import round_to, warn_rounding
 from ..iterations.options import SidaChoice
@@ -96,7 +97,7 @@ def _check_weights(choice: SidaChoice, network: Network, first: int) -> None:
     if count > most:
         raise UserError(
             f"{count:,} products with weights are too many for the {choice.backend} backend, which "
-            f"takes at most {most:,}"
+            f"takes at most {most:,}{other_backend(MOST_ELEMENTS, choice.backend, count)}"
         )
 
 

@@ -23,6 +23,7 @@ from ...sim.matraptor.model import MatRaptorModel
 from ...sim.matraptor.result.outer import by_columns
 from ...sim.sparse.c2sr import C2sr, from_csr, to_csr
 from ...sim.timing.bound_broken import BoundBroken
+from ..common.limits import other_backend
 from .devices import Devices, SparseDevices
 from .options import SparseChoice
 
@@ -121,6 +122,7 @@ class SparseProducts:
             raise UserError(
                 f"{products:,} products are too many for the {self._choice.backend} backend, "
                 f"which takes at most {most:,} of a multiplication"
+                f"{other_backend(MOST_PRODUCTS, self._choice.backend, products)}"
             )
         mode = self._choice.mode
         if mode == "outer" and a.shape[0] and b.shape[1]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ from ...errors import UserError
 from ...sim.tcu.blocks import multiple
 from ...sim.tcu.dense.rounding import product_error
 from ...sim.tcu.elimination.blocked import eliminate
+from ...sim.tcu.elimination.pivots import PivotError
 from ...sim.tcu.elimination.rounding import factors_error, growth, lower, residual_error, upper
 from ...sim.tcu.elimination.substitution import solve
 from ...sim.tcu.words import COMPLEX, FP64, Array, Words
@@ -54,7 +57,7 @@ def eliminate_file(
         f"elimination in {file}", work_of("eliminate", choice, n=n).calls, "choose a larger --m"
     )
     unit = open_unit(choice, kind)
-    with computing(unit, str(file)):
+    with computing(unit, str(file)), _pivots_refused(file):
         found = eliminate(unit, a)
         solved = [solve(unit, found, b) for b in given]
         agreements = [_factors(a, found, kind)]
@@ -73,6 +76,14 @@ def eliminate_file(
         rows.append(("written", str(output)))
     details = {"side": n, "growth": grown, "right_sides": sum(sides), "modulus": modulus}
     finish_tcu("eliminate", file.name, rows, choice, unit, agreements, details)
+
+
+@contextmanager
+def _pivots_refused(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except PivotError as error:
+        raise UserError(f"{file}: {error}; run lu exchanges them") from None
 
 
 def _right_sides(path: Path, matrix: Path, n: int) -> Array:

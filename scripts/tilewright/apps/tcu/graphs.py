@@ -99,7 +99,7 @@ def _need_undirected(file: Path, a: Array) -> None:
         i, j = np.argwhere((a != 0) & (a != 1))[0]
         raise UserError(
             f"{file}: must be a graph without weights, 0 and 1, not {a[i, j]:g} in row {i}, "
-            f"column {j} (from 0)"
+            f"column {j} (from 0); run apsp takes weights"
         )
     if not np.array_equal(a, a.T):
         i, j = np.argwhere((a != 0) & (a.T == 0))[0]

@@ -38,7 +38,9 @@ def as_stored(path: Path, tensor: Tensor, config: TensaurusConfig, mode: int) ->
 def everything(what: object, tensor: Tensor) -> Tensor:
     """The tensor with every element an entry, zeros too, in the order of its modes. Raises
     UserError if these are too many."""
-    check_size(what, *tensor.shape)
+    check_size(
+        what, *tensor.shape, instead="run spmm and spmv take sparse matrices, without --dense"
+    )
     found = np.zeros(tensor.shape, tensor.values.dtype)
     found[tuple(tensor.indices.T)] = tensor.values
     places = np.indices(tensor.shape).reshape(tensor.order, -1)

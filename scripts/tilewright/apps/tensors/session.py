@@ -25,6 +25,7 @@ from ...sim.tensaurus.images import output_bytes
 from ...sim.tensaurus.model import TensaurusModel
 from ...sim.tensaurus.tiles import Plan
 from ...sim.tensaurus.work import Work
+from ..common.limits import other_backend
 from ..common.memory import available_memory, check_memory, in_words
 from ..common.native import native
 from .options import TensorChoice
@@ -177,6 +178,7 @@ class TensorProducts:
             raise UserError(
                 f"{multiplications:,} multiplications are too many for the {backend} backend, "
                 f"which takes at most {MOST_MULTIPLICATIONS[backend]:,} of a product"
+                f"{other_backend(MOST_MULTIPLICATIONS, backend, multiplications)}"
             )
         if plan.cost.tiles > MOST_TILES:
             raise UserError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -67,7 +68,8 @@ def gemm(
     if output:
         check_output(output)
     files = a, b, c
-    _check_shapes(files, [check_first_lines(file) if file else None for file in files])
+    check = partial(check_size, instead="run spgemm multiplies sparse matrices")
+    _check_shapes(files, [check_first_lines(file, check) if file else None for file in files])
     from ..matrices import read_rounded
 
     left, right = read_rounded(choice, a), read_rounded(choice, b)

@@ -80,7 +80,7 @@ def _run(
         check_picture(how.picture)
     if problem.networkx:
         check_installed("networkx", "NetworkX")
-    check_vertices = partial(_check_vertices, choice)
+    check_vertices = partial(_check_vertices, choice, problem.name)
     check_graph_file(file, check_vertices)
     from ..graph import read_graph
     from ..prepared import prepared
@@ -97,13 +97,15 @@ def _run(
     best_paths(problem, graph, choice, how, tree)
 
 
-def _check_vertices(choice: UnitChoice, what: object, vertices: int) -> None:
+def _check_vertices(choice: UnitChoice, name: str, what: object, vertices: int) -> None:
     most = VERTICES[choice.backend]
     if vertices > most:
         operations = choice.operations(1, (vertices, vertices, vertices))
+        instead = "; run sssp finds paths from one vertex" if name == "apsp" else ""
         raise UserError(
             f"{what}: {vertices} vertices are too many for the {choice.backend} backend, which "
-            f"takes at most {most}; each iteration would be {operations:,} operations of the unit"
+            f"takes at most {most}; each iteration would be {operations:,} operations of the "
+            f"unit{instead}"
         )
 
 

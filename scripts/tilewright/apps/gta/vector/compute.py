@@ -22,6 +22,7 @@ from ....sim.gta.golden.moves import select, slide_down, slide_up
 from ....sim.gta.golden.reduction import reduce
 from ....sim.gta.golden.vector import elementwise
 from ...common.files import write_json
+from ...common.limits import other_backend
 from ...common.matrix_files import write_array
 from ...common.words import counted
 from ..agreement import Agreement
@@ -133,6 +134,7 @@ def _check_length(
         raise UserError(
             f"{files[0]}: some {moved + cycles:,} cycles are too many for the {choice.backend} "
             f"backend; at most {most:,} are allowed"
+            f"{other_backend(MOST_CYCLES, choice.backend, moved + cycles)}"
         )
 
 

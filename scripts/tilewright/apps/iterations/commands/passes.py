@@ -14,6 +14,7 @@ from ....hw.spec.host.words import not_one_of
 from ....hw.spec.sida import SIDA_SEMIRINGS
 from ...common.files import ARRAY_NAMES, read_content
 from ...common.first_lines import check_first_lines
+from ...common.sizing import cure
 from ..options import SidaChoice, SidaOptions, choose_sida
 from ..own.options import OwnOptions
 
@@ -46,6 +47,7 @@ def passes(
             f"{', '.join(choice.config.semirings)} alone"
         )
     text = _assembled(choice, program)
+    choice = choice.with_least("program_words", text.words, f"{text.words} words of {program}")
     check_first_lines(file, choice.check_matrix)
     if own.x:
         check_first_lines(own.x)
@@ -63,17 +65,17 @@ def passes(
 
 def _assembled(choice: SidaChoice, path: Path) -> Program:
     """The program of a file; UserError with line and column if it is none."""
-    config = choice.config
     try:
         found = assemble(read_content(path).decode())
     except UnicodeDecodeError:
         raise UserError(f"{path}: must be text in UTF-8") from None
     except AssemblyError as error:
         raise UserError(f"{path}: {error}") from None
+    config = choice.with_least("program_words", found.words, "words").config
     if found.words > config.program_words:
         raise UserError(
             f"{path}: {found.words} words are too many for `program_words` {config.program_words}, "
-            "instructions of a program"
+            f"instructions of a program{cure(config, 'program_words', found.words)}"
         )
     if not found.vectors:
         raise UserError(f"{path}: must declare a vector, since only what is stored is kept")

@@ -80,6 +80,9 @@ def _check_inner(
         return
     rows = right[1 if transposed else 0]
     if left[1] != rows:
+        turned = right[0 if transposed else 1] == left[1]
+        use = "without" if transposed else "with"
         raise UserError(
             f"{b or a}: must have {left[1]} rows, as many as {a} has columns, not {rows}"
+            f"{(turned and f'; {use} --transposed-b they fit') or ''}"
         )
