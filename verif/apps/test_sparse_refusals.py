@@ -84,10 +84,16 @@ def test_the_accelerator_of_sparse_paths(run: Run) -> None:
 
 def test_refused_operands(run: Run) -> None:
     a = write_random(run.directory / "a.mtx", 5, 4, 0.5, 1)
-    assert run.refused("spgemm", a) == (f"{a}: must have 4 rows, as many as {a} has columns, not 5")
+    line = f"{a}: must have 4 rows, as many as {a} has columns, not 5"
+    assert run.refused("spgemm", a) == f"{line}; with --transposed-b they fit"
+    b = write_random(run.directory / "b.mtx", 4, 6, 0.5, 1)
+    line = f"{b}: must have 4 rows, as many as {a} has columns, not 6"
+    said = run.refused("spgemm", a, b, "--transposed-b")
+    assert said == f"{line}; without --transposed-b they fit"
     wide = write_random(run.directory / "wide.mtx", 70000, 70000, 1e-8, 1)
     assert run.refused("spgemm", wide, "--set", "index_bits=16", *MODEL) == (
-        f"{wide}: must have between 1 and 65536 rows with `index_bits` 16, not 70000"
+        f"{wide}: must have between 1 and 65536 rows with `index_bits` 16, not 70000; --set "
+        "index_bits=32 holds them"
     )
     empty = run.directory / "none.mtx"
     empty.write_text("%%MatrixMarket matrix coordinate real general\n0 0 0\n")
@@ -104,7 +110,8 @@ def test_refused_products(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(MOST_PRODUCTS, "model", 1000)
     line = run.refused("spgemm", a, *MODEL)
     assert line.endswith(
-        "products are too many for the model backend, which takes at most 1,000 of a multiplication"
+        "products are too many for the model backend, which takes at most 1,000 of a "
+        "multiplication; --backend cycles takes up to 500,000,000"
     )
 
 

@@ -137,7 +137,8 @@ def test_refused_files(run: Run) -> None:
          "holds complex numbers; weights must be real"),
         (f"{header}5000 5000 1\n1 2 1\n",
          "5000 vertices are too many for the rtl backend, which takes at most 1024; each "
-         "iteration would be 1,953,125,000 operations of the unit"),
+         "iteration would be 1,953,125,000 operations of the unit; run sssp finds paths from one "
+         "vertex"),
     ]:  # fmt: skip
         mtx.write_text(content)
         assert run.refused("apsp", mtx) == f"{mtx}: {expected}"
@@ -151,7 +152,8 @@ def test_refused_files(run: Run) -> None:
         (np.ones((2, 2)) * 1j, "holds complex numbers; weights must be real"),
         (np.zeros((1025, 1025)),
          "1025 vertices are too many for the rtl backend, which takes at most 1024; each "
-         "iteration would be 16,974,593 operations of the unit"),
+         "iteration would be 16,974,593 operations of the unit; run sssp finds paths from one "
+         "vertex"),
     ]:  # fmt: skip
         path = run.save("g.npy", array)
         assert run.refused("apsp", path) == f"{path}: {expected}"

@@ -106,7 +106,8 @@ def test_sizes_over_the_limits(run: Run) -> None:
     line = run.refused("apsp", graph, *CYCLES.split())
     assert line == (
         f"{graph}: 16385 vertices are too many for the cycles backend, which takes at most 16384; "
-        f"each iteration would be {4097**3:,} operations of the unit"
+        f"each iteration would be {4097**3:,} operations of the unit; run sssp finds "
+        "paths from one vertex"
     )
     small = write_graph(run.directory / "g.mtx", RING, 1025)
     assert "the rtl backend, which takes at most 1024" in run.refused(

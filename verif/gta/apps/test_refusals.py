@@ -111,7 +111,8 @@ def test_too_many_multiplications(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
     line = gemm(run)
     assert line == (
         f"the product of {run.directory}/a.npy and {run.directory}/b.npy: 24 multiplications are "
-        "too many for the cycles backend; at most 23 are allowed"
+        "too many for the cycles backend; at most 23 are allowed; --backend model takes up to "
+        "10,000,000,000"
     )
 
 
@@ -121,6 +122,7 @@ def test_too_many_on_the_rtl(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     line = gemm(run, "--backend", "rtl", "--mode", "int32")
     assert line.endswith(
         ": 384 multiplications of limbs are too many for the rtl backend; at most 383 are allowed"
+        "; --backend cycles takes up to 10,000,000,000"
     )
     monkeypatch.setitem(products.MOST_PRODUCTS, "rtl", 16 * 384 - 1)
     assert gemm(run, "--backend", "rtl", "--mode", "int32", "--dataflow", "simd") == line

@@ -182,7 +182,7 @@ def test_refusals(run: Run) -> None:
     )
     assert refused(*UNIT, "--hidden", 4096, "--classes", 4096) == (
         "1,090,519,040 products with weights are too many for the rtl backend, which takes at "
-        "most 50,000,000"
+        "most 50,000,000; --backend model takes up to 2,000,000,000"
     )
     short = run.save("short.npy", np.ones((3, 2)))
     assert run.refused("gcn", graph, short, *UNIT) == (

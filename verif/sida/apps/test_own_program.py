@@ -144,7 +144,8 @@ PROGRAMS = [
     ("reduce a sum\ne1:\n  reduce a, y\n  add r1, a, y\n  out r1\n",
      "line 4, column 3: add reads a, to which e1 adds: it is whole only when the pass ends"),
     ("vector v\ne1:\n  out y\n" + "e2:\n" + 40 * "  abs r1, y\n" + "  out r1\n",
-     "44 words are too many for `program_words` 32, instructions of a program"),
+     "44 words are too many for `program_words` 32, instructions of a program; "
+     "--set program_words=64 holds them"),
     ("e1:\n  out y\n", "must declare a vector, since only what is stored is kept"),
     ("vector v\nmatrix m\ne1:\n  dot r1, y, m\n  out r1\n",
      "e1 has dot, which a unit of one feature has not"),

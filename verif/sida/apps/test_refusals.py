@@ -135,7 +135,8 @@ def test_a_run_that_nobody_waits_for(run: Run, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(session.MOST_ELEMENTS, "model", 1)
     path = matrix(run, "1 2 1", "2 3 1")
     assert run.refused("bfs", path, "--backend", "model") == (
-        "2 elements in 1 pass are too many for the model backend, which takes at most 1"
+        "2 elements in 1 pass are too many for the model backend, which takes at most 1; --backend "
+        "cycles takes up to 500,000,000"
     )
 
 

@@ -123,9 +123,9 @@ BAD_WORDS = {
     f"{E} a.npy --solve short.npy": "short.npy: must have 13 rows, as a.npy has, not be 12",
     f"{E} a.npy --solve cube.npy": "cube.npy: must have 13 rows, as a.npy has, not be 13 x 2 x 2",
     f"{E} swap.npy -o out.npy": "swap.npy: the pivot of row 0 (of 0..1) must be above 2.22e-16 in "
-    "magnitude, not 0, as no rows are exchanged",
+    "magnitude, not 0, as no rows are exchanged; run lu exchanges them",
     f"{E} zero.npy": "zero.npy: the pivot of row 0 (of 0..3) must be other than 0, as no rows are "
-    "exchanged",
+    "exchanged; run lu exchanges them",
     f"{E} nan.npy": "nan.npy: must hold finite numbers, not nan or inf",
     f"{E} long.npy --words fp32": "long.npy: words of fp32 do not hold the largest of the numbers "
     "given",

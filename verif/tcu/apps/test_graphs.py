@@ -106,11 +106,11 @@ BAD_WORDS = {
     f"{D} wide.npy": "wide.npy: must be square, not 3 x 4",
     f"{D} ring.npy --words boolean": "--words must be one of int64, fp32, fp64, not 'boolean'",
     f"{D} weighted.npy": "weighted.npy: must be a graph without weights, 0 and 1, not 3 in row 0, "
-    "column 1 (from 0)",
+    "column 1 (from 0); run apsp takes weights",
     f"{D} nan.npy": "nan.npy: must be a graph without weights, 0 and 1, not nan in row 0, column "
-    "0 (from 0)",
+    "0 (from 0); run apsp takes weights",
     f"{D} complex.npy": "complex.npy: must be a graph without weights, 0 and 1, not 0+1j in row "
-    "0, column 1 (from 0)",
+    "0, column 1 (from 0); run apsp takes weights",
     f"{D} loop.npy -o out.npy": "loop.npy: must have no edge from a vertex to itself, as 12 has "
     "(from 0)",
     f"{D} one-way.npy": "one-way.npy: must be undirected, not with an edge from 0 to 1 and none "

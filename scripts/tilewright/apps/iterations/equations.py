@@ -92,4 +92,7 @@ def check_symmetric(path: Path, matrix: Any) -> None:
             f"the value of row {row + 1}, column {column + 1} is {matrix[row, column]:g}"
             for row, column in (place, place[::-1])
         ]
-        raise UserError(f"{path}: {', '.join(said)}; the matrix must be symmetric")
+        raise UserError(
+            f"{path}: {', '.join(said)}; the matrix must be symmetric; "
+            "run bicgstab and gmres take others"
+        )

@@ -26,6 +26,7 @@ from ..common.options import (
     check_report_and_tools,
     named_parameters,
 )
+from ..common.sizing import cure
 
 __all__ = ["GIGAHERTZ", "LINE_BYTES", "SparseChoice", "SparseOptions", "choose_memory",
            "choose_sparse_unit", "gigahertz_option", "lanes_option",
@@ -98,9 +99,10 @@ class SparseChoice:
         index_bits = self.config.layout.index_bits
         for name, count in (("row", rows), ("column", cols)):
             if not 0 < count <= 1 << index_bits:
+                wider = cure(self.config, "index_bits", (count - 1).bit_length()) if count else ""
                 raise UserError(
                     f"{what}: must have between 1 and {1 << index_bits} {name}s with `index_bits` "
-                    f"{index_bits}, not {count}"
+                    f"{index_bits}, not {count}{wider}"
                 )
         check_memory(f"{what}: a product of {rows} x {cols}", LINE_BYTES * (rows + cols))
 

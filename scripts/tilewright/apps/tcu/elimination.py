@@ -57,7 +57,7 @@ def eliminate_file(
         f"elimination in {file}", work_of("eliminate", choice, n=n).calls, "choose a larger --m"
     )
     unit = open_unit(choice, kind)
-    with computing(unit, str(file)), _pivots_refused(file):
+    with computing(unit, str(file)), _pivots_refused(file, kind):
         found = eliminate(unit, a)
         solved = [solve(unit, found, b) for b in given]
         agreements = [_factors(a, found, kind)]
@@ -79,11 +79,14 @@ def eliminate_file(
 
 
 @contextmanager
-def _pivots_refused(file: Path) -> Iterator[None]:
+def _pivots_refused(file: Path, words: Words) -> Iterator[None]:
+    """Meanwhile a pivot that cannot be divided by is a UserError that names what exchanges rows, if
+    it has such words."""
     try:
         yield
     except PivotError as error:
-        raise UserError(f"{file}: {error}; run lu exchanges them") from None
+        instead = "; run lu exchanges them" if isinstance(words, Floats) else ""
+        raise UserError(f"{file}: {error}{instead}") from None
 
 
 def _right_sides(path: Path, matrix: Path, n: int) -> Array:
