@@ -42,14 +42,16 @@ BACKENDS = ("rtl", "cycles", "model")
 
 ConfigOption = Annotated[
     Path | None,
-    typer.Option("-c", "--config", help="TOML file of parameters.", rich_help_panel=PANEL),
+    typer.Option(
+        "-c", "--config", help="TOML file of parameters of the unit.", rich_help_panel=PANEL
+    ),
 ]
 SettingsOption = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="A parameter.",
+        help="Set a parameter of the unit; see `tilewright show UNIT`.",
         rich_help_panel=PANEL,
         autocompletion=a_setting,
     ),
@@ -64,7 +66,9 @@ BackendOption = Annotated[
 ]
 JsonOption = Annotated[
     Path | None,
-    typer.Option("--json", help="Write the report as JSON; -: that alone, on standard output."),
+    typer.Option(
+        "--json", help="Write the report as JSON; with - to standard output, without the table."
+    ),
 ]
 
 
@@ -105,7 +109,7 @@ class RunOptions:
         str,
         typer.Option(
             "--unit",
-            help="Matrix unit of the catalogue.",
+            help="Matrix unit; see `tilewright list`.",
             rich_help_panel=PANEL,
             autocompletion=a_matrix_unit,
         ),
@@ -124,7 +128,7 @@ class RunOptions:
     waves: Annotated[
         Path | None,
         typer.Option(
-            "--waves", help=".vcd or .fst file to write (short runs).", rich_help_panel=PANEL
+            "--waves", help="Write the waves of a short run, .vcd or .fst.", rich_help_panel=PANEL
         ),
     ] = None
     json_file: JsonOption = None

@@ -40,17 +40,17 @@ class GraphOptions:
         bool,
         typer.Option(
             "--convergence-check/--no-convergence-check",
-            help="End when nothing changes, or after the worst case's number of iterations.",
+            help="Stop when nothing changes, or only after the most iterations that can be needed.",
         ),
     ] = True
     undirected: Annotated[
-        bool, typer.Option("--undirected", help="Take every edge in both directions.")
+        bool, typer.Option("--undirected", help="Use every edge in both directions.")
     ] = False
     upper_triangle: Annotated[
         bool,
         typer.Option(
             "--upper-triangle",
-            help="Take only edges from a lower to a higher vertex, which close no cycle.",
+            help="Use only edges from a lower to a higher vertex, which form no cycle.",
         ),
     ] = False
     weights: Annotated[
@@ -62,13 +62,13 @@ class GraphOptions:
     ] = "given"
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help=f"Values of all pairs of vertices, {ARRAY_NAMES}."),
+        typer.Option(
+            "-o", "--output", help=f"Write the values of all pairs of vertices, {ARRAY_NAMES}."
+        ),
     ] = None
     picture: Annotated[
         Path | None,
-        typer.Option(
-            help="The values as a picture, .png: dark is small, white no path or infinite."
-        ),
+        typer.Option(help="Write the values as a picture, .png: small ones dark, no path white."),
     ] = None
 
 

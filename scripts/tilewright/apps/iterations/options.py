@@ -46,12 +46,16 @@ class SidaOptions:
     max_iterations: Annotated[
         int | None,
         typer.Option(
-            parser=whole("--max-iterations", 1, 1_000_000), metavar="N", help="At most so many."
+            parser=whole("--max-iterations", 1, 1_000_000),
+            metavar="N",
+            help="Stop after N iterations.",
         ),
     ] = None
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help=f"A value for each vertex, {ARRAY_NAMES}."),
+        typer.Option(
+            "-o", "--output", help=f"Write a value for each vertex or row, {ARRAY_NAMES}."
+        ),
     ] = None
     config_file: ConfigOption = None
     settings: SettingsOption = None

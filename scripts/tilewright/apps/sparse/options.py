@@ -44,7 +44,7 @@ def lanes_option(panel: str) -> Any:
     """The option ``--lanes``, in a panel of the help."""
     return typer.Option(
         parser=whole("--lanes"), metavar="N", rich_help_panel=panel,
-        help="Lanes, and memory channels as well unless those are set.",
+        help="Number of lanes, and of memory channels unless `channels` is set.",
     )  # fmt: skip
 
 
@@ -52,7 +52,7 @@ def memory_option(panel: str) -> Any:
     """The option ``--memory``, likewise."""
     names = ", ".join(MEMORIES)
     return typer.Option(
-        help=f"Memory channels of the cycle model: {names}; default hbm.", rich_help_panel=panel
+        help=f"Memory of the cycle model: {names}; default hbm.", rich_help_panel=panel
     )
 
 
@@ -60,7 +60,7 @@ def gigahertz_option(panel: str, default: str = f"{GIGAHERTZ:g}") -> Any:
     """The option ``--gigahertz``, likewise; what its help says of the default."""
     return typer.Option(
         parser=real("--gigahertz", 0.01, 100), metavar="F", rich_help_panel=panel,
-        help=f"Clock, in 0.01..100; default {default}.",
+        help=f"Clock frequency in GHz, in 0.01..100; default {default}.",
     )  # fmt: skip
 
 

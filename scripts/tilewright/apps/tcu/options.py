@@ -87,7 +87,7 @@ class TcuOptions(HardwareOptions):
         bool,
         typer.Option(
             "--limbs",
-            help="Words of integers or residues in limbs of 8 bits, on a unit of narrow words.",
+            help="Split integers or residues into limbs of 8 bits, for a unit of narrow words.",
             rich_help_panel=PANEL,
         ),
     ] = False

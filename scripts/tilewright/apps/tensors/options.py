@@ -47,23 +47,27 @@ class TensorOptions:
     """The accelerator a computation with tensors runs on, how, and where the report goes."""
 
     zero_based: Annotated[
-        bool, typer.Option("--zero-based", help="Indices of .tns files count from 0.")
+        bool, typer.Option("--zero-based", help="Count indices of .tns files from 0.")
     ] = False
     shape: Annotated[
         str | None,
         typer.Option(
-            metavar="N,N,...", help="Of a .tns file's tensor; default: as its indices say."
+            metavar="N,N,...",
+            help="Shape of the tensor in a .tns file; default: its largest indices.",
         ),
     ] = None
     dense: Annotated[
         bool,
-        typer.Option("--dense", help="Stream all elements of the tensor, zeros too, not CISS."),
+        typer.Option(
+            "--dense",
+            help="Stream all elements of the tensor, zeros too, instead of its nonzeros in CISS.",
+        ),
     ] = False
     tile: Annotated[
         str | None,
         typer.Option(
             metavar="NAME=N,...",
-            help="Sizes not to be chosen: i slices of an output (rows of the result); j, k, l "
+            help="Fix sizes of the tiles: i slices of an output (rows of the result); j, k, l "
             "indices of the other modes of a tile, in their order; f vectors of a row; f1, f2 "
             "scalars of a row; loops=kj, outermost first; store=buffer or store=memory: where the "
             "result is added up.",
@@ -72,7 +76,7 @@ class TensorOptions:
     ] = None
     explain: Annotated[
         bool,
-        typer.Option("--explain", help="Say what the tiles cost.", rich_help_panel=PANEL),
+        typer.Option("--explain", help="Print the cost of the tiles.", rich_help_panel=PANEL),
     ] = False
     config_file: ConfigOption = None
     settings: SettingsOption = None

@@ -30,7 +30,7 @@ def mcl(
         typer.Option(
             parser=real("--inflation", 1.01, 20),
             metavar="R",
-            help="Power of the inflation, in 1.01..20; more: more clusters.",
+            help="Power of the inflation, in 1.01..20; a higher one finds more clusters.",
         ),
     ] = 2.0,
     prune: Annotated[
@@ -38,20 +38,24 @@ def mcl(
         typer.Option(
             parser=real("--prune", 0, 0.5),
             metavar="P",
-            help="Drop steps less likely than this, in 0..0.5.",
+            help="Drop steps with a probability below P, in 0..0.5.",
         ),
     ] = 1e-4,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help=f"Cluster of each vertex, from 0, {ARRAY_NAMES}."),
+        typer.Option(
+            "-o",
+            "--output",
+            help=f"Write the cluster of each vertex, counted from 0, {ARRAY_NAMES}.",
+        ),
     ] = None,
     *,
     options: SparseOptions,
 ) -> None:
     """Find clusters of a graph by Markov clustering: sparse plus-times.
 
-    Edges count in both directions; a loop is added to every vertex. The clusters are compared with
-    those of the same iteration in float64 by SciPy.
+    Edges are used in both directions, and every vertex gets a loop. The clusters are compared with
+    those of the same iterations in float64 by SciPy.
     """
     choice = choose_sparse_unit(options, "mma", app="mcl")
     if not isinstance(choice.config.format, FloatFormat):

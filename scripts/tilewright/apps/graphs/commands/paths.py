@@ -26,7 +26,7 @@ __all__ = ["aplp", "apsp", "gtc", "maxrp", "mcp", "minrp", "mst"]
 GraphArgument = Annotated[
     Path, typer.Argument(metavar="GRAPH", help=f"Adjacency matrix, {ARRAY_NAMES}.")
 ]
-TreeOption = Annotated[Path | None, typer.Option(help="The forest's edges, .mtx (mst only).")]
+TreeOption = Annotated[Path | None, typer.Option(help="Write the edges of the forest, .mtx.")]
 
 _MOST_VERTICES = 4096
 """The reference has an entry for every pair of vertices."""

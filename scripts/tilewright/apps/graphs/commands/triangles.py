@@ -28,7 +28,7 @@ def triangles(
 ) -> None:
     """Count the triangles of a graph: sparse plus-times, checked against NetworkX.
 
-    Every edge counts in both directions, once; weights and loops do not matter.
+    Directions and weights of edges, and loops, do not count.
     """
     choice = choose_sparse_unit(options, "mma", app="triangles", value="int32")
     check_installed("networkx", "NetworkX")

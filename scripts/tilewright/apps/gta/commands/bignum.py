@@ -17,12 +17,16 @@ _SUFFIXES = (".txt", ".hex")
 
 def bignum(
     a: Annotated[
-        Path, typer.Argument(metavar="A", help="An integer, decimal, or hexadecimal behind 0x.")
+        Path, typer.Argument(metavar="A", help="An integer, decimal, or hexadecimal after 0x.")
     ],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Another one; of .hex files 0x may lack.")],
+    b: Annotated[
+        Path, typer.Argument(metavar="B", help="Another integer. A .hex file needs no 0x.")
+    ],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="The product, .txt (decimal) or .hex (hexadecimal)."),
+        typer.Option(
+            "-o", "--output", help="Write the product, .txt (decimal) or .hex (hexadecimal)."
+        ),
     ] = None,
     *,
     options: GtaOptions,

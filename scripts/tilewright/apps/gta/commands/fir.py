@@ -26,7 +26,8 @@ def fir(
         typer.Argument(metavar="TAPS", help=f"Taps of a filter, or taps x filters, {ARRAY_NAMES}."),
     ],
     saturate: Annotated[
-        bool, typer.Option("--saturate", help="Clamp sums to 32 bits; else they are modulo 2^32.")
+        bool,
+        typer.Option("--saturate", help="Clamp sums to 32 bits; without it they are modulo 2^32."),
     ] = False,
     output: Annotated[
         Path | None,
@@ -37,8 +38,8 @@ def fir(
 ) -> None:
     """Filter a signal of int16 by finite impulse responses on GTA.
 
-    The first tap is that of the newest sample; there are zeros before the signal. Checked against
-    NumPy.
+    The first tap is that of the newest sample. Samples before the signal are zeros. The sums are
+    checked against NumPy.
     """
     choice = choose_gta(options, "int16")
     if output:

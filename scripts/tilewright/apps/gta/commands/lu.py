@@ -23,15 +23,19 @@ _MODES = ("int32", "fp64")
 def lu(
     matrix: Annotated[Path, typer.Argument(metavar="A", help=f"A square matrix, {ARRAY_NAMES}.")],
     mode: Annotated[
-        str, typer.Option(help="int32: modulo 2^32, pivots are odd; or fp64: pivots are largest.")
+        str,
+        typer.Option(help="int32: modulo 2^32, with odd pivots; fp64: with the largest pivots."),
     ] = "fp64",
     block: Annotated[
-        int, typer.Option(parser=whole("--block", 1, 512), metavar="N", help="Columns of a block.")
+        int,
+        typer.Option(
+            parser=whole("--block", 1, 512), metavar="N", help="Number of columns of a block."
+        ),
     ] = 64,
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", help=f"L below the diagonal, U on and above it, {ARRAY_NAMES}."
+            "-o", "--output", help=f"Write L below the diagonal, U on and above it, {ARRAY_NAMES}."
         ),
     ] = None,
     *,

@@ -22,49 +22,54 @@ def mlp(
     weights: Annotated[
         Path | None,
         typer.Argument(
-            metavar="WEIGHTS", help="Weights w0, b0, w1, b1, ..., .npz; else drawn, as NeRF's."
+            metavar="WEIGHTS", help="Weights w0, b0, w1, b1, ..., .npz; default: random, of NeRF's "
+                                    "shape."
         ),
     ] = None,
     points: Annotated[
         Path | None,
-        typer.Argument(metavar="SAMPLES", help=f"A sample a row, {ARRAY_NAMES}; else drawn."),
+        typer.Argument(metavar="SAMPLES", help=f"Samples, one per row, {ARRAY_NAMES}; default: "
+                                               "random."),
     ] = None,
     layers: Annotated[
         int | None,
         typer.Option(
-            parser=whole("--layers", 1, 64), metavar="N", help="Of the drawn ones; default 8."
+            parser=whole("--layers", 1, 64), metavar="N", help="Number of random layers; default 8."
         ),
     ] = None,
     width: Annotated[
         int | None,
         typer.Option(
-            parser=whole("--width", 1, 4096), metavar="N", help="Of drawn layers; default 256."
+            parser=whole("--width", 1, 4096), metavar="N",
+            help="Width of random layers; default 256."
         ),
     ] = None,
     samples: Annotated[
         int | None,
         typer.Option(
-            parser=whole("--samples", 1, 1 << 20), metavar="N", help="That are drawn; default 1024."
+            parser=whole("--samples", 1, 1 << 20), metavar="N",
+            help="Number of random samples; default 1024."
         ),
     ] = None,
     seed: Annotated[
-        int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Of what is drawn.")
+        int, typer.Option(parser=whole("--seed", 0), metavar="N",
+        help="Seed of random weights and samples.")
     ] = 0,
     mode: Annotated[
         str, typer.Option(help=f"Format: {', '.join(FLOATS[:-1])} or {FLOATS[-1]}.")
     ] = "fp32",
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help=f"What leaves the network, a sample a row, "
-                                            f"{ARRAY_NAMES}."),
+        typer.Option("-o", "--output",
+                     help=f"Write the outputs, one row per sample, {ARRAY_NAMES}."),
     ] = None,
     *,
     options: GtaOptions,
 ) -> None:  # fmt: skip
     """Pass samples through a network of full layers on GTA.
 
-    What is below 0 becomes 0 between layers. Checked against NumPy in float64, with what roundings
-    may amount to on the way.
+    Between layers values below 0 become 0. The result is checked against NumPy in float64, within
+    what roundings explain.
     """
     choice = choose_gta(options, mode, FLOATS)
     if output:

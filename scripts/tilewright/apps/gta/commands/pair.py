@@ -21,10 +21,10 @@ def pair(
         str,
         typer.Argument(
             metavar="JOB1",
-            help=f"{FORM}: a product A B; lanes are numbers of the hardware, the first one 0.",
+            help=f"{FORM}: a product A B; lanes are numbered from 0.",
         ),
     ],
-    second: Annotated[str, typer.Argument(metavar="JOB2", help="Another one, on other lanes.")],
+    second: Annotated[str, typer.Argument(metavar="JOB2", help="Another product, on other lanes.")],
     layout: Annotated[
         str | None,
         typer.Option(
@@ -38,7 +38,8 @@ def pair(
 ) -> None:
     """Multiply two pairs of matrices on GTA at the same time, on lanes of their own.
 
-    Both checked against NumPy and the model; with rtl and cycles beside what each takes alone.
+    Both products are checked against NumPy and the model. With rtl and cycles the report has the
+    cycles of each alone, too.
     """
     jobs = parse_job(first), parse_job(second)
     chosen = GtaOptions(

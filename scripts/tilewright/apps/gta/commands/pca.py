@@ -20,18 +20,21 @@ def pca(
     data: Annotated[
         Path | None,
         typer.Argument(
-            metavar="DATA", help=f"A sample a row, {ARRAY_NAMES}; default: scikit-learn's digits."
+            metavar="DATA",
+            help=f"Samples, one per row, {ARRAY_NAMES}; default: scikit-learn's digits.",
         ),
     ] = None,
     components: Annotated[
         int | None,
         typer.Option(
-            parser=whole("--components"), metavar="N", help="How many, the largest; default all."
+            parser=whole("--components"),
+            metavar="N",
+            help="Number of components, the largest first; default: all.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help=f"Components, one a row, {ARRAY_NAMES}."),
+        typer.Option("-o", "--output", help=f"Write components, one per row, {ARRAY_NAMES}."),
     ] = None,
     *,
     options: GtaOptions,

@@ -26,16 +26,21 @@ def vector(
         ),
     ],
     a: Annotated[Path, typer.Argument(metavar="A", help=f"Numbers, {ARRAY_NAMES}.")],
-    b: Annotated[Path | None, typer.Argument(metavar="B", help="As many, or one number.")] = None,
-    c: Annotated[Path | None, typer.Argument(metavar="C", help="The same.")] = None,
+    b: Annotated[
+        Path | None, typer.Argument(metavar="B", help="As many numbers as A, or one.")
+    ] = None,
+    c: Annotated[
+        Path | None, typer.Argument(metavar="C", help="As many numbers as A, or one.")
+    ] = None,
     mode: Annotated[
-        str, typer.Option("--mode", "--format", metavar="FORMAT", help="Of all numbers.")
+        str, typer.Option("--mode", "--format", metavar="FORMAT", help="Format of all numbers.")
     ] = "fp32",
     places: Annotated[
-        int | None, typer.Option(min=0, help="Of slide_up and slide_down; default: 1.")
+        int | None,
+        typer.Option(min=0, help="Places that slide_up and slide_down move by; default: 1."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The result, .npy or .npz.")
+        Path | None, typer.Option("-o", "--output", help="Write the result, .npy or .npz.")
     ] = None,
     *,
     options: DeviceOptions,

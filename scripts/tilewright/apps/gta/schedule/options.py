@@ -29,7 +29,7 @@ class ScheduleOptions:
         str | None,
         typer.Option(
             metavar="RxC",
-            help="Of GTA: rows and columns that its lanes make up, those of a segment if they run "
+            help="Of GTA: rows and columns of its array of lanes, of a segment if segments run "
             "at the same time; default: as the dataflow.",
             rich_help_panel=PANEL,
         ),

@@ -22,7 +22,7 @@ GraphArgument = Annotated[
 SourceOption = Annotated[
     int,
     typer.Option(
-        parser=whole("--source", 1), metavar="V", help="Vertex to begin at, counted from 1."
+        parser=whole("--source", 1), metavar="V", help="The source vertex, counted from 1."
     ),
 ]
 
@@ -34,7 +34,8 @@ def pagerank(
     graph: GraphArgument,
     alpha: Annotated[
         float,
-        typer.Option(parser=real("--alpha", 0, 1), metavar="A", help="Share that follows edges."),
+        typer.Option(parser=real("--alpha", 0, 1), metavar="A",
+                     help="Damping factor: the share of a rank that follows edges."),
     ] = 0.85,
     tolerance: Annotated[
         float | None,
@@ -71,7 +72,7 @@ def pagerank(
 def bfs(graph: GraphArgument, source: SourceOption = 1, *, options: SidaOptions) -> None:
     """Compute how many edges each vertex is from a source (breadth-first search), or -1.
 
-    Values are checked against SciPy.
+    The values are checked against SciPy.
     """
     _steps("bfs", graph, source, None, options)
 
@@ -79,7 +80,10 @@ def bfs(graph: GraphArgument, source: SourceOption = 1, *, options: SidaOptions)
 def khop(
     graph: GraphArgument,
     hops: Annotated[
-        int, typer.Option(parser=whole("--hops", 1, 1_000_000), metavar="K", help="At most.")
+        int,
+        typer.Option(
+            parser=whole("--hops", 1, 1_000_000), metavar="K", help="Largest number of edges."
+        ),
     ] = 2,
     source: SourceOption = 1,
     *,
@@ -87,7 +91,7 @@ def khop(
 ) -> None:
     """Find the vertices within so many edges of a source, and how many: -1 elsewhere.
 
-    Values are checked against SciPy.
+    The values are checked against SciPy.
     """
     if options.max_iterations is not None:
         raise UserError("--max-iterations and khop exclude each other: --hops says how many")
@@ -97,7 +101,7 @@ def khop(
 def sssp(graph: GraphArgument, source: SourceOption = 1, *, options: SidaOptions) -> None:
     """Compute the lengths of shortest paths from a source (Bellman-Ford), else infinite.
 
-    Weights must not be negative. Values are checked against SciPy.
+    Weights must not be negative. The values are checked against SciPy.
     """
     choice = choose_sida(options, "sssp", "minplus", floats=False)
     check_graph_file(graph, choice.check_vertices)
@@ -117,7 +121,7 @@ def sssp(graph: GraphArgument, source: SourceOption = 1, *, options: SidaOptions
 def kcore(graph: GraphArgument, *, options: SidaOptions) -> None:
     """Compute the core number of every vertex; directions, weights and loops do not count.
 
-    Values are checked against NetworkX.
+    The values are checked against NetworkX.
     """
     choice = choose_sida(options, "kcore", "mma", floats=False)
     check_installed("networkx", "NetworkX")

@@ -20,15 +20,16 @@ __all__ = ["kmeanspp"]
 
 def kmeanspp(
     file: Annotated[
-        Path, typer.Argument(metavar="POINTS", help=f"A point a row, {ARRAY_NAMES}.")
+        Path, typer.Argument(metavar="POINTS", help=f"Points, one per row, {ARRAY_NAMES}.")
     ],
     clusters: Annotated[
-        int, typer.Option(parser=whole("--clusters", 1), metavar="K", help="Seeds to be drawn.")
+        int, typer.Option(parser=whole("--clusters", 1), metavar="K",
+        help="Number of seeds to draw.")
     ] = 8,
     seed: Annotated[
         int,
         typer.Option(parser=whole("--seed", 0, (1 << 63) - 1), metavar="S",
-                     help="Of the generator that draws."),
+                     help="Seed of the random generator."),
     ] = 0,
     distance: Annotated[
         str,
@@ -40,8 +41,8 @@ def kmeanspp(
 ) -> None:  # fmt: skip
     """Draw the seeds of k-means++: each point by its squared distance to the nearest seed before.
 
-    Points are the rows of a matrix, square or not. Values that -o writes are those distances,
-    behind the last seed. They are checked against SciPy's, draws against the same ones in float64.
+    -o writes the distances after the last seed. Distances are checked against SciPy, and draws
+    against the same draws in float64.
     """
     if options.max_iterations is not None:
         raise UserError(

@@ -29,10 +29,14 @@ ToleranceOption = Annotated[
 
 
 def label(
-    graph: Annotated[Path, typer.Argument(metavar="GRAPH", help=f"Symmetric, {ARRAY_NAMES}.")],
+    graph: Annotated[
+        Path, typer.Argument(metavar="GRAPH", help=f"Symmetric adjacency matrix, {ARRAY_NAMES}.")
+    ],
     classes: Annotated[
         str,
-        typer.Option("--labels", metavar="0,1,...|FILE", help="Of the first vertices, 0 or 1."),
+        typer.Option(
+            "--labels", metavar="0,1,...|FILE", help="Labels of the first vertices, 0 or 1 each."
+        ),
     ],
     tolerance: ToleranceOption = None,
     *,

@@ -22,9 +22,11 @@ __all__ = ["passes"]
 
 
 def passes(
-    file: Annotated[Path, typer.Argument(metavar="MATRIX", help=f"Square, {ARRAY_NAMES}.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="MATRIX", help=f"The square matrix L, {ARRAY_NAMES}.")
+    ],
     program: Annotated[
-        Path, typer.Option("--program", metavar="FILE.ew", help="E1 and E2, as text.")
+        Path, typer.Option("--program", metavar="FILE.ew", help="The program, E1 and E2, as text.")
     ],
     own: OwnOptions,
     *,
@@ -33,7 +35,7 @@ def passes(
     """Run a program of your own: y = x L, E1 on y, w of E1's result times L (or its transpose), E2
     on w, which gives the next x; pass after pass.
 
-    -o writes all vectors, .npz. On RTL everything is compared with the model.
+    -o writes all vectors, .npz. With the rtl backend all values are compared with the model.
     """
     if options.max_iterations is not None:
         raise UserError("--max-iterations and passes exclude each other: --passes says how many")

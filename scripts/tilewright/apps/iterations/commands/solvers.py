@@ -23,20 +23,24 @@ RightOption = Annotated[
 ToleranceOption = Annotated[
     float,
     typer.Option(parser=real("--tolerance", 0, 1), metavar="T",
-                 help="It ends when the residual is less than T times the right side."),
+                 help="Stop when the 2-norm of the residual is less than T times that of the "
+                      "right side."),
 ]  # fmt: skip
 
 
 def cg(
     file: Annotated[
-        Path, typer.Argument(metavar="MATRIX", help=f"Symmetric, positive definite, {ARRAY_NAMES}.")
+        Path,
+        typer.Argument(
+            metavar="MATRIX", help=f"A symmetric positive definite matrix, {ARRAY_NAMES}."
+        ),
     ],
     right: RightOption = None,
     tolerance: ToleranceOption = 1e-5,
     form: Annotated[
         str,
         typer.Option(
-            help="plain: an iteration a pass; pipelined: two, where the matrix is well conditioned."
+            help="plain: one iteration per pass; pipelined: two, for well-conditioned matrices."
         ),
     ] = "plain",
     *,
@@ -44,8 +48,7 @@ def cg(
 ) -> None:
     """Solve a system of equations by conjugate gradients, in fp64 unless `value` is set.
 
-    It ends when the 2-norm of the residual is less than the tolerance times that of the right side;
-    the residual is computed anew in float64, and SciPy's iterations counted.
+    The residual is computed anew in float64. The report has SciPy's number of iterations, too.
     """
     if form not in _FORMS:
         raise UserError(f"--form must be {' or '.join(_FORMS)}, not {form!r}")
@@ -65,7 +68,9 @@ def cg(
 
 
 def bicgstab(
-    file: Annotated[Path, typer.Argument(metavar="MATRIX", help=f"Square, {ARRAY_NAMES}.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="MATRIX", help=f"A square matrix, {ARRAY_NAMES}.")
+    ],
     right: RightOption = None,
     tolerance: ToleranceOption = 1e-5,
     *,
@@ -74,8 +79,7 @@ def bicgstab(
     """Solve a system of equations by stabilised biconjugate gradients, in fp64 unless `value` is
     set.
 
-    It ends when the 2-norm of the residual is less than the tolerance times that of the right side;
-    the residual is computed anew in float64, and SciPy's iterations counted.
+    The residual is computed anew in float64. The report has SciPy's number of iterations, too.
     """
     choice = choose_sida(options, "bicgstab", "mma", floats=True, value="fp64")
     check_first_lines(file, choice.check_matrix)
@@ -92,13 +96,15 @@ def bicgstab(
 
 
 def gmres(
-    file: Annotated[Path, typer.Argument(metavar="MATRIX", help=f"Square, {ARRAY_NAMES}.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="MATRIX", help=f"A square matrix, {ARRAY_NAMES}.")
+    ],
     right: RightOption = None,
     tolerance: ToleranceOption = 1e-5,
     restart: Annotated[
         int,
         typer.Option(parser=whole("--restart", 1, 1000), metavar="M",
-                     help="Iterations until a new space begins, from the residual."),
+                     help="Start a new Krylov space from the residual after M iterations."),
     ] = 20,
     *,
     options: SidaOptions,
@@ -106,8 +112,7 @@ def gmres(
     """Solve a system of equations by generalised minimal residuals, two products a pass, in fp64
     unless `value` is set.
 
-    It ends when the 2-norm of the residual is less than the tolerance times that of the right side;
-    the residual is computed anew in float64, and that of each iteration compared with SciPy's.
+    The residual is computed anew in float64. That of each iteration is compared with SciPy's.
     """
     choice = choose_sida(options, "gmres", "mma", floats=True, value="fp64")
     check_first_lines(file, choice.check_matrix)

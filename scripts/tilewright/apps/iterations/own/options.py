@@ -17,34 +17,40 @@ __all__ = ["OwnOptions"]
 class OwnOptions:
     """What a program of the user's is run with."""
 
-    first: Annotated[str, typer.Option("--semiring", help="Of both products, or of the first.")] = (
-        "mma"
-    )
+    first: Annotated[
+        str, typer.Option("--semiring", help="Semiring of both products, or of the first.")
+    ] = "mma"
     second: Annotated[
-        str | None, typer.Option("--second-semiring", help="Of the second product.")
+        str | None, typer.Option("--second-semiring", help="Semiring of the second product.")
     ] = None
     transposed: Annotated[
-        bool, typer.Option("--transposed", help="The second product is with the transpose of L.")
+        bool,
+        typer.Option("--transposed", help="Multiply by the transpose of L in the second product."),
     ] = False
     count: Annotated[
         int,
         typer.Option(
-            "--passes", parser=whole("--passes", 1, 1_000_000), metavar="N", help="At most."
+            "--passes",
+            parser=whole("--passes", 1, 1_000_000),
+            metavar="N",
+            help="Stop after N passes.",
         ),
     ] = 1
     x: Annotated[
-        Path | None, typer.Option("--x", metavar="FILE", help="First operand; default: ones.")
+        Path | None, typer.Option("--x", metavar="FILE", help="The first x; default: ones.")
     ] = None
     vectors: Annotated[
         list[str] | None,
-        typer.Option("--vector", metavar="NAME=FILE", help="A vector; default: zeros."),
+        typer.Option(
+            "--vector", metavar="NAME=FILE", help="Initial values of a vector; default: zeros."
+        ),
     ] = None
     scalars: Annotated[
         list[str] | None,
         typer.Option(
             "--scalar",
             metavar="NAME=VALUE",
-            help="A scalar, or what a reduction is before the first pass.",
+            help="Value of a scalar, or of a reduction before the first pass.",
         ),
     ] = None
     until: Annotated[
@@ -52,7 +58,9 @@ class OwnOptions:
         typer.Option(
             "--until",
             metavar="NAME,NAME",
-            help="Reductions of E1 and of E2: it ends when one is below --below.",
+            help="Reductions of E1 and of E2: stop when one is less than --below.",
         ),
     ] = None
-    below: Annotated[str | None, typer.Option("--below", metavar="F", help="See --until.")] = None
+    below: Annotated[
+        str | None, typer.Option("--below", metavar="F", help="Limit of the reductions of --until.")
+    ] = None

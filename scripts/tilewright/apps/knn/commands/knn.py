@@ -44,7 +44,7 @@ def knn(
             "--neighbours",
             parser=whole("--neighbours"),
             metavar="N",
-            help="How many to find.",
+            help="Number of neighbours to find.",
         ),
     ] = 5,
     count: Annotated[
@@ -53,17 +53,20 @@ def knn(
             "--queries",
             parser=whole("--queries"),
             metavar="N",
-            help="Of the digits, take the last N as queries.",
+            help="Use the last N of the digits as queries.",
         ),
     ] = 297,
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", help=f"Neighbours of each query, rows from 0, {ARRAY_NAMES}."
+            "-o",
+            "--output",
+            help=f"Write the neighbours of each query, rows counted from 0, {ARRAY_NAMES}.",
         ),
     ] = None,
     distances: Annotated[
-        Path | None, typer.Option(help=f"Squared distances, queries by points, {ARRAY_NAMES}.")
+        Path | None,
+        typer.Option(help=f"Write squared distances, queries by points, {ARRAY_NAMES}."),
     ] = None,
     *,
     options: SemiringOptions,

@@ -34,9 +34,9 @@ class GcnOptions(TensorOptions):
 
 
 def gcn(
-    graph: Annotated[Path, typer.Argument(metavar="GRAPH", help="Edges, .mtx.")],
+    graph: Annotated[Path, typer.Argument(metavar="GRAPH", help="Adjacency matrix, .mtx.")],
     features: Annotated[
-        Path, typer.Argument(metavar="FEATURES", help=f"A row a vertex, {ARRAY_NAMES}.")
+        Path, typer.Argument(metavar="FEATURES", help=f"Features, a row per vertex, {ARRAY_NAMES}.")
     ],
     hidden: Annotated[
         int, typer.Option(parser=whole("--hidden", 1, 4096), metavar="N",
@@ -47,14 +47,14 @@ def gcn(
                           help="Columns of the result.")
     ] = 8,
     seed: Annotated[
-        int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Of the weights.")
+        int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Seed of random weights.")
     ] = 0,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help=f"The result, {ARRAY_NAMES}.")
+        Path | None, typer.Option("-o", "--output", help=f"Write the result, {ARRAY_NAMES}.")
     ] = None,
     unit: Annotated[
         str,
-        typer.Option("--unit", help="tensaurus, or sida: two columns a pass over the graph.",
+        typer.Option("--unit", help="tensaurus; or sida, two columns per pass over the graph.",
                      rich_help_panel=PANEL),
     ] = TENSAURUS.name,
     *,
@@ -63,7 +63,7 @@ def gcn(
     """Run a graph convolutional network: A relu(A X V) W, of two layers with random weights.
 
     A is the graph with a loop at every vertex, normalised by the roots of degrees. Products with
-    weights are dense, those with A sparse; checked against SciPy in float64.
+    weights are dense, those with A sparse. The result is checked against SciPy in float64.
     """
     if output:
         check_output(output)

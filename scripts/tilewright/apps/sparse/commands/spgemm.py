@@ -21,33 +21,37 @@ def spgemm(
         Path | None, typer.Argument(metavar="B", help="Right operand; default: the left one.")
     ] = None,
     semiring: Annotated[
-        str | None, typer.Option(help="mma (plus-times) or another of the nine.")
+        str | None,
+        typer.Option(help="Semiring: mma (plus-times, the default) or another of the nine."),
     ] = None,
     transposed_b: Annotated[
-        bool, typer.Option("--transposed-b", help="Take the right operand's transpose.")
+        bool, typer.Option("--transposed-b", help="Multiply by the transpose of the right operand.")
     ] = False,
     mode: Annotated[
         str,
         typer.Option(
-            help="rows: of C, each from rows of B; outer: outer products, summed on the "
-            "chip, for small operands that are less sparse."
+            help="rows: one row of C at a time, from rows of B; outer: outer products, summed "
+            "on chip, for small operands that are less sparse."
         ),
     ] = "rows",
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="The product, .mtx, .mtx.gz or .npz (SciPy's)."),
+        typer.Option("-o", "--output", help="Write the product, .mtx, .mtx.gz or .npz (SciPy's)."),
     ] = None,
     picture: Annotated[
         Path | None,
-        typer.Option(help="Where C has entries, .png: the darker the more, white none."),
+        typer.Option(
+            help="Write a picture of the places of C's entries, .png: dark where they are dense."
+        ),
     ] = None,
     *,
     options: SparseOptions,
 ) -> None:
     """Multiply two sparse matrices row by row or by outer products, in any of nine semirings.
 
-    Prints cycles, bytes of each operand, utilisation, and what no machine that reads a row of B for
-    each use (by outer products: for each lane) can beat; checked against SciPy.
+    The report has cycles, bytes of each operand, utilisation, and a lower bound on the cycles of
+    any machine that reads a row of B for each use (with --mode outer, for each lane). The product
+    is checked against SciPy.
     """
     choice = choose_sparse_unit(options, semiring, mode=mode)
     if output:

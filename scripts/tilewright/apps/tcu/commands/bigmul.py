@@ -21,9 +21,11 @@ _METHODS = ("karatsuba", "schoolbook")
 
 def bigmul(
     a: Annotated[
-        Path, typer.Argument(metavar="A", help="An integer, decimal, or hexadecimal behind 0x.")
+        Path, typer.Argument(metavar="A", help="An integer, decimal, or hexadecimal after 0x.")
     ],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Another one; of .hex files 0x may lack.")],
+    b: Annotated[
+        Path, typer.Argument(metavar="B", help="Another integer. A .hex file needs no 0x.")
+    ],
     method: Annotated[
         str, typer.Option(help="karatsuba (halves, down to a call each) or schoolbook.")
     ] = "karatsuba",
@@ -32,12 +34,14 @@ def bigmul(
         typer.Option(
             parser=whole("--piece-bits", 1, 64),
             metavar="N",
-            help="Bits of a piece; unless said, the most of which a word holds sums of s products.",
+            help="Bits of a piece; default: the most with which a word holds sums of s products.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="The product, .txt (decimal) or .hex (hexadecimal)."),
+        typer.Option(
+            "-o", "--output", help="Write the product, .txt (decimal) or .hex (hexadecimal)."
+        ),
     ] = None,
     *,
     options: TcuOptions,

@@ -36,15 +36,17 @@ def closure(
     ] = "int64",
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help=f"Result, 0 and 1, or lengths, {ARRAY_NAMES}."),
+        typer.Option(
+            "-o", "--output", help=f"Write the result, 0 and 1, or lengths, {ARRAY_NAMES}."
+        ),
     ] = None,
     *,
     options: TcuOptions,
 ) -> None:
     """Find what can be reached from each vertex of a directed graph on a tensor unit.
 
-    Over one edge or more, on minplus words how far it is; by Floyd and Warshall's algorithm in
-    blocks, checked against SciPy's.
+    Paths have one edge or more; with --words minplus the result is their lengths. Uses Floyd and
+    Warshall's algorithm in blocks. The result is checked against SciPy.
     """
     choice = choose_tcu(options)
     if words not in _WORDS:

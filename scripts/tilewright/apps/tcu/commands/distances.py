@@ -30,7 +30,9 @@ def distances(
     words: Annotated[str, typer.Option(help=f"{', '.join(_WORDS)}.")] = "int64",
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help=f"Result, inf between components, {ARRAY_NAMES}."),
+        typer.Option(
+            "-o", "--output", help=f"Write the distances, inf between components, {ARRAY_NAMES}."
+        ),
     ] = None,
     *,
     options: TcuOptions,
@@ -38,7 +40,8 @@ def distances(
     """Find the distances between all vertices of an undirected graph on a tensor unit, by Seidel's
     algorithm.
 
-    Two products a level; components one by one. Checked against SciPy's.
+    Takes two products per level, one component after the other. The distances are checked against
+    SciPy.
     """
     choice = choose_tcu(options)
     if words not in _WORDS:

@@ -28,7 +28,7 @@ def eliminate(
     ] = None,
     words: Annotated[
         str | None,
-        typer.Option(help=f"{', '.join(_WORDS)}; fp64 unless said, of complex files complex."),
+        typer.Option(help=f"{', '.join(_WORDS)}; default: fp64, or complex for complex files."),
     ] = None,
     modulus: Annotated[
         str | None,
@@ -39,7 +39,7 @@ def eliminate(
         typer.Option(
             "-o",
             "--output",
-            help=f"L and U in one matrix, with --solve the solutions, {ARRAY_NAMES}.",
+            help=f"Write L and U in one matrix, or with --solve the solutions, {ARRAY_NAMES}.",
         ),
     ] = None,
     *,
@@ -47,8 +47,8 @@ def eliminate(
 ) -> None:
     """Eliminate a matrix into L and U on a tensor unit, without pivoting; solve equations by them.
 
-    For matrices that are diagonally dominant, or symmetric and positive definite. Checked by
-    products and residuals.
+    For matrices that are diagonally dominant, or symmetric and positive definite. Others may need
+    `run lu`, which exchanges rows. The result is checked by products and residuals.
     """
     choice = choose_tcu(options)
     if words is not None and words not in _WORDS:

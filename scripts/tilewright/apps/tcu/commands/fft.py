@@ -26,12 +26,13 @@ def fft(
         typer.Argument(metavar="SIGNAL", help=f"A signal, or signals as rows, {ARRAY_NAMES}."),
     ],
     inverse: Annotated[
-        bool, typer.Option("--inverse", help="The other direction, divided by the length.")
+        bool,
+        typer.Option("--inverse", help="Compute the inverse transform, divided by the length."),
     ] = False,
     words: Annotated[
         str | None,
         typer.Option(
-            help=f"{', '.join(_WORDS)} (the last two with --modulus); fp64 unless said, of complex "
+            help=f"{', '.join(_WORDS)} (the last two with --modulus); default: fp64, of complex "
             "files complex."
         ),
     ] = None,
@@ -43,14 +44,14 @@ def fft(
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help=f"Result, {ARRAY_NAMES}.")
+        Path | None, typer.Option("-o", "--output", help=f"Write the result, {ARRAY_NAMES}.")
     ] = None,
     *,
     options: TcuOptions,
 ) -> None:
     """Transform signals of any length on a tensor unit, a tall call a level of factors.
 
-    Checked against NumPy; modulo a prime, against the definition.
+    The result is checked against NumPy, or, modulo a prime, against the definition.
     """
     choice = choose_tcu(options)
     if words is not None and words not in _WORDS:

@@ -22,26 +22,29 @@ _WORDS = ("fp32", "fp64", "complex64", "complex", "int64", "modular")
 def polyval(
     coefficients: Annotated[
         Path,
-        typer.Argument(metavar="COEFFICIENTS", help=f"That of power 0 first, {ARRAY_NAMES}."),
+        typer.Argument(
+            metavar="COEFFICIENTS", help=f"Coefficients, that of power 0 first, {ARRAY_NAMES}."
+        ),
     ],
     points: Annotated[Path, typer.Argument(metavar="POINTS", help=f"Points, {ARRAY_NAMES}.")],
     words: Annotated[
         str | None,
-        typer.Option(help=f"{', '.join(_WORDS)}; fp64 unless said, of complex files complex."),
+        typer.Option(help=f"{', '.join(_WORDS)}; default: fp64, or complex for complex files."),
     ] = None,
     modulus: Annotated[
         str | None,
         typer.Option(metavar="P", help="Integers modulo this number, words of modular."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help=f"Values, {ARRAY_NAMES}.")
+        Path | None, typer.Option("-o", "--output", help=f"Write the values, {ARRAY_NAMES}.")
     ] = None,
     *,
     options: TcuOptions,
 ) -> None:
     """Evaluate a polynomial at many points on a tensor unit, by one product.
 
-    Checked against Horner's rule in 60 digits, floats within a bound of rounding that is printed.
+    The values are checked against Horner's rule in 60 digits; for floats the report has the bound
+    of rounding.
     """
     choice = choose_tcu(options)
     if words is not None and words not in _WORDS:

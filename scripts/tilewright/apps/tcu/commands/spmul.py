@@ -33,7 +33,8 @@ def spmul(
     product: Annotated[
         str,
         typer.Option(
-            help="Of compressed matrices: tall (calls), strassen or standard (both recursive)."
+            help="How to multiply compressed matrices: tall (calls), strassen or standard (both "
+            "recursive)."
         ),
     ] = "tall",
     entries: Annotated[
@@ -41,15 +42,18 @@ def spmul(
         typer.Option(
             parser=whole("--entries", 1, 10**15),
             metavar="Z",
-            help="Entries that the product may have, to begin with; m unless said.",
+            help="Number of entries of the product to start with; default: m.",
         ),
     ] = None,
     seed: Annotated[
-        int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Of what is drawn.")
+        int,
+        typer.Option(
+            parser=whole("--seed", 0),
+            metavar="N",
+            help="Seed of the random hash functions and checks.",
+        ),
     ] = 0,
-    words: Annotated[
-        str | None, typer.Option(help=f"{', '.join(_WORDS)}; fp64 unless said.")
-    ] = None,
+    words: Annotated[str | None, typer.Option(help=f"{', '.join(_WORDS)}; default: fp64.")] = None,
     modulus: Annotated[
         str | None,
         typer.Option(
@@ -59,7 +63,7 @@ def spmul(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="The product, .mtx, .mtx.gz or .npz (SciPy's)."),
+        typer.Option("-o", "--output", help="Write the product, .mtx, .mtx.gz or .npz (SciPy's)."),
     ] = None,
     *,
     options: TcuOptions,
@@ -67,7 +71,7 @@ def spmul(
     """Multiply sparse matrices on a tensor unit, compressed to as many buckets as the product's
     entries need.
 
-    In rounds, until a random check passes. Checked against SciPy.
+    Works in rounds until a random check passes. The product is checked against SciPy.
     """
     choice = choose_tcu(options)
     for name, given, known in (

@@ -21,14 +21,16 @@ _BOUNDARIES = ("periodic", "open")
 
 
 def stencil(
-    grid: Annotated[Path, typer.Argument(metavar="GRID", help=f"The cells, {ARRAY_NAMES}.")],
+    grid: Annotated[
+        Path, typer.Argument(metavar="GRID", help=f"Cells of the grid, {ARRAY_NAMES}.")
+    ],
     weights: Annotated[
         Path,
-        typer.Option(help=f"What a cell takes of its neighbours, 3 x 3, {ARRAY_NAMES}."),
+        typer.Option(help=f"Weights of a cell and its neighbours, 3 x 3, {ARRAY_NAMES}."),
     ],
     steps: Annotated[
         int,
-        typer.Option(parser=whole("--steps", 1, 10**6), metavar="K", help="Sweeps."),
+        typer.Option(parser=whole("--steps", 1, 10**6), metavar="K", help="Number of sweeps."),
     ],
     boundary: Annotated[
         str,
@@ -39,19 +41,19 @@ def stencil(
     words: Annotated[
         str | None,
         typer.Option(
-            help=f"{', '.join(_WORDS)} (exactly); fp64 unless said, of complex files complex."
+            help=f"{', '.join(_WORDS)} (exactly); default: fp64, or complex for complex files."
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help=f"Result, {ARRAY_NAMES}.")
+        Path | None, typer.Option("-o", "--output", help=f"Write the result, {ARRAY_NAMES}.")
     ] = None,
     *,
     options: TcuOptions,
 ) -> None:
     """Sweep a linear stencil over a grid many times at once, by transforms on a tensor unit.
 
-    A sweep makes each cell the weighted sum of itself and its eight neighbours. Checked against
-    sweeps one by one.
+    A sweep makes each cell the weighted sum of itself and its eight neighbours. The result is
+    checked against sweeps one by one.
     """
     choice = choose_tcu(options)
     if words is not None and words not in _WORDS:

@@ -33,22 +33,22 @@ def strassen(
     ] = "strassen",
     words: Annotated[
         str | None,
-        typer.Option(help=f"{', '.join(_WORDS)}; fp64 unless said, of complex files complex."),
+        typer.Option(help=f"{', '.join(_WORDS)}; default: fp64, or complex for complex files."),
     ] = None,
     modulus: Annotated[
         str | None,
         typer.Option(metavar="P", help="Integers modulo this number, words of modular."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help=f"Result, {ARRAY_NAMES}.")
+        Path | None, typer.Option("-o", "--output", help=f"Write the result, {ARRAY_NAMES}.")
     ] = None,
     *,
     options: TcuOptions,
 ) -> None:
     """Multiply matrices on a tensor unit by Strassen's algorithm, calls and words counted.
 
-    Sides are padded; the result is checked against NumPy's. Matrices that are not square are cut
-    into squares, but with --method rectangular, which takes them as they are.
+    Sides are padded. Matrices that are not square are cut into squares, except with --method
+    rectangular. The result is checked against NumPy.
     """
     choice = choose_tcu(options)
     if method not in _METHODS:

@@ -38,7 +38,7 @@ UnitSizeOption = Annotated[
         "--m",
         parser=whole("--m", 1, LARGEST_M),
         metavar="M",
-        help="Words of the block that the unit holds, a square: 256 is 16 x 16.",
+        help="Words of the square block that the unit holds: 256 for 16 x 16.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -53,7 +53,7 @@ class HardwareOptions:
         bool,
         typer.Option(
             "--rtl",
-            help="Simulate the Verilog of the backend, and check it against the model.",
+            help="Simulate the Verilog of the backend and check it against the model.",
             rich_help_panel=PANEL,
         ),
     ] = False

@@ -19,7 +19,7 @@ __all__ = ["cpd"]
 def cpd(
     file: TensorFile,
     rank: Annotated[
-        int, typer.Option(parser=whole("--rank", 1, 4096), metavar="R", help="Terms.")
+        int, typer.Option(parser=whole("--rank", 1, 4096), metavar="R", help="Number of terms.")
     ] = 8,
     iterations: Iterations = 50,
     tolerance: Tolerance = 1e-4,
@@ -31,7 +31,7 @@ def cpd(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Weights and factors by mode, .npz."),
+        typer.Option("-o", "--output", help="Write weights and factors by mode, .npz."),
     ] = None,
     *,
     options: TensorOptions,
@@ -39,8 +39,8 @@ def cpd(
     """Factorise a tensor into a sum of outer products (CP-ALS): MTTKRP on the unit, small solves on
     the host in float64.
 
-    The same iterations in float64 from the same start stand beside it. What is missing is put in
-    anew after each iteration, as the terms have it.
+    The report compares it with the same iterations in float64 from the same start. Missing values
+    are replaced by those of the terms after each iteration.
     """
     if output:
         check_output(output, (".npz",))

@@ -20,16 +20,21 @@ __all__ = ["Iterations", "Seed", "TensorFile", "Tolerance", "read_factorised"]
 
 TensorFile = Annotated[Path, typer.Argument(metavar="FILE", help=f"The tensor, {TENSOR_NAMES}.")]
 Iterations = Annotated[
-    int, typer.Option(parser=whole("--iterations", 1, 1000), metavar="N", help="At most.")
+    int,
+    typer.Option(
+        parser=whole("--iterations", 1, 1000), metavar="N", help="Stop after N iterations."
+    ),
 ]
 Tolerance = Annotated[
     float,
     typer.Option(
         parser=real("--tolerance", 0, 1), metavar="T",
-        help="It ends when the fit changes by less.",
+        help="Stop when the fit changes by less than T.",
     ),
 ]  # fmt: skip
-Seed = Annotated[int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Of the start.")]
+Seed = Annotated[
+    int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Seed of the random start.")
+]
 
 
 def read_factorised(file: Path, app: str, options: TensorOptions) -> tuple[Tensor, TensorChoice]:

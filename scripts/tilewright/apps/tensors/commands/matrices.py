@@ -28,13 +28,13 @@ _VectorArgument = Annotated[
     Path | None, typer.Argument(metavar="B", help=f"The vector, {ARRAY_NAMES}; else random.")
 ]
 _OutputOption = Annotated[
-    Path | None, typer.Option("-o", "--output", help=f"The product, {ARRAY_NAMES}.")
+    Path | None, typer.Option("-o", "--output", help=f"Write the product, {ARRAY_NAMES}.")
 ]
 _SemiringOption = Annotated[
-    str | None, typer.Option(help="mma (plus-times) or another of the nine.")
+    str | None, typer.Option(help="Semiring: mma (plus-times, the default) or another of the nine.")
 ]
 _SeedOption = Annotated[
-    int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Of a random operand.")
+    int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Seed of a random operand.")
 ]
 
 

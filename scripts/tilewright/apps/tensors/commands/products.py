@@ -34,7 +34,7 @@ _FactorOption = Annotated[
     ),
 ]
 _SeedOption = Annotated[
-    int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Of random matrices.")
+    int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Seed of the random matrices.")
 ]
 
 
@@ -49,7 +49,7 @@ def spmttkrp(
     factor: _FactorOption = None,
     seed: _SeedOption = 0,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help=f"The result, {ARRAY_NAMES}.")
+        Path | None, typer.Option("-o", "--output", help=f"Write the result, {ARRAY_NAMES}.")
     ] = None,
     *,
     options: TensorOptions,
@@ -92,7 +92,8 @@ def spttmc(
     factor: _FactorOption = None,
     seed: _SeedOption = 0,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The result, a tensor, .npy or .npz.")
+        Path | None, typer.Option("-o", "--output", help="Write the result, a tensor, .npy or "
+                                                         ".npz.")
     ] = None,
     *,
     options: TensorOptions,

@@ -26,7 +26,7 @@ def tucker(
     tolerance: Tolerance = 1e-4,
     seed: Seed = 0,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Core and factors by mode, .npz.")
+        Path | None, typer.Option("-o", "--output", help="Write core and factors by mode, .npz.")
     ] = None,
     *,
     options: TensorOptions,
@@ -34,7 +34,7 @@ def tucker(
     """Factorise a tensor into a core and a matrix in each mode (Tucker, by HOOI): TTMc on the unit,
     singular vectors on the host in float64.
 
-    The same iterations in float64 from the same start stand beside it.
+    The report compares it with the same iterations in float64 from the same start.
     """
     if output:
         check_output(output, (".npz",))
