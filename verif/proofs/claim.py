@@ -118,6 +118,10 @@ class Claim(wiring.Component):
         self._said[name] = Signal(name=f"said_{name}")
         self.m.d.comb += self._said[name].eq(Value.cast(value).bool())
 
+    def waits(self, name: str, value: ValueLike) -> None:
+        """What is only for a number of cycles on end, which :func:`explore` finds."""
+        self._say(f"waits_{name}", value)
+
     def before(self, value: ValueLike, name: str, init: int = 0) -> Signal:
         """A value a cycle ago."""
         signal = Signal(len(Value.cast(value)), name=f"{name}_before", init=init)

@@ -23,7 +23,7 @@ from amaranth.lib import wiring
 from tilewright.hw.emit.hierarchy import ports_of
 from tilewright.verif.kit.front_ends import run_yosys
 
-__all__ = ["Verdict", "prove"]
+__all__ = ["CARRIER", "CARRIER_TEXT", "Verdict", "claim_text", "prove"]
 
 _SECONDS = 300
 """A proof that takes so long does not end."""
@@ -88,10 +88,10 @@ _TO_AIGER = (
 )
 """Nothing but what the reset sets has a value in the first cycle, memories included."""
 
-_CARRIER = "design -reset; read_rtlil carrier.il; abc -script {script}"
+CARRIER = "design -reset; read_rtlil carrier.il; abc -script {script}"
 """ABC runs only on a design, and has to give it back."""
 
-_CARRIER_TEXT = r"""
+CARRIER_TEXT = r"""
 module \carrier
   wire input 1 \a
   wire input 2 \b
@@ -119,7 +119,7 @@ def _script(cycles: int | None, within: int, count: int) -> str:
     return "+" + ";".join([*steps, "restore"])
 
 
-def _text(claim: wiring.Component) -> str:
+def claim_text(claim: wiring.Component) -> str:
     """The claim's RTLIL, with clock and reset whether it needs them or not."""
     ports = {name: (signal, _FLOWS[flow]) for name, flow, signal in ports_of(claim)}
     domain = ClockDomain("sync")
@@ -163,11 +163,11 @@ def prove(
     begin = time.monotonic()
     ports = {name: (flow, len(signal)) for name, flow, signal in ports_of(claim)}
     wrapper, reached = _wrapper(ports)
-    (directory / "claim.il").write_text(_text(claim))
+    (directory / "claim.il").write_text(claim_text(claim))
     (directory / "proof.sv").write_text(wrapper)
-    (directory / "carrier.il").write_text(_CARRIER_TEXT)
+    (directory / "carrier.il").write_text(CARRIER_TEXT)
     script = _script(cycles, within, len(reached))
-    run_yosys(f"{_TO_AIGER}; {_CARRIER.format(script=script)}", directory)
+    run_yosys(f"{_TO_AIGER}; {CARRIER.format(script=script)}", directory)
     never, looked = _status(directory, 0)
     if cycles is None and _constant_zeros(directory / "reduced.aig")[0]:
         never = True

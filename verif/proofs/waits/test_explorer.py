@@ -1,0 +1,84 @@
+"""What the explorer counts, on claims small enough to count by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from amaranth.hdl import Const, Mux, Signal
+from tilewright.verif.proofs.claim import Claim
+from tilewright.verif.proofs.waits.explorer import explore
+
+pytestmark = pytest.mark.slow
+
+
+def counts(claim: Claim) -> None:
+    """Counts to 5 when it is started, and pauses for a cycle at a time."""
+    count = Signal(3)
+    starts, pauses = claim.free("start"), claim.free("pause")
+    paused = claim.before(pauses, "pauses")
+    with claim.m.If(count == 0):
+        claim.m.d.sync += count.eq(starts)
+    with claim.m.Elif(~pauses):
+        claim.m.d.sync += count.eq(Mux(count == 5, 0, count + 1))
+    claim.allow(~(pauses & paused))
+    claim.waits("busy", count != 0)
+    claim.waits("at_two", count == 2)
+    claim.reached("five", count == 5)
+    claim.broken("six", count == 6)
+
+
+def wanders(claim: Claim) -> None:
+    """As ``counts``, and may pause for ever in a count of 2."""
+    counts(claim)
+    claim.waits("for_ever", ~claim.free("ends"))
+
+
+def promises_too_much(claim: Claim) -> None:
+    """After its start nothing is allowed."""
+    counts(claim)
+    started = Signal()
+    claim.m.d.sync += started.eq(1)
+    claim.allow(~started)
+
+
+def explored(describe: Callable[[Claim], None], directory: Path) -> tuple[object, ...]:
+    found = explore(Claim(describe), directory)
+    assert found.broken == {"six": None}
+    return found.longest, found.reached, found.stuck
+
+
+def test_waits_have_their_length(tmp_path: Path) -> None:
+    # 5 counts, each after a pause. The states: 6 counts, 2 of what was before; 5 after a pause.
+    expected = {"busy": 10, "at_two": 2}
+    assert explored(counts, tmp_path) == (expected, {"five": 5}, 0)
+    assert explore(Claim(counts), tmp_path).states == 12
+
+
+def test_a_wait_that_may_last_for_ever_is_found(tmp_path: Path) -> None:
+    longest, _, _ = explored(wanders, tmp_path)
+    assert longest == {"busy": 10, "at_two": 2, "for_ever": None}
+
+
+def test_states_without_a_way_on_are_counted(tmp_path: Path) -> None:
+    _, reached, stuck = explored(promises_too_much, tmp_path)
+    assert reached == {"five": None}
+    # One that has started and one that has not; pauses no longer matter.
+    assert stuck == 2
+
+
+def test_the_number_of_states_is_limited(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match=r"^more than 3 states$"):
+        explore(Claim(counts), tmp_path, states=3)
+
+
+def test_data_is_left_out(tmp_path: Path) -> None:
+    """A register that no output depends on makes no states."""
+
+    def describe(claim: Claim) -> None:
+        counts(claim)
+        data = Signal(32)
+        claim.m.d.sync += data.eq(claim.free("data", 32) + Const(1))
+
+    assert explore(Claim(describe), tmp_path).states == 12
