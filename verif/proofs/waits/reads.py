@@ -161,7 +161,7 @@ def crossbar_waits(
     *, patience: int, most: int = 1, arbiter: type[RoundRobin] = RoundRobin
 ) -> Claim:
     """A ``ReadCrossbar`` of two lanes and two channels: bursts of one beat, whose ID in the lane
-    is the number of the channel, ``most`` in flight a lane."""
+    is the number of the channel, ``most`` in flight a lane. A lane is always ready for a beat."""
     part = ReadCrossbar(2, 2, addr_bits=5, data_bits=8, lane_id_bits=1)
 
     def describe(claim: Claim) -> None:
@@ -182,8 +182,6 @@ def crossbar_waits(
             taken = offer(claim, f"lane_{n}", ar, payload, quiet=owed == most)
             done = r.valid & r.ready
             m.d.sync += owed.eq(owed + taken - done)
-            m.d.comb += r.ready.eq(claim.free(f"lane_{n}_ready"))
-            promise(claim, f"lane_{n}", r.valid & ~r.ready, patience)
             claim.waits(f"accepted_{n}", ar.valid & ~ar.ready)
             # Requests of a lane to different channels may overtake each other.
             ways.append((taken & ~ar.payload.channel, done & ~r.payload.id[0]))

@@ -66,6 +66,11 @@ _ARBITERS: dict[str, int | None] = {"accepted_0": 1, "accepted_1": 1}
 
 WAITS: tuple[Wait, ...] = (
     Wait(_ONE_READER, _READER, {"idle_after_stop": 10, "request": 27}),
+    Wait(
+        "burst_reader that loses beats",
+        partial(_READER, kind=DroppingReader),
+        {"idle_after_stop": 10, "request": None},
+    ),
     _long(_ONE_READER, _READER, 2, idle_after_stop=15, request=40),
     _long(_ONE_WRITER, _WRITER, 1, idle_after_stop=11, request=25),
     Wait(_READ_PART.format("1 burst"), _READ, {"idle_after_stop": 9, "request": 43}),
@@ -76,13 +81,6 @@ WAITS: tuple[Wait, ...] = (
         1,
         idle_after_stop=15,
         request=45,
-    ),
-    _long(
-        "read_manager whose readers lose beats",
-        partial(_READ, kind=DroppingReader),
-        1,
-        idle_after_stop=9,
-        request=None,
     ),
     _long(_WRITE_PART, _WRITE, 1, idle_after_stop=11, request=35),
     _long(_WRITE_PART, _WRITE, 2, idle_after_stop=16, request=50),
@@ -118,18 +116,15 @@ WAITS: tuple[Wait, ...] = (
         idle_after_stop=None,
         request=None,
     ),
-    Wait(_CROSSBAR.format("1 burst"), crossbar_waits, {**_ARBITERS, "request": 10}),
-    _long(_CROSSBAR.format("1 burst"), crossbar_waits, 2, **_ARBITERS, request=15),
-    _long(
-        _CROSSBAR.format("2 bursts"), partial(crossbar_waits, most=2), 1, **_ARBITERS, request=15
-    ),
+    Wait(_CROSSBAR.format("1 burst"), crossbar_waits, {**_ARBITERS, "request": 9}),
+    _long(_CROSSBAR.format("1 burst"), crossbar_waits, 2, **_ARBITERS, request=13),
     Wait(
         "read_crossbar with fixed priorities",
         partial(crossbar_waits, arbiter=FixedPriority),
-        {"accepted_0": 4, "accepted_1": None, "request": 5},
+        {"accepted_0": 3, "accepted_1": None, "request": 3},
     ),
     Wait(_TOY, toy_waits, {"register_write": 3, "job": 23, "soft_reset": 10}),
-    _long(_TOY, toy_waits, 2, register_write=4, job=30, soft_reset=15),
+    _long(_TOY, toy_waits, 2, register_write=4, job=29, soft_reset=13),
     Wait(
         "toy accelerator whose writer waits for AWREADY",
         partial(toy_waits, kind=OldBurstWriter),
