@@ -8,7 +8,9 @@ states. Memories, and registers without reset, are 0 at first.
 
 from __future__ import annotations
 
+import atexit
 import resource
+import shutil
 import subprocess
 import tempfile
 import time
@@ -71,6 +73,7 @@ def _processor_seconds() -> float:
 @cache
 def _program() -> Path:
     folder = tempfile.mkdtemp(prefix="explorer")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     program = Path(folder) / "explorer"
     command = [*find_compiler().command, "-O3", "-march=native", "-Wno-psabi", "-std=c++17"]
     subprocess.run([*command, "-o", str(program), str(_SOURCE)], check=True)

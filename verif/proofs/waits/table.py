@@ -83,7 +83,6 @@ WAITS: tuple[Wait, ...] = (
         request=45,
     ),
     _long(_WRITE_PART, _WRITE, 1, idle_after_stop=11, request=35),
-    _long(_WRITE_PART, _WRITE, 2, idle_after_stop=16, request=50),
     _long(
         "write_manager whose turns wait for AWREADY",
         partial(_WRITE, late_turns=True),
@@ -94,7 +93,7 @@ WAITS: tuple[Wait, ...] = (
     Wait(
         _READER_PART.format("2 blocks"), striped_read_waits, {"idle_after_stop": 4, "request": 11}
     ),
-    _long(_READER_PART.format("2 blocks"), striped_read_waits, 2, idle_after_stop=7, request=14),
+    _long(_READER_PART.format("2 blocks"), striped_read_waits, 2, idle_after_stop=6, request=14),
     _long(
         _READER_PART.format("1 block"),
         partial(striped_read_waits, line_blocks=1),
@@ -108,7 +107,7 @@ WAITS: tuple[Wait, ...] = (
         {"idle_after_stop": 4, "request": None},
     ),
     _long(_WRITER_PART, striped_write_waits, 1, idle_after_stop=6, request=34),
-    _long(_WRITER_PART, striped_write_waits, 2, idle_after_stop=9, request=50),
+    _long(_WRITER_PART, striped_write_waits, 2, idle_after_stop=8, request=44),
     _long(
         "striped_writer whose writers wait for AWREADY",
         partial(striped_write_waits, kind=OldBurstWriter),
