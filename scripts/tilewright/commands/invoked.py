@@ -17,7 +17,7 @@ __all__ = ["OUTPUTS", "command_class"]
 OUTPUTS = (
     "--output", "--json", "--waves", "--svg", "--csv", "--picture", "--pictures", "--tree",
     "--distances", "--header", "--rdl", "--ipxact", "--core", "--filelist", "--package",
-    "--template", "--save-schedule",
+    "--template", "--save-schedule", "--junit", "--cocotb",
 )  # fmt: skip
 """Options whose files are written; of all others, and of arguments, they are read."""
 

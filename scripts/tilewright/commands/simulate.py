@@ -50,7 +50,7 @@ def simulate(
         Path | None, typer.Option(metavar="FILE", help="Also write waveforms, .vcd or .fst.")
     ] = None,
     junit: Annotated[
-        Path | None, typer.Option(metavar="FILE.xml", help="Write the report as JUnit XML, too.")
+        Path | None, typer.Option(metavar="FILE.xml", help="Also write the report as JUnit XML.")
     ] = None,
     json_file: JsonOption = None,
 ) -> None:
