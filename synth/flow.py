@@ -144,6 +144,11 @@ def _memories(design: Design) -> tuple[MemoryBits, ...]:
     return tuple(sorted(rows, key=lambda row: (-row.total, row.name)))
 
 
+def _source_of(name: str, design: Design, source: Source) -> str:
+    """File and line of a signal, which is named from the top."""
+    return source(design.parent(name), name.rpartition(".")[2].partition("[")[0])
+
+
 def _segments(steps: Sequence[Step], design: Design, source: Source) -> Iterator[PathSegment]:
     """The steps of a path, together while they are in one instance."""
     begun = 0.0
@@ -186,6 +191,8 @@ def _path_report(
         cells=len(path.steps),
         opensta_ns=opensta_ns,
         setup_ns=path.setup,
+        start_source=_source_of(path.start, design, source),
+        end_source=_source_of(path.end, design, source),
         segments=tuple(_segments(path.steps, design, source)),
         steps=tuple(steps),
     )

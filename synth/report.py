@@ -162,6 +162,7 @@ class PathReport:
     cells: how many cells it passes
     opensta_ns: the same by OpenSTA, where that was run
     setup_ns: setup time of the register where it ends; 0 at an output
+    start_source, end_source: Python file and line of start and end, as of a ``PathSegment``
     segments: where it runs, an instance after the other
     steps: the cells
     """
@@ -175,6 +176,8 @@ class PathReport:
     cells: int
     opensta_ns: float | None
     setup_ns: float = 0.0
+    start_source: str = ""
+    end_source: str = ""
     segments: tuple[PathSegment, ...] = ()
     steps: tuple[PathStep, ...] = ()
 
@@ -189,11 +192,14 @@ class PathReport:
             table.add_column(heading, overflow="fold")
         table.add_column("Python", no_wrap=True, overflow="fold")
         for one in self.segments:
-            figures = f"{one.arrival:.3f}", f"{one.increment:.3f}", f"{one.cells:,}"
+            spent = f"{one.arrival:.3f}", f"{one.increment:.3f}"
+            figures = *spent, f"{one.cells:,}", f"{one.fanout:,}"
             place = f"{one.instance or '(top)'}\n{one.module}"
-            table.add_row(*figures, f"{one.fanout:,}", place, one.signal, one.source)
+            table.add_row(*figures, place, one.signal, one.source)
         if self.setup_ns:
-            table.add_row(f"{self.ns:.3f}", f"{self.setup_ns:.3f}", "", "", "setup time")
+            figures = f"{self.ns:.3f}", f"{self.setup_ns:.3f}", "", ""
+            end = self.end.rpartition(".")[2]
+            table.add_row(*figures, "setup time", end, self.end_source)
         return table
 
 

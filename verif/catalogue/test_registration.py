@@ -197,8 +197,10 @@ def test_synth_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert (report["config"], report["inputs"]) == (config, [])
     assert table["configs"] == [{"unit": "toy_adder", "config": config}]
     assert table["rows"][0]["ours"] == [report["area"], report["path"]["ns"]]
-    for segment in report["path"]["segments"]:
-        assert re.fullmatch(r"(hw|verif)/[a-z_0-9/]+\.py:[0-9]+", segment["source"])
+    path = report["path"]
+    places = [path["start_source"], *(one["source"] for one in path["segments"])]
+    for place in [*places, path["end_source"]]:
+        assert re.fullmatch(r"(hw|verif)/[a-z_0-9/]+\.py:[0-9]+", place)
 
 
 @pytest.mark.slow

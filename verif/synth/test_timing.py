@@ -96,6 +96,7 @@ def test_the_path_itself() -> None:
     assert (leaf.module, top.instance, top.module) == ("leaf", "", "accumulator")
     assert re.fullmatch(r"p\[\d+\]", leaf.signal)
     assert {segment.source for segment in path.segments} == {""}
+    assert (path.start_source, path.end_source) == ("", "")
     place = 0
     for segment in path.segments:
         cells = path.steps[place : place + segment.cells]
@@ -208,3 +209,27 @@ def test_buffer_trees(loads: int, buffers: int) -> None:
     rows = [r for kind, pins in grown.cells.items() for r in pins[:, 0].tolist() if kind]
     assert max(np.bincount(rows)) <= 16
     assert sum(len(pins) for pins in grown.cells.values()) == loads + buffers
+
+
+def test_where_a_path_is_written() -> None:
+    """Signal by signal: of a segment the last one that has a name, of its ends the ports."""
+    lines = {
+        ("leaf", "p"): "leaf.py:7",
+        ("accumulator", "sum"): "top.py:3",
+        ("leaf", ""): "leaf.py:1",
+    }
+
+    def source(module: str, signal: str) -> str:
+        return lines.get((module, signal)) or lines.get((module, ""), "")
+
+    report = synthesize_verilog(ACCUMULATOR, "accumulator", source=source)
+    assert isinstance(report, AsicReport)
+    assert report.path
+    assert (report.path.start_source, report.path.end_source) == ("", "top.py:3")
+    assert [one.source for one in report.path.segments if one.module == "leaf"] == ["leaf.py:7"]
+    console = Console(file=StringIO(), width=100)
+    report.print(console)
+    assert isinstance(console.file, StringIO)
+    text = console.file.getvalue()
+    assert text.count("leaf.py:7") == 1
+    assert "top.py:3" in text

@@ -43,11 +43,14 @@ def synth(
     target: TargetOption = "cmos",
     period: Annotated[
         str | None,
-        typer.Option(metavar="NS", help="Clock period to meet; else the exit status is 1."),
+        typer.Option(
+            metavar="NS",
+            help="Target clock period; exit status 1 if not met.",
+        ),
     ] = None,
     frequency: Annotated[
         str | None,
-        typer.Option(metavar="MHZ", help="The same as a frequency."),
+        typer.Option(metavar="MHZ", help="Target clock frequency, in place of --period."),
     ] = None,
     json_file: JsonOption = None,
 ) -> None:
