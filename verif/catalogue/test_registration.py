@@ -58,9 +58,9 @@ def test_what_a_registration_names_is_there() -> None:
         assert entry.small_config != entry.unit.config()
 
 
-def test_the_readme_has_the_table_of_all_units() -> None:
+def test_the_page_of_units_has_the_table_of_all() -> None:
     """Print it with ``python -m tilewright.systems``."""
-    assert catalogue_table() in (ROOT / "README.md").read_text()
+    assert catalogue_table() in (ROOT / "docs/units.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_list_and_the_table_of_units(capsys: pytest.CaptureFixture[str]) -> None
     assert main(["list"]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.split(maxsplit=1) == ["toy_adder", TOY_ADDER.summary]
-    page = "docs/../verif/catalogue/toy/toy.md"
+    page = "../verif/catalogue/toy/toy.md"
     row = f"| `toy_adder` | {TOY_ADDER.summary} | [toy]({page}) | `toy-area` |"
     assert catalogue_table().splitlines()[-1] == row
 

@@ -1,4 +1,4 @@
-"""``python -m tilewright.systems``: the table of all units, as the README has it."""
+"""``python -m tilewright.systems``: the table of all units, as ``docs/units.md`` has it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["catalogue_table"]
 
 
 def _rows(system: System) -> list[str]:
-    pages = ", ".join(f"[{Path(page).stem}](docs/{page})" for page in system.pages)
+    pages = ", ".join(f"[{Path(page).stem}]({page})" for page in system.pages)
     tables = ", ".join(f"`{table}`" for table in system.tables)
     return [
         f"| `{entry.unit.name}` | {entry.unit.summary} | {pages} | {tables} |"
