@@ -82,7 +82,15 @@ WAITS: tuple[Wait, ...] = (
         idle_after_stop=15,
         request=45,
     ),
+    _long(
+        "read_manager whose readers lose beats",
+        partial(_READ, kind=DroppingReader),
+        1,
+        idle_after_stop=9,
+        request=None,
+    ),
     _long(_WRITE_PART, _WRITE, 1, idle_after_stop=11, request=35),
+    _long(_WRITE_PART, _WRITE, 2, idle_after_stop=15, request=47),
     _long(
         "write_manager whose turns wait for AWREADY",
         partial(_WRITE, late_turns=True),
