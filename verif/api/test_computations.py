@@ -113,6 +113,15 @@ def test_arguments_of_any_number() -> None:
     assert [file["file"] for file in product.json["inputs"]] == ["operands_1.npy", "operands_2.npy"]
 
 
+def test_arguments_by_name() -> None:
+    found = tilewright.run("gemm", A, b=B, c=None, backend="model", set=M3XU)
+    assert found.result.tolist() == (A @ B).tolist()
+    assert found.json["command"].endswith(" a.npy b.npy")
+    for arguments in ((), (None,)):
+        with refused(TypeError, "`a` must be given, as `b` is"):
+            tilewright.run("gemm", *arguments, b=B)
+
+
 def test_flags_and_lists() -> None:
     """A flag that is off is not there, or has an option of its own."""
     found = tilewright.run(

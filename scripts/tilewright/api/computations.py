@@ -207,22 +207,28 @@ def _chosen(
     arguments: Sequence[Any],
     options: Mapping[str, Any],
 ) -> list[tuple[_Parameter, Any]]:
-    """What is given, parameter by parameter. Raises TypeError for too many arguments, and
-    UnknownName for an unknown option."""
+    """What is given, parameter by parameter. Raises TypeError for too many arguments and for one
+    that is left out before another, UnknownName for an unknown option."""
     places = [one for one in known if not one.option]
     if places and places[-1].many:
         places += [places[-1]] * (len(arguments) - len(places))
     if len(arguments) > len(places):
         raise TypeError(f"{name} takes {len(places)} arguments, not {len(arguments)}")
-    given = [*zip(places, arguments, strict=False)]
     by_name = {one.name: one for one in known if one.option not in ("", "--json")}
-    by_name |= {one.name: one for one in places[len(arguments) :] if one.name not in by_name}
+    others = [one for one in places[len(arguments) :] if one.name not in by_name]
+    values = [*arguments, *(options.get(one.name) for one in others)]
+    given = [(one, value) for one, value in zip(places, values, strict=False) if value is not None]
+    for place, (one, _) in zip(places, given, strict=False):
+        if place is not one:
+            raise TypeError(f"`{place.name}` must be given, as `{one.name}` is")
     for key, value in options.items():
-        if key not in by_name:
+        if key in by_name:
+            given += [] if value is None else [(by_name[key], value)]
+        elif key not in [one.name for one in others]:
+            allowed = [*by_name, *(one.name for one in others)]
             listed = f"tilewright run {name} --help"
-            raise UnknownName(unknown(f"option of {name}", key, by_name, listed))
-        given.append((by_name[key], value))
-    return [(one, value) for one, value in given if value is not None]
+            raise UnknownName(unknown(f"option of {name}", key, allowed, listed))
+    return given
 
 
 def run(computation: str, /, *arguments: Any, **options: Any) -> Result:
@@ -231,8 +237,9 @@ def run(computation: str, /, *arguments: Any, **options: Any) -> Result:
     Parameters
     ----------
     computation: its name
-    arguments: in the order of the command line: file names, or in their place what they would hold:
-        arrays, SciPy's sparse matrices, tensors of ``tilewright.formats``, large integers
+    arguments: in the order of the command line, or by name: names of files, or in their place what
+        these would hold: arrays, SciPy's sparse matrices, tensors of ``tilewright.formats``, large
+        integers
     options: of the command line, underscores for dashes: flags are True or False; what may be given
         more than once, a list or a dictionary (``set={"rows": 4}``); files as for ``arguments``
 
