@@ -74,11 +74,14 @@ def _one_after_the_other(columns: Ints, values: Patterns, plus: Plus, partials: 
     """Sums of sets to sums of columns."""
     found, start, count = np.unique(columns, return_index=True, return_counts=True)
     sums = np.zeros((partials, len(found), *values.shape[1:]), np.uint64)
-    for turn in range(int(count.max())):
-        mine = np.flatnonzero(count > turn)
-        new = values[start[mine] + turn]
-        old = sums[turn % partials, mine]
-        sums[turn % partials, mine] = new if turn < partials else plus(old, new)
+    turns = np.arange(partials)[:, None]
+    for done in range(0, int(count.max()), partials):
+        # A set for each partial sum of each column that has so many: none waits for another.
+        left = np.flatnonzero(count > done)
+        turn, place = np.nonzero(count[left] - done > turns)
+        mine = left[place]
+        new = values[start[mine] + done + turn]
+        sums[turn, mine] = plus(sums[turn, mine], new) if done else new
     parts = list(sums)
     size = np.minimum(count, partials)
     while len(parts) > 1:
