@@ -113,6 +113,16 @@ def test_alpha_and_tolerance(run: Run) -> None:
     assert found["reference"]["wrong"] == 0
 
 
+def test_a_tolerance_below_the_roundings(run: Run) -> None:
+    """The report names what would converge."""
+    graph = save_graph(run, random_graph(7, 70))
+    report(run, "pagerank", graph, "--tolerance", 0, "--max-iterations", 60, status=1)
+    said = " ".join(run.out.replace("│", " ").split())
+    assert "--tolerance 1e-06 or --set value=fp64" in said
+    report(run, "pagerank", graph, "--tolerance", 1e-6)
+    assert "--set value=fp64" not in run.out
+
+
 @pytest.mark.parametrize("app", ["pagerank", "bfs", "sssp", "kcore"])
 def test_what_does_not_converge(run: Run, app: str) -> None:
     """The last values are kept, the residual named, and the status is 1."""

@@ -36,12 +36,18 @@ def rank_vertices(
     run = run_problem(choice, problem, most)
     ranks = numbers_of(choice, run.solution)
     moves = "the ranks' last change, in the 1-norm,"
+    change = residual_in(choice, problem, run.solution, moves).value
     verdict = None
+    rows = []
+    if not run.solution.settled and change < choice.tolerance:
+        wider = " or --set value=fp64" if fmt.name != "fp64" else ""
+        rows.append(("tolerance", f"roundings of {fmt.name} may change as much in every "
+                                  f"iteration: --tolerance {choice.tolerance:.3g}{wider}"))  # fmt: skip
     if run.solution.settled:
         verdict = against_ranks(
             Rules.of(choice.config), ranks, given.sparse(), alpha=alpha, tolerance=tolerance,
             iterations=run.solution.iterations,
-            change=residual_in(choice, problem, run.solution, moves).value,
+            change=change,
         )  # fmt: skip
     order = np.lexsort((np.arange(len(ranks)), -ranks))[:_SHOWN]
     shown = ", ".join(f"{vertex + 1}: {ranks[vertex]:.6g}" for vertex in order)
@@ -51,7 +57,7 @@ def rank_vertices(
         ),
         run,
         ranks,
-        [("ranks", f"highest at {shown}; {ranks.sum():.9g} in all")],
+        [("ranks", f"highest at {shown}; {ranks.sum():.9g} in all"), *rows],
         {"alpha": alpha, "tolerance": tolerance, "sum": float(ranks.sum())},
         verdict,
         moves=moves,
