@@ -41,8 +41,11 @@ def rank_vertices(
     rows = []
     if not run.solution.settled and change < choice.tolerance:
         wider = " or --set value=fp64" if fmt.name != "fp64" else ""
-        rows.append(("tolerance", f"roundings of {fmt.name} may change as much in every "
-                                  f"iteration: --tolerance {choice.tolerance:.3g}{wider}"))  # fmt: skip
+        text = (
+            f"roundings of {fmt.name} may change as much in every iteration: "
+            f"--tolerance {choice.tolerance:.3g}{wider}"
+        )
+        rows.append(("tolerance", text))
     if run.solution.settled:
         verdict = against_ranks(
             Rules.of(choice.config), ranks, given.sparse(), alpha=alpha, tolerance=tolerance,
