@@ -60,7 +60,7 @@ def test_a_table(tmp_path: Path) -> None:
 def test_what_a_table_refuses() -> None:
     with refused(UnknownName, "unknown table 'sizs'; did you mean 'sizes'?"):
         tilewright.table("sizs")
-    with refused(ValueError, "sizes takes no `scale`"):
+    with refused(ValueError, "sizes takes no `scale`; its options are `target`, `csv`"):
         tilewright.table("sizes", scale=0.5)
     with refused(ValueError, "simd2: unknown parameter 'tiles'; did you mean 'tile'?"):
         tilewright.table("sizes", tiles=2)

@@ -149,14 +149,16 @@ def table(
         "full": full or None,
         "scale": scale,
         "only": only,
-        "settings": [f"{key}={setting_text(value)}" for key, value in parameters.items()],
     }
-    with python_errors({f"--{key}" for key in (*given, "set", "csv", "svg")}), noting() as notes:
+    if parameters:
+        given["settings"] = [f"{key}={setting_text(value)}" for key, value in parameters.items()]
+    keywords = {f"--{key}" for key in (*given, "target", "csv", "svg")}
+    with python_errors(keywords), noting() as notes:
         for suffix, file in ((".csv", csv), (".svg", svg)):
             given[suffix[1:]] = None if file is None else Path(file)
             if file is not None:
                 check_output(Path(file), suffix)
-        found = measured_table(name, known[name].function, target, given)
+        found = measured_table(name, known[name].function, target, given, shared=("target",))
     figures = found.to_json()
     if notes.configs:
         figures["configs"] = [{"unit": unit, "config": config} for unit, config in notes.configs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -80,9 +81,15 @@ def table(
         write_json(json_file, measured.to_json())
 
 
-def measured_table(name: str, function: str, target: str, given: dict[str, object]) -> Any:
-    """What the table's function makes of the options that were given. Raises UserError for one that
-    it does not take, and for whatever is wrong."""
+def measured_table(
+    name: str,
+    function: str,
+    target: str,
+    given: dict[str, object],
+    shared: Sequence[str] = ("target", "json"),
+) -> Any:
+    """What the table's function makes of the options that were given; ``shared`` are those of all
+    tables. Raises UserError for one that it does not take, and for whatever is wrong."""
     from ..hw.spec.unit import named_object
     from ..synth.base.errors import ToolError
 
@@ -93,7 +100,7 @@ def measured_table(name: str, function: str, target: str, given: dict[str, objec
         raise UserError(f"{name} takes no files, not {files[0]}")
     chosen = {option: value for option, value in given.items() if value not in (None, [])}
     if strange := [option for option in chosen if option not in taken]:
-        known = ["target", "json", *(option for option in given if option in taken)]
+        known = [*shared, *(option for option in given if option in taken)]
         options = ", ".join(_option(option) for option in known if option != "files")
         raise UserError(f"{name} takes no {_option(strange[0])}; its options are {options}")
     measure = partial(measure, **chosen)
