@@ -51,12 +51,12 @@ cycles is looked for; then all nodes that are always equal are merged, often unt
 _YOSYS = """read_rtlil prepared.il
 rename mutated gold
 {unseen}
-setundef -zero gold
 copy gold gate
 mutate {change}
 opt_clean
 memory_map
 dffunmap
+setundef -zero gold gate
 opt_clean
 read_verilog -sv whole.v
 hierarchy -top whole

@@ -87,7 +87,7 @@ def _bursts(parts: int, lists: list[list[tuple[int, int]]], *, data_bits: int) -
 _LISTS = (
     # A beat alone, over a boundary, two bursts side by side, a whole burst.
     [[(9, 1), (2, 5), (10, 1), (12, 4)], [(23, 1), (7, 2), (16, 4)]],
-    [[(107, 1), (102, 3), (113, 11)], [(108, 1), (110, 13)]],
+    [[(107, 1), (102, 3), (113, 13)], [(108, 1), (110, 13)]],
 )
 _SIZES = {"addr_bits": 16, "data_bits": 16, "count_bits": 4, "burst_beats": 4, "buffer_beats": 8}
 
