@@ -93,6 +93,7 @@ def all_mutations(
         directory,
     )
     places, lines = _places(verilog, stand_ins), verilog.split("\n")
+    always_read = _read_at_once((directory / "prepared.il").read_text())
     found = []
     for row in (directory / "list.txt").read_text().splitlines():
         match = re.fullmatch(r"mutate (.*?)((?: -src \S+)*)", row)
@@ -100,12 +101,20 @@ def all_mutations(
         numbers = [int(n) for n in re.findall(r" -src unit\.v:(\d+)\.", match[2])]
         wanted = [n for n in numbers if places[n].startswith(tuple(folders))]
         port = re.search(r"-port (\S+)", match[1])
+        cell = re.search(r"-cell (\S+)", match[1])
         if wanted and port and port[1] not in _CLOCKS:
-            cell = re.search(r"-cell (\S+)", match[1])
             assert cell
+            if port[1] == "EN" and cell[1] in always_read:
+                continue
             text = lines[wanted[0] - 1].strip()
             found.append(Mutation(places[wanted[0]], cell[1], match[1], text))
     return sorted(found, key=lambda one: one.change)
+
+
+def _read_at_once(netlist: str) -> set[str]:
+    """Ports that read a memory without a clock: they have no enable that could be wrong."""
+    cells = re.findall(r"^  cell \$memrd\S* (\S+)\n(.*?)^  end$", netlist, re.M | re.S)
+    return {name for name, text in cells if re.search(r"\\CLK_ENABLE (1'0|0)$", text, re.M)}
 
 
 def sample(
