@@ -255,7 +255,8 @@ class Engine(AcceleratorTop):
         m.d.comb += [
             counters.clear.eq(control.taken),
             counters.running.eq(control.busy),
-            counters.offered.eq(unit.i.valid),
+            # Not the fork's valid, which waits for the queue of tags too.
+            counters.offered.eq(m.submodules.feeder.o.valid),
             counters.taken.eq(unit.i.valid & unit.i.ready),
             counters.beats.eq(Cat(loader.write for loader in loaders.values())),
             counters.wrote.eq(storer.o.valid & storer.o.ready),
