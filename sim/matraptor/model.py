@@ -16,8 +16,8 @@ from ...hw.spec.jobs.matraptor import (
 from ...hw.spec.matraptor import MatRaptorConfig
 from ..device.model import ModelDevice
 from ..sparse.c2sr import C2sr, to_csr
-from ..sparse.image import from_image, image, stored_rows
-from ..sparse.memory_blocks import write_blocks
+from ..sparse.image import filled, from_image, image, stored_rows
+from ..sparse.memory_blocks import read_bytes
 from ..timing.dram import MemoryModel
 from .cycles.outer import simulate_outer
 from .cycles.plan import Places
@@ -128,7 +128,11 @@ class MatRaptorModel(ModelDevice):
         return "none", 0, self._outer_counts(t, b, rows, found)
 
     def _store(self, c: C2sr) -> None:
-        write_blocks(self.write_memory, image(c, **self._bases("C")))
+        """Write C; what lies in gaps between its rows stays as it is."""
+        for block, mask in zip(image(c, **self._bases("C")), filled(c), strict=True):
+            content = read_bytes(self.read_memory, block.address, len(block.data)).copy()
+            content[mask] = block.data[mask]
+            self.write_memory(block.address, content.tobytes())
 
     def _left(self, rows: int) -> C2sr:
         layout, shape = self._config.layout, (rows, limits(self._config)["ROWS"])

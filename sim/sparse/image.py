@@ -17,6 +17,7 @@ __all__ = [
     "check_rows",
     "entries_bytes",
     "entry_type",
+    "filled",
     "from_image",
     "image",
     "image_sizes",
@@ -83,6 +84,25 @@ def image(c2sr: C2sr, *, pairs_base: int, entries_base: int) -> tuple[Block, Blo
         column["column"][where] = c2sr.columns[channel]
         entries[:, channel] = column.view(np.uint8).reshape(-1, layout.interleave)
     return Block(pairs_base, pairs.reshape(-1)), Block(entries_base, entries.reshape(-1))
+
+
+def filled(c2sr: C2sr) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Which bytes of the blocks of :func:`image` hold a pair, or an entry: the others are gaps."""
+    layout, channels = c2sr.layout, c2sr.layout.channels
+    pairs, entries = (
+        np.zeros((size // layout.stripe_bytes, channels, layout.interleave), np.bool_)
+        for size in image_sizes(c2sr)
+    )
+    for channel in range(channels):
+        mine = slice(channel, None, channels)
+        lengths = c2sr.lengths[mine]
+        column = np.zeros(len(pairs) * layout.interleave, np.bool_)
+        column[: len(lengths) * PAIR_BYTES] = True
+        pairs[:, channel] = column.reshape(-1, layout.interleave)
+        column = np.zeros((len(entries) * layout.block_entries, layout.entry_bytes), np.bool_)
+        column[run_indices(c2sr.pointers[mine], lengths)] = True
+        entries[:, channel] = column.reshape(-1, layout.interleave)
+    return pairs.reshape(-1), entries.reshape(-1)
 
 
 def from_image(
