@@ -106,7 +106,10 @@ def offers_with_effect(verilog: str, top: str, directory: Path, *, each: bool = 
     directory: for files
     each: look for an accepted offer of each output; default: for one of any output
     """
-    (directory / "unit.sv").write_text(_inverted(verilog))
+    text = _inverted(verilog)
+    if "any_bit any_refused" not in text:
+        return Offers(frozenset(), frozenset(), frozenset())
+    (directory / "unit.sv").write_text(text)
     run_yosys("; ".join(_MITERS.format(top=top).split("\n")[1:-1]), directory)
     used = _listed(directory / "offers")
     solve = "sat -prove trigger 0 -show-public"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from amaranth.hdl import Module
@@ -20,9 +21,11 @@ an edge of T2S' array has no neighbour."""
 LATER = "engine_simd2"
 """Its forks are those of ``engine_m3xu``, but its unit is always ready."""
 
+VARIANTS = [(name, n) for name in OUTPUTS for n in range(len(entries()[name].variants))]
 
-def offers(name: str, directory: Path, *, each: bool = False) -> Offers:
-    verilog = emitted_unit(name, **entries()[name].small).verilog
+
+def offers(name: str, directory: Path, *, each: bool = False, **changed: Any) -> Offers:
+    verilog = emitted_unit(name, **{**entries()[name].small, **changed}).verilog
     return offers_with_effect(verilog, name, directory, each=each)
 
 
@@ -39,6 +42,16 @@ def test_a_refused_offer_has_no_effect(name: str, tmp_path: Path) -> None:
     assert len(found.examined) == OUTPUTS[name][0]
     assert found.refused == set()
     assert found.accepted
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "number"), VARIANTS)
+def test_a_refused_offer_has_no_effect_in_a_variant(name: str, number: int, tmp_path: Path) -> None:
+    changed = entries()[name].variants[number]
+    found = offers(name, tmp_path, **changed)
+    assert found.refused == set()
+    # Only the sparse design of T2S has no lazy forks.
+    assert bool(found.accepted) == (not str(changed.get("design")).startswith("sparse"))
 
 
 @pytest.mark.long
