@@ -118,7 +118,7 @@ BAD_WORDS = {
                   "nowhere/unit.v: cannot be written: nowhere is not a directory"),
     "is directory": (["generate", "m3xu", "-o", "."], ".: cannot be written: it is a directory"),
     "sidecar": (["generate", "m3xu", "-o", "unit.json"],
-                "unit.json: the name must not end in .json, which the sidecar's does"),
+                "unit.json: must end in .sv or .v, not '.json'"),
     "waves": (["simulate", "m3xu", "--waves", "nowhere/w.fst"],
               "nowhere/w.fst: cannot be written: nowhere is not a directory"),
     "json": (["synth", "m3xu", "--json", "nowhere/r.json"],
@@ -227,6 +227,16 @@ def test_short_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*command.split(), "-h"]) == 0
     assert capsys.readouterr().out == long
     assert f"Usage: tilewright {command}".rstrip() in long
+
+
+def test_help_wraps_paragraphs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Lines end where the terminal does, not where the docstring's do."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["run", "pagerank", "--help"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert "compared with those of NetworkX, iterated further: the difference must be" in lines
 
 
 def test_the_page_and_the_help_list_all_tables(capsys: pytest.CaptureFixture[str]) -> None:

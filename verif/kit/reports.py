@@ -127,7 +127,7 @@ class Report:
         for line in self.lines():
             console.print(line, markup=False)
         modes = sorted({mode for mode, _ in self.coverage})
-        table = Table(title="met so often", title_justify="left")
+        table = Table(title="coverage: hits", title_justify="left")
         table.add_column("")
         for mode in modes:
             table.add_column(mode, justify="right")

@@ -123,9 +123,9 @@ def generate(
         return generate_bench(chosen, values, cocotb, {"output": output, **wanted}, name=name)
     if output is None:
         raise UserError("generate needs -o FILE or --cocotb DIR (see `tilewright generate --help`)")
-    if output.suffix == ".json":
-        raise UserError(f"{output}: the name must not end in .json, which the sidecar's does")
     check_output(output)
+    if output.suffix.lower() not in (".sv", ".v") and not outputs.is_stream(output):
+        raise UserError(f"{output}: must end in .sv or .v, not {output.suffix!r}")
     if not outputs.is_stream(output):
         check_output(output.with_suffix(".json"))
     _check_texts(chosen, output, wanted)

@@ -62,7 +62,7 @@ def _streams(sidecar: Described) -> Table:
 
 
 def _buses(sidecar: Described) -> Table:
-    table = _table("Buses", "prefix", "role", "protocol", "address", "data", "ID bits", "under way")
+    table = _table("Buses", "prefix", "role", "protocol", "address", "data", "ID bits", "in flight")
     for bus in sidecar.get("axi", ()):
         ways = [f"{bus[way]['outstanding']} {way}" for way in ("reads", "writes") if way in bus]
         bits = [str(bus[f"{part}_bits"]) for part in ("addr", "data", "id")]

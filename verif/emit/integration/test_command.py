@@ -87,18 +87,16 @@ def test_into_standard_output(here: Path, capfd: pytest.CaptureFixture[str]) -> 
         (["m3xu", "-o", "a.v", "--filelist", "a"], "a: must end in .f, not ''"),
         (["m3xu", "-o", "a.sv", "--package", "a_pkg.v"], "a_pkg.v: must end in .sv, not '.v'"),
         (["m3xu", "-o", "a.sv", "--template", "a.sv"], "a.sv: must end in .svh, not '.sv'"),
-        (
-            ["m3xu", "-o", "a.sv", "--package", "a.sv"],
-            "--package: a.sv must be another file than that of -o",
-        ),
+        (["m3xu", "-o", "a.txt"], "a.txt: must end in .sv or .v, not '.txt'"),
+        (["m3xu", "-o", "unit"], "unit: must end in .sv or .v, not ''"),
         (["m3xu", "-o", "-"], "-: of --json alone; standard output is the file /dev/stdout"),
         (
             ["m3xu", "-o", "a.v", "--header", "-"],
             "-: of --json alone; standard output is the file /dev/stdout",
         ),
         (
-            ["m3xu", "-o", "a.h", "--header", "./a.h"],
-            "--header: a.h must be another file than that of -o",
+            ["m3xu", "-o", "a.sv", "--package", "./a.sv"],
+            "--package: a.sv must be another file than that of -o",
         ),
         (
             ["m3xu", "-o", "a.v", "--header", "link.h", "--core", "a.core"],

@@ -164,7 +164,7 @@ def _unit_rows(choice: SidaChoice, outcome: Outcome, waits: int) -> Rows:
         ("in memory", f"{elements:,} elements by columns, {late:,} late ones by rows; "
                       f"{stored:,} bytes"),
         ("elements", f"{counts['elements']:,} read, {counts['operations']:,} operations"),
-        ("waiting", f"{waits:,} elements at most, of {config.buffer_words:,} that may"),
+        ("waiting", f"{waits:,} elements at most, capacity {config.buffer_words:,}"),
     ]  # fmt: skip
     if counts["cycles"]:
         rows += _timed_rows(choice, outcome)
@@ -202,7 +202,7 @@ def _timed_rows(choice: SidaChoice, outcome: Outcome) -> Rows:
         ("cycles", f"{cycles:,}; {counts['busy_cycles']:,} with elements for the first product, "
                    f"{counts['stalls']:,} without between the first and the last"),
         ("bytes read", f"{counts['bytes_read']:,}: {streams}"),
-        ("held", f"{counts['held']:,} elements on chip at most; {counts['lost']:,} panels of rows "
-                 "were given up and read again"),
+        ("resident", f"{counts['held']:,} elements on chip at most; {counts['lost']:,} panels of "
+                     "rows evicted and refetched"),
         ("limits", f"cycles of ideal accelerators: {over}"),
     ]  # fmt: skip
