@@ -129,9 +129,9 @@ class SubsetOf:
         return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def unknown_parameter(name: str, known: Collection[str]) -> str:
-    """A refusal of a parameter that is none of those known."""
-    return unknown("parameter", name, known, "tilewright show UNIT")
+def unknown_parameter(name: str, known: Collection[str], unit: str) -> str:
+    """A refusal of a parameter that is none of those known of a unit."""
+    return unknown("parameter", name, known, f"tilewright show {unit}")
 
 
 def parameter(default: Any, *, allowed: Allowed, doc: str) -> Any:
@@ -159,8 +159,9 @@ class Config:
         return tuple(item for item in fields(cls) if "allowed" in item.metadata)
 
     @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> Config:
-        """Build from a mapping as TOML or ``--set`` gives it; texts are parsed.
+    def from_settings(cls, settings: Mapping[str, Any], unit: str = "UNIT") -> Config:
+        """Build from a mapping as TOML or ``--set`` gives it; texts are parsed. Refusals name
+        ``unit``.
 
         Raises ValueError or TypeError on an unknown name or a value that is not allowed.
         """
@@ -168,7 +169,7 @@ class Config:
         values: dict[str, Any] = {}
         for name, value in settings.items():
             if name not in known:
-                raise ValueError(unknown_parameter(name, known))
+                raise ValueError(unknown_parameter(name, known, unit))
             allowed = known[name].metadata["allowed"]
             values[name] = allowed.parse(value) if isinstance(value, str) else value
         return cls(**values)

@@ -53,7 +53,7 @@ def read_config(unit: Unit, file: Path | None, settings: Sequence[str]) -> Confi
     if file is not None:
         values = _from_file(unit, file)
         with user_errors(ValueError, TypeError, about=str(file)):
-            config = unit.config.from_settings(values)
+            config = unit.config.from_settings(values, unit.name)
     else:
         values = {}
     given: dict[str, str] = {}
@@ -69,6 +69,6 @@ def read_config(unit: Unit, file: Path | None, settings: Sequence[str]) -> Confi
     values |= given
     if settings:
         with user_errors(ValueError, TypeError, about=unit.name):
-            config = unit.config.from_settings(values)
+            config = unit.config.from_settings(values, unit.name)
     note_config(unit.name, config.resolved())
     return config

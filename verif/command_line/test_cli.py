@@ -154,7 +154,7 @@ BAD_FILES = {
     "rows = 'eight'\n": ": `rows` must be an integer in 1..64, not 'eight'",
     "rows = 2.5\n": ": `rows` must be an integer in 1..64, not 2.5",
     "rows = true\n": ": `rows` must be an integer in 1..64, not True",
-    "[m3xu]\nrows = 2\n": ": unknown parameter 'm3xu'; `tilewright show UNIT` lists them all",
+    "[m3xu]\nrows = 2\n": ": unknown parameter 'm3xu'; `tilewright show m3xu` lists them all",
     "modes = ['fp8']\n": ": `modes` must be a non-empty subset of fp16, bf16, tf32, fp32, fp32c, ",
     "\xff": "is not TOML: 'utf-8' codec can't decode byte 0xff in position 0",
 }

@@ -52,7 +52,7 @@ TYPED = {
     "table nothing": "unknown table 'nothing'; `tilewright table` lists them all",
     "show m3xu --set rwos=4": "m3xu: unknown parameter 'rwos'; did you mean 'rows'?",
     "show m3xu --set speed=4":
-        "m3xu: unknown parameter 'speed'; `tilewright show UNIT` lists them all",
+        "m3xu: unknown parameter 'speed'; `tilewright show m3xu` lists them all",
     "show m3xu --set data_assignment=pipelind": "m3xu: `data_assignment` must be one of "
     "combinational, pipelined, not 'pipelind'; did you mean 'pipelined'?",
     "show m3xu --set modes=fp16,fp32cc": "m3xu: `modes` must be a non-empty subset of fp16, bf16, "

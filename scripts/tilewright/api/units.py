@@ -34,10 +34,12 @@ def configured(entry: Entry, config: Any, parameters: Mapping[str, Any]) -> Any:
     """
     kind = entry.unit.config
     if config is None:
-        return kind.from_settings(parameters)
+        return kind.from_settings(parameters, entry.unit.name)
     if type(config) is not kind:
         raise TypeError(f"`config` must be a {kind.__name__}, not {config!r}")
-    return kind.from_settings(config.resolved() | dict(parameters)) if parameters else config
+    if not parameters:
+        return config
+    return kind.from_settings(config.resolved() | dict(parameters), entry.unit.name)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -106,7 +106,7 @@ REFUSED = {
     "run strassen a.npy a.npy --backend simd2 --set pipeline=9":
         "simd2: `pipeline` must be an integer in 1..6, not 9",
     "run strassen a.npy a.npy --backend m3xu --set colour=1":
-        "m3xu: unknown parameter 'colour'; `tilewright show UNIT` lists them all",
+        "m3xu: unknown parameter 'colour'; `tilewright show m3xu` lists them all",
     "run strassen huge.npy huge.npy --words int64 --backend simd2 --m 16":
         "the product of huge.npy and huge.npy: operands of backend simd2 must be integers of at "
         "most 32 bits, not of 42",

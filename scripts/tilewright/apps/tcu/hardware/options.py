@@ -145,8 +145,8 @@ def _check_parameters(backend: str, options: HardwareOptions) -> None:
                             f"and --l")  # fmt: skip
         if name in row.fixed:
             raise UserError(f"{backend}: `{name}` must be left out, as --m and words decide it")
-        if name not in free:
-            raise UserError(f"{backend}: {unknown_parameter(name, free)}")
+        if unit and name not in free:
+            raise UserError(f"{backend}: {unknown_parameter(name, free, unit.name)}")
 
 
 def side_given(m: int) -> int:
