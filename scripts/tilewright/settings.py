@@ -33,7 +33,9 @@ def choose_unit(name: str) -> Unit:
 
 def _from_file(unit: Unit, path: Path) -> dict[str, Any]:
     """What a file says: parameters as TOML, or the design of a unit that takes one."""
-    if path.suffix == ".py" and "design" in [one.name for one in unit.config.parameters()]:
+    if path.suffix == ".py":
+        if "design" not in [one.name for one in unit.config.parameters()]:
+            raise UserError(f"{path}: must be TOML; t2s alone accepts a mapping, a .py file")
         return {"design": str(path)}
     with user_errors(OSError):
         content = inputs.read_bytes(path)

@@ -175,6 +175,13 @@ def test_a_directory_as_file(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert said == f"{tmp_path}: Is a directory"
 
 
+def test_a_mapping_of_another_unit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.py"
+    path.touch()
+    said = complaint(["show", "m3xu", "--spec", str(path)], capsys)
+    assert said == f"{path}: must be TOML; t2s alone accepts a mapping, a .py file"
+
+
 def test_output_below_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").touch()
     path = tmp_path / "file" / "unit.v"

@@ -70,6 +70,7 @@ TYPED = {
     "--versoin": "unknown option '--versoin'; did you mean '--version'?",
     "run gemm a.npy b.npy --unit simd2 --backend modell": "backend must be one of rtl, model, not "
     "'modell'; did you mean 'model'?",
+    "run gemm a.npy b.npy --mode FP32": "did you mean 'fp32'?",
     "run spgemm a.mtx --semiring min-plus": "did you mean 'minplus'?",
     "run pca a.npy --backend cycels": "did you mean 'cycles'?",
 }  # fmt: skip

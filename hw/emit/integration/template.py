@@ -40,7 +40,7 @@ def template(sidecar: Mapping[str, Any]) -> str:
     Clock and reset are the design's own. Payloads have the types of the package.
     """
     module, ends = sidecar["module"], (sidecar["clock"], sidecar["reset"]["name"])
-    types = f" and of the package {package_name(sidecar)}" if sidecar["streams"] else ""
+    types = f", and types of the package {package_name(sidecar)}" if sidecar["streams"] else ""
     lines = [f"// {title(sidecar)}", f"// Uses {' and '.join(ends)} of the design{types}."]
     pins = [f"    .{end}({end})" for end in ends]
     for kind, port, remark in _signals(sidecar):

@@ -135,8 +135,7 @@ def choose_product_unit(
         config, _ = _configured(options)
         products = [name for name in config.products if name in config.operations]
         if products and mode not in products:
-            allowed = ("one of " if len(products) > 1 else "") + ", ".join(products)
-            raise UserError(f"mode must be {allowed} for products on {unit.name}, not {mode!r}")
+            raise UserError(not_one_of("mode", products, mode, f" for products on {unit.name}"))
     return choose_unit(options, mode, others=others)
 
 
