@@ -25,7 +25,7 @@ class C2srConverterConfig(C2srOperands, Config):
     channels: int = like(ChannelGeometry, "channels")
     value: str = like(C2srLayout, "value", doc="format of the values")
     outstanding: int = like(
-        BlockReads, "outstanding", doc="bursts that each of two readers may have under way"
+        BlockReads, "outstanding", doc="bursts that each of two readers may have in flight"
     )
     data_bits: int = like(ChannelGeometry, "data_bits")
     interleave: int = like(ChannelGeometry, "interleave")

@@ -103,7 +103,7 @@ class BlockReads(Config):
     outstanding: int = parameter(
         64,
         allowed=IntRange(2, 256, power_of_two=True),
-        doc="blocks that a reader may have under way in a channel",
+        doc="blocks that a reader may have in flight in a channel",
     )
 
 

@@ -59,7 +59,7 @@ class EngineConfig(Config):
         doc="memory channels; 1: for all; 2: A and B, C and D; 3: A, B, C and D",
     )
     outstanding: int = parameter(
-        8, allowed=IntRange(1, 32), doc="bursts of an operand that may be under way"
+        8, allowed=IntRange(1, 32), doc="bursts of an operand that may be in flight"
     )
     block_rows: int = parameter(
         0,

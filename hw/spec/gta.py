@@ -140,7 +140,7 @@ class GtaConfig(Config):
         128, allowed=IntRange(64, 512, power_of_two=True), doc="width of a memory channel, in bits"
     )
     outstanding: int = parameter(
-        16, allowed=IntRange(2, 32), doc="bursts of a manager that may be under way"
+        16, allowed=IntRange(2, 32), doc="bursts of a manager that may be in flight"
     )
     managers: int = parameter(
         2, allowed=IntRange(1, 2), doc="memory channels; 1: for all; 2: loads, and results"

@@ -48,7 +48,7 @@ class MatRaptorConfig(C2srOperands, Config):
     outstanding: int = like(
         BlockReads,
         "outstanding",
-        doc="bursts that each of a lane's four readers may have under way",
+        doc="bursts that each of a lane's four readers may have in flight",
     )
     data_bits: int = like(ChannelGeometry, "data_bits")
     interleave: int = like(ChannelGeometry, "interleave")

@@ -86,7 +86,7 @@ def _constants(config: C2srConverterConfig) -> tuple[Register, ...]:
             "CONFIG2",
             0x10,
             "depths",
-            ("outstanding", 12, config.outstanding, "bursts under way of a reader"),
+            ("outstanding", 12, config.outstanding, "bursts of a reader in flight"),
         ),
     )
 

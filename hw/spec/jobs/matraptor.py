@@ -128,7 +128,7 @@ def _constants(config: MatRaptorConfig) -> tuple[Register, ...]:
             0x10,
             "depths",
             ("queue_depth", 20, config.queue_depth, "entries of a queue"),
-            ("outstanding", 12, config.outstanding, "bursts under way of a reader"),
+            ("outstanding", 12, config.outstanding, "bursts of a reader in flight"),
         ),
         constants(
             "CONFIG3",

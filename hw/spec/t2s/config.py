@@ -70,7 +70,7 @@ class T2sConfig(Config):
         1, allowed=IntRange(1, 4), doc="memory channels: loaders in turn, results on the last"
     )
     outstanding: int = parameter(
-        8, allowed=IntRange(1, 32), doc="bursts of a loader, or of results, that may be under way"
+        8, allowed=IntRange(1, 32), doc="bursts of a loader, or of results, that may be in flight"
     )
 
     def __post_init__(self) -> None:
