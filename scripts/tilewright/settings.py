@@ -40,7 +40,9 @@ def _from_file(unit: Unit, path: Path) -> dict[str, Any]:
     with user_errors(OSError):
         content = inputs.read_bytes(path)
     wrong = (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError)
-    with user_errors(*wrong, about=f"{path} is not TOML"):
+    mapping = any(one.name == "design" for one in unit.config.parameters())
+    kind = "TOML (a mapping's name ends in .py)" if mapping else "TOML"
+    with user_errors(*wrong, about=f"{path} is not {kind}"):
         return tomllib.loads(content.decode("utf-8"))
 
 

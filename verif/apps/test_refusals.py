@@ -190,7 +190,8 @@ def test_refused_combinations(run: Run) -> None:
         ((a, b4, "--c", a), f"{a}: must be 3 x 2, as A B is, not 3 x 4"),
         ((a, z), f"{z}: holds complex numbers, which mode fp32 does not take; only mode fp32c"),
         ((a, b4, "--mode", "fp64"),
-         "mode must be one of fp16, bf16, tf32, fp32, fp32c for products on m3xu, not 'fp64'"),
+         "mode must be one of fp16, bf16, tf32, fp32, fp32c for products on m3xu, not 'fp64'; "
+         "--unit simd2 --set format=fp64 has that format"),
         ((a, b4, "--unit", "gpu"),
          "unit must be one of m3xu, m3xu_baseline, m3xu_wide, simd2, tensaurus, gta, not 'gpu'"),
         ((a, b4, "--unit", "m3xu_baseline"), "mode must be one that m3xu_baseline is built with"),
@@ -199,7 +200,7 @@ def test_refused_combinations(run: Run) -> None:
         ((a, b4, "--set", "modes=bf16", "--mode", "fp32"),
          "mode must be bf16 for products on m3xu, not 'fp32'"),
         ((a, b4, "--unit", "simd2", "--mode", "fp32"),
-         "mode must be mma for products on simd2, not 'fp32'"),
+         "mode must be mma for products on simd2, not 'fp32'; --set format=fp32 has that format"),
         ((a, b4, "--unit", "simd2", "--mode", "minplus"),
          "mode must be mma for products on simd2, not 'minplus'"),
         ((a, b4, "--mode", "mma"),

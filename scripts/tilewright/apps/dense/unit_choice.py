@@ -135,8 +135,19 @@ def choose_product_unit(
         config, _ = _configured(options)
         products = [name for name in config.products if name in config.operations]
         if products and mode not in products:
-            raise UserError(not_one_of("mode", products, mode, f" for products on {unit.name}"))
+            refusal = not_one_of("mode", products, mode, f" for products on {unit.name}")
+            raise UserError(refusal + _format_hint(mode, unit))
     return choose_unit(options, mode, others=others)
+
+
+def _format_hint(word: str, chosen: Unit) -> str:
+    """How to get a number format that was given as a mode, where it is a parameter of a unit."""
+    for unit in _matrix_units().values():
+        for one in unit.config.parameters():
+            if one.name == "format" and word in getattr(one.metadata["allowed"], "words", ()):
+                choice = "" if unit is chosen else f"--unit {unit.name} "
+                return f"; {choice}--set format={word} has that format"
+    return ""
 
 
 def choose_semiring_unit(options: RunOptions, app: str, operation: str) -> UnitChoice:
