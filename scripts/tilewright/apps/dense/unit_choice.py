@@ -136,7 +136,8 @@ def choose_product_unit(
         products = [name for name in config.products if name in config.operations]
         if products and mode not in products:
             refusal = not_one_of("mode", products, mode, f" for products on {unit.name}")
-            raise UserError(refusal + _format_hint(mode, unit))
+            known = _family(unit).known_operations
+            raise UserError(refusal + ("" if mode in known else _format_hint(mode, unit)))
     return choose_unit(options, mode, others=others)
 
 
