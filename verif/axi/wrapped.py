@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from amaranth.hdl import Module
-from amaranth.lib import wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import Out
 
-__all__ = ["pass_members"]
+__all__ = ["each_of", "pass_members", "with_ready"]
 
 
 def pass_members(m: Module, inner: Any, outer: Any, names: Iterable[str] | None = None) -> None:
@@ -18,7 +18,7 @@ def pass_members(m: Module, inner: Any, outer: Any, names: Iterable[str] | None 
     members = inner.signature.members
     for name in members if names is None else names:
         member = members[name]
-        inside, outside = _each(getattr(inner, name)), _each(getattr(outer, name))
+        inside, outside = each_of(getattr(inner, name)), each_of(getattr(outer, name))
         for one, other in zip(inside, outside, strict=True):
             if member.is_signature:
                 wiring.connect(m, one, wiring.flipped(other))
@@ -26,5 +26,12 @@ def pass_members(m: Module, inner: Any, outer: Any, names: Iterable[str] | None 
                 m.d.comb += other.eq(one) if member.flow == Out else one.eq(other)
 
 
-def _each(member: Any) -> list[Any]:
+def with_ready(member: wiring.Member) -> wiring.Member:
+    """A stream's member; one that is always ready has a port for it."""
+    plain = stream.Signature(member.signature.members["payload"].shape)
+    return member.flow(plain).array(*member.dimensions)
+
+
+def each_of(member: Any) -> list[Any]:
+    """The members of an array, or a single one."""
     return list(member) if isinstance(member, (list, tuple)) else [member]

@@ -181,7 +181,7 @@ def test_what_a_device_has_not() -> None:
     with refused(ValueError, message):
         driver.pair(call, call)
     driver = GtaDriver(GtaModel(GtaConfig(formats=("int8",)), LARGE_MEMORY_BYTES))
-    with refused(ValueError, "`format` must be one of int8, not 'fp32'"):
+    with refused(ValueError, "`format` must be int8, not 'fp32'"):
         driver.pair(call, ProductCall(format="fp32", a=zeros, b=zeros))
     with refused(ValueError, "`dataflow` must be ws, is, os or auto on lanes of its own, not "
                              "'simd'"):  # fmt: skip

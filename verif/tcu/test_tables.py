@@ -144,7 +144,7 @@ def test_theorems_in_a_file(tmp_path: Path) -> None:
     [
         (tcu_theorems, {"target": "ice40"},
          "tcu-theorems is computed by a model: no --target, not 'ice40'"),
-        (tcu_theorems, {"settings": ["m=16"]}, "--set of tcu-theorems must be one of s, not 'm'"),
+        (tcu_theorems, {"settings": ["m=16"]}, "--set of tcu-theorems must be s, not 'm'"),
         (tcu_theorems, {"settings": ["s=1"]}, "--set s must be an integer in 2..256, not '1'"),
         (tcu_theorems, {"csv": Path("a.txt")}, "a.txt: must end in .csv, not '.txt'"),
         (tcu_crossovers, {"settings": ["s=4"]},

@@ -5,16 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Module
-from amaranth.lib import stream, wiring
-from tilewright.verif.axi.wrapped import pass_members
+from amaranth.lib import wiring
+from tilewright.verif.axi.wrapped import pass_members, with_ready
 
 __all__ = ["Arrays"]
-
-
-def _with_ready(member: wiring.Member) -> wiring.Member:
-    """A stream's member; one that is always ready has a port for it."""
-    plain = stream.Signature(member.signature.members["payload"].shape)
-    return member.flow(plain).array(*member.dimensions)
 
 
 class Arrays(wiring.Component):
@@ -31,7 +25,7 @@ class Arrays(wiring.Component):
         members = dict(inner.signature.members)
         for name, member in members.items():
             if member.is_signature:
-                members[name] = _with_ready(member)
+                members[name] = with_ready(member)
         super().__init__(
             {
                 name: member.array(1) if name in self._single else member

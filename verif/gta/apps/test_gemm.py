@@ -100,7 +100,7 @@ def test_sums(run: Run, kept: tuple[str, str]) -> None:
 def test_sums_that_are_refused(run: Run) -> None:
     a = run.save("a.npy", np.full((2, 2), -(2**63)))
     for mode, sums, line in [
-        ("fp32", "saturate", "--sums must be one of wrap in fp32, not 'saturate'"),
+        ("fp32", "saturate", "--sums must be wrap in fp32, not 'saturate'"),
         ("int8", "long", "--sums must be one of wrap, saturate in int8, not 'long'"),
         ("int32", "all", "--sums must be one of wrap, saturate, long in int32, not 'all'"),
         ("int64", "saturate", f"{a}: 4 of 4 sums have more than 128 bits, and are clamped modulo "

@@ -70,7 +70,7 @@ def test_other_lanes() -> None:
 REFUSED = {
     "--target ecp5": "tcu-lines is computed by a model: no --target, not 'ecp5'",
     "--set lanes=0": "--set lanes must be an integer in 1..64, not '0'",
-    "--set side=4": "--set of tcu-lines must be one of lanes, not 'side'",
+    "--set side=4": "--set of tcu-lines must be lanes, not 'side'",
 }
 
 
