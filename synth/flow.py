@@ -50,7 +50,7 @@ Source = Callable[[str, str], str]
 
 
 def no_source(module: str, signal: str) -> str:
-    """Of Verilog that was not generated."""
+    """Where a signal of Verilog that was not generated is written: unknown."""
     return ""
 
 

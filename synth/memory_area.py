@@ -12,7 +12,7 @@ one for each, and small memories are less dense. Fabricated 40 to 45 nm memories
 with 0.33 to 0.94 Mb/mm2. So this is an estimate, and one for 45 nm alone."""
 
 BIT_TRANSISTORS = 6
-"""Of a cell, without what is around the array."""
+"""Transistors of a memory cell, without decoders and sense amplifiers."""
 
 
 def bit_area(target: str) -> float:
@@ -22,7 +22,7 @@ def bit_area(target: str) -> float:
 
 
 def bit_formula(target: str) -> str:
-    """The same in words."""
+    """The formula of :func:`bit_area`, in words."""
     if target == "cmos":
         return f"{BIT_TRANSISTORS} transistors per bit"
     return f"{BIT_UM2:.3f} um2 per bit, as in 45 nm"

@@ -1,4 +1,4 @@
-"""Where in the Python the modules of a design and their signals are written."""
+"""Python file and line of the modules of a design and of their signals."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ __all__ = [
 
 
 SIMULATORS = ("verilator", "icarus")
-"""What simulates a unit."""
+"""The simulator of a unit."""
 
 
 def asked_words() -> Sequence[str]:
@@ -33,8 +33,8 @@ def asked_words() -> Sequence[str]:
 
 
 def entry_in(words: Sequence[str]) -> Entry | None:
-    """The unit that a command line is about, which need not be complete or right; of a computation
-    that names none the first of its system."""
+    """The unit that a command line names, even if the line is incomplete or wrong. A computation
+    that names none has the first unit of its system."""
     from .registry import entries, systems
 
     known = entries()

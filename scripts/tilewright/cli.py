@@ -42,7 +42,7 @@ def _split(words: Sequence[str]) -> tuple[str | None, Sequence[str]]:
 
 
 def _option_refusal(error: Any, words: Sequence[str]) -> str:
-    """What is said of an option that a command does not have."""
+    """The refusal of an option that a command does not have."""
     from .choices import entry_in
 
     context, entry = error.ctx, entry_in(words)

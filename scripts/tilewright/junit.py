@@ -1,4 +1,4 @@
-"""What ``simulate`` found as JUnit XML, which servers of continuous integration read."""
+"""Reports of ``simulate`` as JUnit XML, which servers of continuous integration read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What integrators ask for beside the modules: a package of types, an instance to paste, a C
+"""Files for integrators beside the modules: a package of types, an instance to paste, a C
 header, SystemRDL, IP-XACT, a FuseSoC core, a list of files.
 
 Everything is written from the sidecar, taken as the dictionary that its file holds: what a text

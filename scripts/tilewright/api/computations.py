@@ -59,7 +59,7 @@ class _Parameter:
 
 
 def _parameters(name: str) -> list[_Parameter]:
-    """What a command takes, arguments before options."""
+    """Returns the parameters of a command, arguments before options."""
     import typer.main
 
     from ..apps.common.options import expanded
@@ -181,7 +181,7 @@ def _write(stem: Path, value: Any) -> Path:
 
 
 def _read(path: Path) -> Any:
-    """What a command has written: an array, a sparse matrix, an integer, or arrays by name."""
+    """Reads the result of a command: an array, a sparse matrix, an integer, or arrays by name."""
     if path.suffix == ".txt":
         return int(path.read_text())
     import numpy as np
@@ -207,7 +207,7 @@ def _chosen(
     arguments: Sequence[Any],
     options: Mapping[str, Any],
 ) -> list[tuple[_Parameter, Any]]:
-    """What is given, parameter by parameter. Raises TypeError for too many arguments and for one
+    """Matches the given values with parameters. Raises TypeError for too many arguments and for one
     that is left out before another, UnknownName for an unknown option."""
     places = [one for one in known if not one.option]
     if places and places[-1].many:

@@ -1,4 +1,4 @@
-"""Reports on units and tables of papers: simulation, synthesis, tables."""
+"""Reports: simulation and synthesis of units, tables of results."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def table(
     svg: FileName | None = None,
     **parameters: Any,
 ) -> Result:
-    """Measure a table of the papers: theirs beside ours.
+    """Measure a table of results, with the papers' numbers beside them.
 
     Parameters
     ----------

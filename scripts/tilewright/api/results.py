@@ -1,5 +1,5 @@
-"""What functions return that measure or compute: figures that print well; and how the errors of
-commands become those of Python programs."""
+"""Results that functions return, which print well, and errors of commands as Python programs get
+them."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def simulate(
 
 
 def usual_count(entry: Entry) -> int:
-    """Operations of a unit of streams, jobs of an accelerator, where none are asked for."""
+    """The default count: operations of a unit of streams, jobs of an accelerator."""
     return 1000 if entry.unit.jobs is None else 100
 
 

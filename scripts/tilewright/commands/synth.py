@@ -27,8 +27,8 @@ _LEAST, _MOST = 0.001, 1_000_000
 def clock_period(
     period: object, frequency: object, names: tuple[str, str] = ("--period", "--frequency")
 ) -> float | None:
-    """The period in ns of the clock that is wanted, of which one of both says how long or how fast
-    (in MHz) it is. Raises UserError for both, and for a number that is out of range."""
+    """The period in ns of the target clock, given as ``period`` or as ``frequency`` in MHz. Raises
+    UserError if both are given, and for a number that is out of range."""
     if period is not None and frequency is not None:
         raise UserError(f"{names[0]} and {names[1]} exclude each other: both are the clock")
     if period is not None:

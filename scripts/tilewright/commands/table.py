@@ -88,8 +88,10 @@ def measured_table(
     given: dict[str, object],
     shared: Sequence[str] = ("target", "json"),
 ) -> Any:
-    """What the table's function makes of the options that were given; ``shared`` are those of all
-    tables. Raises UserError for one that it does not take, and for whatever is wrong."""
+    """Calls the table's function with the given options; ``shared`` are those of all tables.
+
+    Raises UserError for an option that the table does not take, and for whatever is wrong.
+    """
     from ..hw.spec.unit import named_object
     from ..synth.base.errors import ToolError
 

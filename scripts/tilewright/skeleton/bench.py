@@ -37,7 +37,7 @@ _IMPORTS = {
     "from cocotb.triggers import ClockCycles, RisingEdge, with_timeout",
     "from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiRam",
 }
-"""Of an accelerator's bench, besides those of its job."""
+"""Imports of an accelerator's bench, besides those of its job."""
 
 _MAKE_UNKNOWN = """
 # In Icarus bytes without a write strobe are unknown, which cocotbext-axi does not read as such.

@@ -25,6 +25,7 @@ __all__ = [
     "offer_blocks",
     "promise",
     "since_stop",
+    "small_part",
     "watch",
 ]
 
@@ -38,6 +39,26 @@ class Channel:
     def __init__(self, part: object, number: int, names: tuple[str, ...]) -> None:
         for name in names:
             setattr(self, name, getattr(part, name)[number])
+
+
+def small_part(
+    manager: type[Any], kind: type[Any], count: int, burst_beats: int, outstanding: int
+) -> Any:
+    """A manager of so many parts of a kind, or for 0 such a part alone, in the smallest sizes that
+    have bursts."""
+    sizes = {
+        "addr_bits": 5,
+        "data_bits": 8,
+        "count_bits": 2,
+        "burst_beats": burst_beats,
+        "buffer_beats": 2 * burst_beats,
+        "outstanding": outstanding,
+    }
+    if not count:
+        return kind(**sizes)
+    part = manager(count, **sizes, id_bits=1)
+    part._part = kind
+    return part
 
 
 def _field(payload: Any, name: str) -> Value:

@@ -13,6 +13,7 @@ from tilewright.hw.axi.managers import ReadManager
 from tilewright.hw.channels import striped_reader
 from tilewright.hw.channels.striped_reader import StripedReader
 from tilewright.hw.stream.round_robin import RoundRobin
+from tilewright.verif.axi.wrapped import each_of
 from tilewright.verif.proofs.claim import Claim, opened
 from tilewright.verif.proofs.waits.answering import (
     GEOMETRY,
@@ -23,6 +24,7 @@ from tilewright.verif.proofs.waits.answering import (
     offer_blocks,
     promise,
     since_stop,
+    small_part,
     watch,
 )
 
@@ -68,22 +70,8 @@ def read_waits(
     kind: type[BurstReader] = BurstReader,
 ) -> Claim:
     """A ``ReadManager``, or a ``BurstReader`` for 0 readers: requests of 1 or 2 beats."""
-    sizes = {
-        "addr_bits": 5,
-        "data_bits": 8,
-        "count_bits": 2,
-        "burst_beats": burst_beats,
-        "buffer_beats": 2 * burst_beats,
-        "outstanding": outstanding,
-    }
-    part: Any
-    if readers:
-        part = ReadManager(readers, **sizes, id_bits=1)
-        part._part = kind
-        requests, outputs = list(part.request), list(part.o)
-    else:
-        part = kind(**sizes)
-        requests, outputs = [part.request], [part.o]
+    part = small_part(ReadManager, kind, readers, burst_beats, outstanding)
+    requests, outputs = each_of(part.request), each_of(part.o)
 
     def describe(claim: Claim) -> None:
         m = claim.m
@@ -106,7 +94,7 @@ def read_waits(
             promise(claim, f"o_{n}", o.valid & ~o.ready, patience)
             ways.append((taken, request.payload.beats, o.valid & o.ready))
         taken, beats, beat = chosen(claim, ways)
-        most = sizes["buffer_beats"] + 6
+        most = 2 * burst_beats + 6
         watch(claim, "request", taken, [(beats, beat)], most=most, dropped=part.stop | since)
 
     return Claim(describe)

@@ -10,6 +10,7 @@ from tilewright.hw.axi.burst_writer import BurstWriter
 from tilewright.hw.axi.managers import WriteManager
 from tilewright.hw.channels import striped_writer
 from tilewright.hw.channels.striped_writer import StripedWriter
+from tilewright.verif.axi.wrapped import each_of
 from tilewright.verif.proofs.claim import Claim, opened
 from tilewright.verif.proofs.waits.answering import (
     GEOMETRY,
@@ -20,6 +21,7 @@ from tilewright.verif.proofs.waits.answering import (
     offer_blocks,
     promise,
     since_stop,
+    small_part,
     watch,
 )
 
@@ -57,22 +59,8 @@ def write_waits(
     ----------
     late_turns: the manager queues whose turn it is with AWREADY, and so withholds data until then
     """
-    sizes = {
-        "addr_bits": 5,
-        "data_bits": 8,
-        "count_bits": 2,
-        "burst_beats": burst_beats,
-        "buffer_beats": 2 * burst_beats,
-        "outstanding": outstanding,
-    }
-    part: Any
-    if writers:
-        part = WriteManager(writers, **sizes, id_bits=1)
-        part._part = kind
-        requests, inputs = list(part.request), list(part.i)
-    else:
-        part = kind(**sizes)
-        requests, inputs = [part.request], [part.i]
+    part = small_part(WriteManager, kind, writers, burst_beats, outstanding)
+    requests, inputs = each_of(part.request), each_of(part.i)
 
     def describe(claim: Claim) -> None:
         claim.m.submodules.part = inside = opened(part, *(["bus"] if writers else []))

@@ -29,7 +29,7 @@ class Sized:
 
     @property
     def row(self) -> tuple[str, str]:
-        """Of a report."""
+        """The parameter's row in a report."""
         return self.name, f"{self.value} (chosen for {self.why})"
 
 

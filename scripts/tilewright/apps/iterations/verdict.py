@@ -52,18 +52,18 @@ class Verdict:
 
 
 def _unit(fmt: Format) -> float:
-    """The unit roundoff: of a rounding, the largest relative error."""
+    """The unit roundoff: the largest relative error of a rounding."""
     return 2.0**-fmt.significand_bits if isinstance(fmt, FloatFormat) else 0.0
 
 
 def _least(fmt: Format) -> float:
-    """Half of the least subnormal number: of a rounding among those, the largest error."""
+    """Half of the least subnormal number: the largest error of a rounding among those."""
     return 2.0 ** (fmt.emin - fmt.significand_bits) if isinstance(fmt, FloatFormat) else 0.0
 
 
 def _additions(rules: Rules, count: int) -> NDArray[np.int64]:
-    """Of so many numbers that the accelerator adds up, the additions that each takes part in:
-    those of the trees at both ends, and the turns from its own to the last."""
+    """Returns how many additions each of ``count`` summed numbers takes part in: those of the trees
+    at both ends, and one per turn from its own to the last."""
     turns = np.arange(count) // (rules.leaves * rules.partials)
     trees = (rules.leaves - 1).bit_length() + (rules.partials - 1).bit_length()
     found: NDArray[np.int64] = trees + turns[-1] - turns + 1
