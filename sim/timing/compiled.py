@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +20,10 @@ from ...hw.spec.host.cache import cache_directory, used
 __all__ = ["allocating", "called", "code_directory", "compiled", "inlined", "sources"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_PACKAGE = Path(__file__).parents[2]
+_FROM = re.compile(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|.*)", re.MULTILINE)
+_NAME = re.compile(r"\w+")
 
 # Numba writes down the types of all arguments before each pass over a function, for listeners that
 # there are not; of a record that took as long as a quarter of all that it does for a small one.
@@ -46,35 +51,61 @@ class _Told(event.Listener):  # type: ignore[misc]
 event.register("numba:compile", _Told())
 
 
-def sources() -> list[Path]:
-    """Every module that decides what a compiled function does.
+@cache
+def _imported(module: Path) -> frozenset[Path]:
+    """Modules of ours that a module imports, wherever in its text it does so."""
+    found = set()
+    for dots, names, what in _FROM.findall(module.read_text()):
+        parts = names.split(".") if names else []
+        if dots:
+            base = module.parents[len(dots) - 1].joinpath(*parts)
+        elif parts[0] == _PACKAGE.name:
+            base = _PACKAGE.joinpath(*parts[1:])
+        else:
+            continue
+        found |= {base, *(base / name for name in _NAME.findall(what))}
+    files = {file for path in found for file in (path.with_suffix(".py"), path / "__init__.py")}
+    return frozenset(filter(Path.is_file, files))
+
+
+def sources(module: Path) -> list[Path]:
+    """The modules that decide what a compiled function of a module does: it, and those of ours that
+    it imports, transitively.
 
     Numba looks only at the file that a function is in: not at those of the functions it calls, nor
-    at those whose constants it has taken in. So this is all of the models, and the shared words.
+    at those whose constants it has taken in.
     """
-    sim = Path(__file__).parents[1]
-    return sorted([*sim.rglob("*.py"), *(sim.parent / "hw" / "spec").rglob("*.py")])
+    found, open_ = {module}, [module]
+    while open_:
+        new = _imported(open_.pop()) - found
+        found |= new
+        open_ += new
+    return sorted(found)
+
+
+@cache
+def _content(module: Path) -> bytes:
+    return hashlib.sha256(module.read_bytes()).digest()
 
 
 def code_directory(modules: Iterable[Path]) -> Path:
     """Where machine code is kept: another place for every content of the modules."""
     state = hashlib.sha256()
     for module in modules:
-        text = module.read_bytes()
-        state.update(f"{module.name} {len(text)} ".encode() + text)
+        state.update(module.name.encode() + b" " + _content(module))
     return cache_directory() / f"numba-{state.hexdigest()[:16]}"
 
 
-@lru_cache(maxsize=1)
-def _directory() -> str:
-    directory = code_directory(sources())
+@cache
+def _directory(module: Path) -> str:
+    directory = code_directory(sources(module))
     used(directory)
     return str(directory)
 
 
 def _kept(function: _Function, **options: Any) -> _Function:
     before = config.CACHE_DIR
-    config.CACHE_DIR = _directory()
+    config.CACHE_DIR = _directory(Path(function.__code__.co_filename))
     try:
         made = numba.njit(cache=True, error_model="numpy", **options)(function)
     finally:

@@ -1,46 +1,135 @@
 """Machine code is made anew whenever a model changes."""
 
+import importlib
+import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
 import pytest
-from tilewright.hw.spec import matraptor as spec
+import tilewright
 from tilewright.hw.spec.host.activity import Event, Stopwatch, listening
-from tilewright.sim.matraptor.cycles import element, rows
+from tilewright.sim.matraptor.cycles import rows
+from tilewright.sim.timing import compiled as compiler
 from tilewright.sim.timing.compiled import called, code_directory, compiled, inlined, sources
+from tilewright.verif.kit.imports import imports_of
+
+PACKAGE = Path(str(tilewright.__file__)).parent
+MODELS = sorted(PACKAGE.glob("sim/*/cycles/**/*.py"))
+
+COMPILED = """
+from tilewright.sim.timing.compiled import compiled
+from . import part
+
+plus = part.plus
+
+@compiled
+def model(x):
+    return plus(x) * 2
+"""
+PART = """
+from tilewright.sim.timing.compiled import inlined
+from .deep import (
+    STEP,
+)
+
+@inlined
+def plus(x):
+    return x + STEP
+"""
 
 
-def test_every_module_decides_where_code_is_kept(tmp_path: Path) -> None:
-    copies = []
-    for number, module in enumerate(sources()):
+def test_content_and_name_decide_where_code_is_kept(tmp_path: Path) -> None:
+    modules = sources(Path(str(rows.__file__)))
+    directories = [code_directory(modules), code_directory(modules[1:])]
+    for number, module in enumerate(modules):
         copy = tmp_path / str(number) / module.name
         copy.parent.mkdir()
         copy.write_bytes(module.read_bytes())
-        copies.append(copy)
-    before = code_directory(copies)
-    for copy in copies:
-        text = copy.read_bytes()
-        copy.write_bytes(text + b"# touched\n")
-        assert code_directory(copies) != before, copy.name
-        copy.write_bytes(text)
-    assert code_directory(copies) == before
+        others = [*modules[:number], copy, *modules[number + 1 :]]
+        assert code_directory(others) == directories[0]
+        compiler._content.cache_clear()
+        copy.write_bytes(module.read_bytes() + b"# touched\n")
+        directories.append(code_directory(others))
+    assert len(set(directories)) == len(directories)
 
 
-def test_models_and_shared_words_are_among_them() -> None:
-    """Whatever module of ours is loaded where the cycle models are, it is one of them."""
-    known = set(sources())
-    for module in (element, rows, spec):
-        assert Path(str(module.__file__)) in known
-    names = ("tilewright.sim.", "tilewright.hw.spec.")
-    loaded = {str(m.__file__) for n, m in sys.modules.items() if n.startswith(names)}
-    assert {Path(path) for path in loaded} <= known
+def test_a_model_consists_of_what_it_imports() -> None:
+    """As Python's own parser reads the imports of all models, and of what they import."""
+    files = {}
+    for file in (*PACKAGE.glob("sim/**/*.py"), *PACKAGE.glob("hw/spec/**/*.py")):
+        name = ".".join(file.relative_to(PACKAGE).with_suffix("").parts)
+        files[name.removesuffix(".__init__")] = file
+    known = frozenset(files)
+
+    @cache
+    def targets(name: str) -> set[str]:
+        file = files[name]
+        text = file.read_text()
+        return {one.target for one in imports_of(text, name, known, file.name == "__init__.py")}
+
+    for model in MODELS:
+        found: set[str] = set()
+        left = {name for name, file in files.items() if file == model}
+        while left:
+            found |= left
+            left = set().union(*map(targets, left)) - found
+        assert {files[name] for name in found} <= set(sources(model)), model
+
+
+def test_no_other_system_is_a_part_of_a_model() -> None:
+    """What is loaded with a model is a part of it, and nothing of other systems is."""
+    machine = "tilewright.sim.sida.cycles.machine"
+    listed = "print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('tilewright.')))"
+    said = subprocess.check_output([sys.executable, "-c", f"import sys, {machine}; {listed}"])
+    loaded = {Path(name) for name in said.decode().split() if not name.endswith("__init__.py")}
+    known = sources(PACKAGE.joinpath(*machine.split(".")[1:]).with_suffix(".py"))
+    assert len(loaded) > 20
+    assert loaded <= set(known)
+    assert {one.relative_to(PACKAGE).parts[:2] for one in known} == {
+        ("hw", "spec"), ("sim", "sida"), ("sim", "timing")
+    }  # fmt: skip
+
+
+def test_what_imports_a_touched_module_is_compiled_anew(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.syspath_prepend(tmp_path)
+    package = tmp_path / "touched"
+    package.mkdir()
+    texts = {"__init__": "", "model": COMPILED, "part": PART, "deep": "STEP = 2", "other": ""}
+    for name, text in texts.items():
+        (package / f"{name}.py").write_text(text)
+
+    def found(value: int) -> bool:
+        """Whether the model of 1, which is ``value``, is found in the cache."""
+        for memory in (compiler._imported, compiler._content, compiler._directory):
+            memory.cache_clear()
+        for name in [name for name in sys.modules if name.startswith("touched")]:
+            monkeypatch.delitem(sys.modules, name)
+        importlib.invalidate_caches()
+        model = importlib.import_module("touched.model").model
+        assert model(1) == value
+        return bool(model.stats.cache_hits)
+
+    def touch(name: str, text: str) -> None:
+        (package / f"{name}.py").write_text(text)
+
+    assert [found(6), found(6)] == [False, True]
+    touch("other", "STEP = 3  # in no model")
+    assert found(6)
+    touch("deep", "STEP = 30 # in another module")
+    assert [found(62), found(62)] == [False, True]
+    touch("part", f"{PART}# a comment")
+    assert [found(62), found(62)] == [False, True]
 
 
 def test_compiled_code_lies_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("tilewright.sim.timing.compiled._directory", lambda: str(tmp_path))
+    monkeypatch.setattr("tilewright.sim.timing.compiled._directory", lambda module: str(tmp_path))
 
     def twice(x: int) -> int:
         return 2 * x
@@ -52,7 +141,7 @@ def test_compiled_code_lies_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 def test_what_is_compiled_is_told_what_is_kept_is_not(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("tilewright.sim.timing.compiled._directory", lambda: str(tmp_path))
+    monkeypatch.setattr("tilewright.sim.timing.compiled._directory", lambda module: str(tmp_path))
     told: list[tuple[Event, str]] = []
 
     def twice(x: int) -> int:
@@ -74,7 +163,7 @@ def test_parts_are_kept_too(
     part: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The next function that is of them does not compile them again."""
-    monkeypatch.setattr("tilewright.sim.timing.compiled._directory", lambda: str(tmp_path))
+    monkeypatch.setattr("tilewright.sim.timing.compiled._directory", lambda module: str(tmp_path))
 
     def twice(x: int) -> int:
         return 2 * x
@@ -89,7 +178,7 @@ def test_parts_are_kept_too(
 
 def test_a_constant_is_no_type_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A part that is called with a constant and with a variable is compiled once."""
-    monkeypatch.setattr("tilewright.sim.timing.compiled._directory", lambda: str(tmp_path))
+    monkeypatch.setattr("tilewright.sim.timing.compiled._directory", lambda module: str(tmp_path))
 
     @inlined
     def plus(x: int, y: int) -> int:
