@@ -13,7 +13,7 @@ from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiRam
 
 from .streams import Pauser
 
-__all__ = ["axi_ram", "lite_master", "random_pauses"]
+__all__ = ["axi_ram", "lite_master", "pause_ram", "random_pauses"]
 
 
 def random_pauses(seed: str, share: float) -> Iterator[bool]:
@@ -35,10 +35,15 @@ def axi_ram(
     pauses in a share ``stall`` of the cycles."""
     _quiet(dut, prefix)
     ram = AxiRam(AxiBus.from_prefix(dut, prefix), dut.clk, reset, size=size)
+    pause_ram(ram, f"{seed} {prefix}", stall)
+    return ram
+
+
+def pause_ram(ram: AxiRam, seed: str, stall: float) -> None:
+    """Have the channels of a memory pause in a share of the cycles from now on."""
     write, read = ram.write_if, ram.read_if
     channels = (write.aw_channel, write.w_channel, write.b_channel, read.ar_channel, read.r_channel)
-    _pause(channels, f"{seed} {prefix}", stall)
-    return ram
+    _pause(channels, seed, stall)
 
 
 def lite_master(
@@ -54,6 +59,9 @@ def lite_master(
 
 
 def _pause(channels: tuple[Any, ...], seed: str, stall: float) -> None:
-    if stall:
-        for number, channel in enumerate(channels):
+    for number, channel in enumerate(channels):
+        if stall:
             channel.set_pause_generator(random_pauses(f"{seed} {number}", stall))
+        else:
+            channel.clear_pause_generator()
+            channel.pause = False

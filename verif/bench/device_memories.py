@@ -6,29 +6,32 @@ from typing import Any
 
 from tilewright.verif.bench.axi_memory import DECERR, OKAY, AxiMemory, Behaviour, Storage
 from tilewright.verif.bench.axi_modes import MODES
-from tilewright.verif.bench.axi_vip import axi_ram
+from tilewright.verif.bench.axi_vip import axi_ram, pause_ram
 from tilewright.verif.bench.axi_watch import BusWatch
 
 __all__ = ["AxiRams", "Memories"]
 
 
 class AxiRams:
-    """cocotbext-axi's memories at all managers."""
+    """cocotbext-axi's memories at all managers; which beats fail, and how much its channels pause,
+    can change between jobs."""
 
     def __init__(self, dut: Any, settings: dict[str, Any]) -> None:
         self._rams: list[Any] = []
+        self._bad: dict[str, set[int]] = {}
         for prefix in settings["prefixes"]:
             ram = axi_ram(
                 dut,
                 prefix,
                 size=settings["memory_bytes"],
-                seed=settings["seed"],
-                stall=settings["stall"],
             )
             first = self._rams[0] if self._rams else ram
             for part in (ram, ram.write_if, ram.read_if):
                 part.mem = first.mem
             self._rams.append(ram)
+            self._let_fail(ram, settings["memory_bytes"])
+        self._seed = settings["seed"]
+        self.behave(settings)
         self._watch = BusWatch(dut, settings["prefixes"], settings["data_bits"])
         self.faults: list[str] = []
 
@@ -38,8 +41,32 @@ class AxiRams:
     def dump(self, address: int, count: int) -> bytes:
         return bytes(self._rams[0].read(address, count))
 
+    def _let_fail(self, ram: Any, size: int) -> None:
+        """Have some beats, and all behind the memory, answered with SLVERR."""
+        reads, writes, width = ram.read_if._read, ram.write_if._write, ram.read_if.byte_lanes
+
+        def check(side: str, address: int) -> None:
+            if address >= size or address // width * width in self._bad[side]:
+                raise ValueError(f"{side} at {address:#x} fails")
+
+        async def read(address: int, length: int) -> Any:
+            check("read", address)
+            return await reads(address, length)
+
+        async def write(address: int, data: Any) -> None:
+            check("write", address)
+            await writes(address, data)
+
+        ram.read_if._read, ram.write_if._write = read, write
+
     def behave(self, settings: dict[str, Any]) -> None:
-        raise ValueError("cocotbext-axi's memory behaves as it was built")
+        """Fail, and pause, differently from now on. Raises ValueError for latencies and for
+        responses that overtake each other, which this memory has not."""
+        if tuple(settings["latency"]) != (1, 1) or settings["mixed"]:
+            raise ValueError("cocotbext-axi's memory answers at once and in order")
+        self._bad = {side: set(beats) for side, beats in settings["bad_beats"].items()}
+        for number, ram in enumerate(self._rams):
+            pause_ram(ram, f"{self._seed} {number}", settings["stall"])
 
     @property
     def under_way(self) -> int:

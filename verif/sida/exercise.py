@@ -12,23 +12,27 @@ from tilewright.verif.sida.jobs import SidaRtl, check_job, random_job
 __all__ = ["exercise", "soak"]
 
 _MOST_BYTES = 1 << 16
+_LARGE = 30
+"""Rows of a matrix whose late elements fill a buffer of 64."""
 
 
 def exercise(device: SidaDevice, rng: np.random.Generator) -> int:
-    """Random jobs, one of each semiring that is built, with and without a second product, and one
-    with the transpose, held against the model. Nothing is written to memory but their arrays.
-    Returns their number."""
+    """Random jobs, one of each semiring that is built, with and without a second product, one with
+    the transpose, and one whose matrix is too large for a small buffer, held against the model.
+    Nothing is written to memory but their arrays. Returns their number."""
     config = device.config
     size = min(_MOST_BYTES, device.memory_bytes)
     built = config.operators
-    for number, first in enumerate([*built, built[0]]):
-        transposed = number == len(built)
-        second = None if number % 3 == 1 and not transposed else built[number - 1]
+    for number, first in enumerate([*built, built[0], built[0]]):
+        transposed, large = number == len(built), number == len(built) + 1
+        one_product = number % 3 == 1 and number < len(built)
+        second = None if one_product else built[number % len(built) - 1]
         placed = random_job(
             rng,
             config,
             size,
-            size=int(rng.integers(1, 20)),
+            size=_LARGE if large else int(rng.integers(1, 20)),
+            shape="half" if large else None,
             semirings=(first, second),
             passes=1 + number % 2,
             transposed=transposed,
@@ -46,7 +50,7 @@ def exercise(device: SidaDevice, rng: np.random.Generator) -> int:
             }
             ends.append((content, timeless(status.counts)))
         assert ends[0] == ends[1], placed.registers
-    return len(built) + 1
+    return len(built) + 2
 
 
 def soak(device: SidaRtl, rng: np.random.Generator) -> list[tuple[int, int]]:

@@ -12,6 +12,7 @@ SYSTEM = System(
             golden="tilewright.sim.c2sr_converter.golden:golden",
             exercise="tilewright.verif.c2sr.exercise:exercise",
             soak="tilewright.verif.c2sr.exercise:soak",
+            limits="tilewright.verif.conformance.tables.c2sr_converter:LIMITS",
             models={"model": "tilewright.sim.c2sr_converter.model:ConverterModel"},
             driver="tilewright.sim.c2sr_converter.driver:ConverterDriver",
             bench_job="tilewright.skeleton.jobs.c2sr_converter:job",

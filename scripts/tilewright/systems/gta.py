@@ -11,6 +11,7 @@ SYSTEM = System(
             simulate={"verilator": "tilewright.verif.gta.simulate:run"},
             exercise="tilewright.verif.gta.exercise:exercise",
             soak="tilewright.verif.gta.exercise:soak",
+            limits="tilewright.verif.conformance.tables.gta:LIMITS",
             models={
                 "model": "tilewright.sim.gta.model:GtaModel",
                 "cycles": "tilewright.sim.gta.timed:TimedGta",

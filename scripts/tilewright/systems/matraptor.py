@@ -12,6 +12,7 @@ SYSTEM = System(
             golden="tilewright.sim.matraptor.golden:golden",
             exercise="tilewright.verif.matraptor.exercise:exercise",
             soak="tilewright.verif.matraptor.exercise:soak",
+            limits="tilewright.verif.conformance.tables.matraptor:LIMITS",
             models={
                 "model": "tilewright.sim.matraptor.model:MatRaptorModel",
                 "cycles": "tilewright.sim.matraptor.timed:TimedMatRaptor",

@@ -11,6 +11,7 @@ SYSTEM = System(
             simulate={"verilator": "tilewright.verif.sida.simulate:run"},
             exercise="tilewright.verif.sida.exercise:exercise",
             soak="tilewright.verif.sida.exercise:soak",
+            limits="tilewright.verif.conformance.tables.sida:LIMITS",
             models={
                 "model": "tilewright.sim.sida.model:SidaModel",
                 "cycles": "tilewright.sim.sida.cycles.device:SidaCycles",

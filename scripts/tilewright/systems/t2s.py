@@ -12,6 +12,7 @@ SYSTEM = System(
             golden="tilewright.sim.t2s.golden:golden",
             exercise="tilewright.verif.t2s.exercise:exercise",
             soak="tilewright.verif.t2s.exercise:soak",
+            limits="tilewright.verif.conformance.tables.t2s:LIMITS",
             models={
                 "model": "tilewright.sim.t2s.model:T2sModel",
                 "cycles": "tilewright.sim.t2s.cycles.device:T2sCycles",

@@ -12,6 +12,7 @@ SYSTEM = System(
             golden="tilewright.sim.tensaurus.golden:golden",
             exercise="tilewright.verif.tensaurus.exercise:exercise",
             soak="tilewright.verif.tensaurus.exercise:soak",
+            limits="tilewright.verif.conformance.tables.tensaurus:LIMITS",
             models={
                 "model": "tilewright.sim.tensaurus.model:TensaurusModel",
                 "cycles": "tilewright.sim.tensaurus.cycles.device:TensaurusCycles",

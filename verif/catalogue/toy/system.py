@@ -11,6 +11,7 @@ SYSTEM = System(
             simulate={"verilator": "tilewright.verif.catalogue.toy.simulate:run"},
             golden="tilewright.verif.catalogue.toy.driver:golden",
             exercise="tilewright.verif.catalogue.toy.exercise:exercise",
+            limits="tilewright.verif.catalogue.toy.limits:LIMITS",
             models={"model": "tilewright.verif.catalogue.toy.model:ToyAdderModel"},
             driver="tilewright.verif.catalogue.toy.driver:ToyAdderDriver",
             small={"outstanding": 2},

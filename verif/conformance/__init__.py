@@ -1,0 +1,1 @@
+"""What every accelerator that is registered is held to, whatever it computes."""

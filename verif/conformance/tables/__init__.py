@@ -1,0 +1,1 @@
+"""Hand-written limits, a table per system."""

@@ -1,0 +1,161 @@
+"""Every accelerator that is registered does what its jobs promise: its RTL at native speed, in its
+small configuration, one build each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.hw.spec.unit import named_object
+from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+from tilewright.verif.conformance.checks import Conformance, refused_jobs
+from tilewright.verif.conformance.limits import Limits, breakable
+from tilewright.verif.conformance.recorded import MEMORY_BYTES, accelerators, subject
+from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.job_checks import check_interrupt
+from tilewright.verif.kit.sampling import by_size, rng_of
+
+Unit = Conformance[NativeAccelerator[Any]]
+
+_CYCLES = 300_000
+"""Many times what a job of an exercise takes."""
+
+
+@pytest.fixture(scope="module", params=accelerators())
+def unit(request: pytest.FixtureRequest) -> Iterator[Unit]:
+    made = subject(request.param)
+    with NativeAccelerator(
+        made.emitted(), made.config, memory_bytes=MEMORY_BYTES, time_out=_CYCLES
+    ) as device:
+        yield Conformance(made, device)
+
+
+def begin(unit: Unit, seed: int, **behaviour: Any) -> np.random.Generator:
+    """A reset, a memory, and random numbers."""
+    unit.device.reset()
+    unit.device.behave(AxiBehaviour(**behaviour))
+    return rng_of(seed)
+
+
+def limits_of(unit: Unit) -> Limits:
+    """The table of its system."""
+    found: Limits = named_object(unit.subject.entry.limits)
+    return found
+
+
+def test_registers(unit: Unit) -> None:
+    """Right after a reset, and after a job."""
+    begin(unit, 1)
+    unit.check_answers()
+    unit.device.reset()
+    unit.check_answers()
+
+
+def test_jobs_on_any_memory(unit: Unit) -> None:
+    """Results, all else of the memory, counters, bytes over the bus, a quiet bus at the end."""
+    rng = begin(unit, 2)
+    for _ in range(by_size(2, 5, 40)):
+        for job in unit.subject.jobs:
+            unit.check_job(job)
+        unit.device.behave(any_behaviour(rng))
+
+
+def test_counters_are_of_one_job(unit: Unit) -> None:
+    """Jobs in another order, and a refused one between them, count the same again."""
+    begin(unit, 3, latency=(20, 20))
+    jobs = unit.subject.jobs
+    first = [unit.check_job(job).counts for job in jobs]
+    again = [unit.check_job(job).counts for job in reversed(jobs)][::-1]
+    for one, two in zip(first, again, strict=True):
+        # Requesters take turns: who comes first depends on who had the last turn.
+        assert abs(one["cycles"] - two["cycles"]) <= 20
+
+
+def test_jobs_that_cannot_run(unit: Unit) -> None:
+    """Each rule that a value of its register can break."""
+    begin(unit, 4)
+    spec = unit.subject.spec
+    rules = [check for check in spec.checks if breakable(spec, check)]
+    assert set(rules) == set(refused_jobs(unit.subject))
+    assert unit.check_refusals(rules) == len(rules)
+
+
+def test_interrupt(unit: Unit) -> None:
+    """When it is high; starts without acknowledgements, and in each cycle around an end."""
+    begin(unit, 5)
+    job = unit.subject.jobs[0]
+    cycles = unit.check_job(job).counts["cycles"]
+    unit.device.write_memory(0, job.before.tobytes())
+    check_interrupt(unit.device, unit.subject.spec, job.registers, 2 * cycles + 200)
+    unit.check_next("starts around an end")
+
+
+def test_registers_are_free_while_a_job_runs(unit: Unit) -> None:
+    for number, job in enumerate(unit.subject.jobs[:: by_size(4, 2, 1)]):
+        begin(unit, number, latency=(400, 400))
+        unit.check_busy(job)
+
+
+def test_read_errors(unit: Unit) -> None:
+    """Of a beat of each array that jobs read, with each response; all readers meet some."""
+    rng, met = begin(unit, 6), set[str]()
+    for number, job in enumerate(unit.subject.jobs):
+        for place, (beat, must, names) in enumerate(unit.read_beats(job, rng)):
+            response = 2 + (number + place) % 2
+            unit.device.behave(any_behaviour(rng, read_errors={beat: response}))
+            met |= names if unit.check_failure(job, "bus_read", [beat], must=must) else set()
+            unit.device.behave(any_behaviour(rng))
+            unit.check_next(f"a read error at {beat:#x}", place)
+    assert met >= set(limits_of(unit).reads)
+
+
+def test_write_errors(unit: Unit) -> None:
+    """Of a burst of each array that jobs write, with each response; EXOKAY is no error."""
+    rng = begin(unit, 7)
+    for number, job in enumerate(unit.subject.jobs):
+        for place, span in enumerate(job.outputs):
+            bad = unit.beats(span)
+            response = 2 + (number + place) % 2
+            unit.device.behave(any_behaviour(rng, write_errors=dict.fromkeys(bad, response)))
+            unit.check_failure(job, "bus_write", bad, must=True)
+            unit.device.behave(any_behaviour(rng, write_errors=dict.fromkeys(bad, 1)))
+            assert unit.run(job).error == "none"
+            unit.check_outside(job, "EXOKAY")
+            unit.device.behave(any_behaviour(rng))
+            unit.check_next(f"a write error at {bad[0]:#x}", place)
+
+
+def test_arrays_behind_the_memory(unit: Unit) -> None:
+    """Each address of a job leads there, one by one: errors are those of the model."""
+    rng, failed = begin(unit, 9), set[str]()
+    for number, job in enumerate(unit.subject.jobs):
+        unit.device.behave(any_behaviour(rng))
+        starts = {address for address, _ in job.spans}
+        names = [row.name for row in unit.subject.spec.job if row.bits == 64]
+        used = {name for name in names if job.registers[name] in starts and "STRIDE" not in name}
+        for name in sorted(used - by_size(failed, failed, set())):
+            if unit.check_beyond(job, name):
+                failed.add(name)
+                unit.check_next(f"{name} behind the memory", number)
+    assert failed >= set(limits_of(unit).reads)
+
+
+def test_soft_reset_in_any_cycle(unit: Unit) -> None:
+    """Of a short job on a memory that answers at once, and of any job on any memory."""
+    rng = begin(unit, 8)
+    job, stopped = unit.subject.jobs[0], 0
+    cycles = rng.permutation(unit.check_job(job).counts["cycles"] + 4)
+    count = by_size(20, 40, len(cycles))
+    for cycle in cycles[:count].tolist():
+        stopped += unit.check_reset(job, cycle)
+        unit.check_next(f"a soft reset in cycle {cycle}", cycle)
+    assert stopped > min(count, len(cycles)) // 2
+    stopped = 0
+    for number in range(by_size(8, 16, 200)):
+        unit.device.behave(any_behaviour(rng))
+        job = unit.subject.jobs[number % len(unit.subject.jobs)]
+        stopped += unit.check_reset(job, int(rng.integers(300)))
+        unit.check_next("a soft reset", number)
+    assert stopped
