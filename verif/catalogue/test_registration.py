@@ -206,7 +206,7 @@ def test_synth_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.slow
 def test_the_tests_over_all_units_take_it() -> None:
     """They run in a process of their own, in which it is registered before they are collected."""
-    folders = [str(ROOT / "verif" / name) for name in ("emit", "job", "catalogue")]
+    folders = [str(ROOT / "verif" / name) for name in ("emit", "job", "catalogue", "conformance")]
     words = ["-p", "tilewright.verif.catalogue.toy.plugin", "-p", "no:cacheprovider", "-q"]
     words.append(f"--ignore={__file__}")
     done = subprocess.run(
