@@ -28,6 +28,10 @@ class Block:
     part_names: what such parts of signals are called that have a name of their own
     structs: signals that consist of fields
     layouts: Amaranth's descriptions of the signals that consist of fields or elements
+    parameters: the arguments of its component that may become Verilog parameters, by their names in
+        Verilog
+    probe: whether the unit does not use it: it shows how its text follows from the parameters
+    exhausted: whether there is no probe because no other values of the parameters are allowed
     """
 
     module: str
@@ -40,3 +44,6 @@ class Block:
     part_names: Mapping[tuple[str, int, int], str] = field(default_factory=dict)
     structs: Mapping[str, Struct] = field(default_factory=dict)
     layouts: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, int] = field(default_factory=dict)
+    probe: bool = False
+    exhausted: bool = False

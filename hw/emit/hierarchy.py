@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -35,6 +35,7 @@ from .blocks import Block
 from .comments import comment_of
 from .keywords import KEYWORDS
 from .layouts import Fields, Struct, coded_parts, fields_of, struct_of
+from .probes import add_probes, parameters_of
 from .rtlil.convert import convert
 from .rtlil.tidy import MODULE, tidy
 from .sources import ModuleSource, signal_lines
@@ -200,6 +201,7 @@ class Hierarchy:
     Members
     -------
     blocks: the modules by name, children before parents
+    probes: modules that the design does not have, which try the formulas of its parameters
     """
 
     def __init__(self, top: str, component: wiring.Component, source: str = "") -> None:
@@ -208,12 +210,23 @@ class Hierarchy:
         self._by_key: dict[Any, Block] = {}
         self._by_text: dict[tuple[str, Fields], Block] = {}
         self._owners: dict[int, tuple[Signal, str]] = {}
+        self._declared: list[tuple[wiring.Component, Block]] = []
         self.blocks: dict[str, Block] = {}
+        self.probes: dict[str, Block] = {}
         self._convert(component, top)
+        self._add_probes()
 
     def rtlil(self) -> str:
         """The text of all modules, parents before children."""
         return "\n".join(block.rtlil for block in reversed(self.blocks.values()))
+
+    def _add_probes(self) -> None:
+        own = set(self.blocks)
+        exhausted = add_probes(self._declared[:], self._convert)
+        for module in [module for module in self.blocks if module not in own]:
+            self.probes[module] = replace(self.blocks.pop(module), probe=True)
+        for module in exhausted:
+            self.blocks[module] = replace(self.blocks[module], exhausted=True)
 
     def _convert(self, component: wiring.Component, name: str | None = None) -> Block:
         key = _component_key(component)
@@ -279,7 +292,10 @@ class Hierarchy:
             part_names=part_names,
             structs=_structs(layouts, set(ports) if name is not None else set()),
             layouts=layouts,
+            parameters=parameters_of(component),
         )
+        if self.blocks[module].parameters:
+            self._declared.append((component, self.blocks[module]))
         return self.blocks[module]
 
     def _free_name(self, name: str) -> str:

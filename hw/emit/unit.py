@@ -178,11 +178,13 @@ def emit_component(
         raise
     with _nothing_collected():
         with activity(f"elaborating {name}, merging equal modules"):
-            blocks = Hierarchy(name, component, source).blocks
+            hierarchy = Hierarchy(name, component, source)
+            blocks = [*hierarchy.probes.values(), *hierarchy.blocks.values()]
         with activity(f"writing the Verilog of {name}", total=len(blocks)) as shown:
-            body = to_verilog(list(reversed(blocks.values())), shown.step)
+            body, uses = to_verilog(blocks, shown.step)
     verilog = _header(sidecar) + body + "\n`default_nettype wire\n"
-    return Emitted(verilog, sidecar, {name: block.source for name, block in blocks.items()})
+    sources = {uses[name].module: block.source for name, block in hierarchy.blocks.items()}
+    return Emitted(verilog, sidecar, sources)
 
 
 def _extras(unit: Unit, config: Any) -> dict[str, Any]:

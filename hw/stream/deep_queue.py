@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from amaranth.hdl import Module, ShapeLike, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
@@ -28,6 +30,8 @@ class DeepQueue(wiring.Component):
     i, o: the streams
     clear: in; forgets everything at the end of the cycle, a transfer at ``i`` included
     """
+
+    verilog_parameters: ClassVar = {"WIDTH": "payload", "DEPTH": "depth"}
 
     def __init__(self, payload: ShapeLike, depth: int) -> None:
         self._payload = payload

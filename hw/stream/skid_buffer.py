@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from amaranth.hdl import Module, ShapeLike, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -27,6 +29,8 @@ class SkidBuffer(wiring.Component):
     i, o: the streams
     clear: in; forgets everything at the end of the cycle, a transfer at ``i`` included
     """
+
+    verilog_parameters: ClassVar = {"WIDTH": "payload"}
 
     def __init__(
         self, payload: ShapeLike, *, output_register: bool = True, clearable: bool = False

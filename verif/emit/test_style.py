@@ -1,6 +1,7 @@
 """The emitted text: that it means what the component means, and how it is written."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tilewright.hw.emit.verilog.constant_bits import with_constant_bits
 from tilewright.hw.emit.verilog.expressions import Node, Scope, Tokens, signed, width
 from tilewright.hw.emit.verilog.indices import indexed_bits, with_indices
 from tilewright.hw.emit.verilog.inline import with_expressions
+from tilewright.hw.emit.verilog.parameters import Use
 from tilewright.hw.emit.verilog.statements import items, written
 from tilewright.hw.emit.verilog.writer import to_verilog
 from tilewright.registry import entries
@@ -40,33 +42,53 @@ def _name(match: re.Match[str]) -> str:
 PREPARE = "proc; opt_reduce; opt_expr -mux_undef -mux_bool; opt_clean; memory_map; design -save"
 
 
+def _one_of_each(uses: Mapping[str, Use]) -> str:
+    """A module with an instance of each block's module, with its parameters, called after it."""
+    instances = [f"  {use.instance(block).opening});\n" for block, use in uses.items()]
+    return "module one_of_each;\n" + "".join(instances) + "endmodule\n"
+
+
+def _read_gate(directory: Path) -> dict[str, str]:
+    """The modules of these instances in gate.il, those of parameters under names of their own."""
+    script = "read_verilog -sv gate.v; hierarchy -top one_of_each; write_rtlil gate.il"
+    run_yosys(script, directory)
+    gate = (directory / "gate.il").read_text()
+    for number, derived in enumerate(dict.fromkeys(re.findall(r"^module (\$\S+)$", gate, re.M))):
+        gate = re.sub(rf"(?<=\s){re.escape(derived)}(?=\s)", rf"\\derived_{number}", gate)
+    (directory / "gate.il").write_text(
+        re.sub(r"\\(\w+)\[(\d+)\](?:\.at\[(\d+)\])?\.unit\b", _name, gate)
+    )
+    _, _, top = gate.partition("module \\one_of_each\n")
+    cells = re.findall(r"^  cell \\(\S+) \\(\S+)$", top.partition("\nend\n")[0], re.M)
+    return {block: module for module, block in cells}
+
+
 @pytest.mark.parametrize("unit", EVERY_UNIT)
 def test_each_module_computes_what_its_component_does(unit: str, tmp_path: Path) -> None:
     """Every bit of every register, memory and output, for any inputs and any state.
 
     Of a unit of many modules the default test takes every second or third, the long test all.
+    Every variant of a module with parameters is proved, and so is a probe: one with values that the
+    unit does not use.
     """
     built = entries()[unit].unit
-    config = entries()[unit].small_config
-    blocks = Hierarchy(unit, built.build(config)).blocks
+    hierarchy = Hierarchy(unit, built.build(entries()[unit].small_config))
+    blocks = {**hierarchy.probes, **hierarchy.blocks}
     gold = "\n".join(block.rtlil for block in blocks.values())
     (tmp_path / "gold.il").write_text(re.sub(r"(?<=\\)[a-z$][\w$]*", _plain, gold))
-    (tmp_path / "gate.v").write_text(to_verilog([*reversed(blocks.values())]))
-    run_yosys(f"read_verilog -sv gate.v; hierarchy -top {unit}; write_rtlil gate.il", tmp_path)
-    gate = (tmp_path / "gate.il").read_text()
-    gate = re.sub(r"\\(\w+)\[(\d+)\](?:\.at\[(\d+)\])?\.unit\b", _name, gate)
-    (tmp_path / "gate.il").write_text(gate)
-    script = [f"read_rtlil gold.il; hierarchy -top {unit}; {PREPARE} gold; design -reset"]
+    text, uses = to_verilog([*blocks.values()])
+    (tmp_path / "gate.v").write_text(text + _one_of_each(uses))
+    gates = _read_gate(tmp_path)
+    script = [f"read_rtlil gold.il; {PREPARE} gold; design -reset"]
     script += [f"read_rtlil gate.il; {PREPARE} gate"]
-    every = 1 + len(blocks) // 40
-    for module in [*blocks][:: by_size(every, every, 1)]:
-        for side in ("gold", "gate"):
+    every = by_size(1 + len(gates) // 40, 1 + len(gates) // 40, 1)
+    chosen = [m for n, m in enumerate(gates) if n % every == 0 or uses[m].parameters]
+    for module in chosen:
+        for side, name in (("gold", module), ("gate", gates[module])):
             # A wire that is nothing but parts of registers would be taken for one more register.
-            script.append(f"design -load {side}; opt_clean -purge {module}")
-            script.append(f"expose -evert -dff -evert-dff {module}")
-            script.append(
-                f"delete * {module} %d; rename {module} {side}; design -stash {side}_only"
-            )
+            script.append(f"design -load {side}; opt_clean -purge {name}")
+            script.append(f"expose -evert -dff -evert-dff {name}")
+            script.append(f"delete * {name} %d; rename {name} {side}; design -stash {side}_only")
         copies = (f"design -copy-from {side}_only {side}" for side in ("gold", "gate"))
         script += ["design -reset", *copies, "miter -equiv -flatten gold gate miter"]
         script += ["hierarchy -top miter; opt -full; sat -verify -prove trigger 0 miter"]

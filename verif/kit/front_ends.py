@@ -21,6 +21,7 @@ SLANG_WAIVERS: dict[str, str] = {
     "comparison-mismatch": "a packed structure is compared with a vector of its width",
     "sign-conversion": "a signed result is kept in a plain vector",
     "unused-but-set-variable": "a register keeps its name where it drives a port",
+    "useless-cast": "a parameter may make a constant as wide as it is",
     "unused-port": "AXI has signals that a unit does not need",
 }
 """What slang's ``-Weverything`` would report and why it is meant so; all other rules hold."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from tilewright.hw.emit import hierarchy, unit
 from tilewright.hw.emit.blocks import Block
+from tilewright.hw.emit.verilog.parameters import Use
 from tilewright.sim.rtl import build
 from tilewright.sim.rtl.glue import STREAMS, Harness
 from tilewright.verif.mutation.mutations import (
@@ -75,9 +76,9 @@ def with_origins() -> None:
 
 def keep_texts() -> None:
     """From now on no module is written twice: a process that runs tests inherits what was."""
-    write, kept = unit.to_verilog, dict[tuple[Any, ...], str]()
+    write, kept = unit.to_verilog, dict[tuple[Any, ...], tuple[str, dict[str, Use]]]()
 
-    def to_verilog(blocks: Sequence[Block], *step: Any) -> str:
+    def to_verilog(blocks: Sequence[Block], *step: Any) -> tuple[str, dict[str, Use]]:
         key = tuple((block.module, block.rtlil, block.comment) for block in blocks)
         if key not in kept:
             kept[key] = write(blocks, *step)

@@ -147,6 +147,9 @@ def _concat(node: Node) -> str:
     runs: list[tuple[str, int]] = []
     for part in regrouped(node.parts) if node.kind == "concat" else (node,):
         repeated = part.kind == "repeat"
+        if repeated and not part.word.isdigit():
+            runs.append((f"{{{part.word}{{{part.parts[0]}}}}}", 1))
+            continue
         text, count = str(part.parts[0] if repeated else part), int(part.word) if repeated else 1
         if runs and runs[-1][0] == text and part.kind != "constant":
             runs[-1] = (text, runs[-1][1] + count)

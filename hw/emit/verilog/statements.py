@@ -56,10 +56,17 @@ class Process:
 
 @dataclass
 class Instance:
-    """An instance: module and name, its pins."""
+    """An instance: module and name, its pins, the values of the module's parameters."""
 
     head: str
     pins: list[tuple[str, Node | None]] = field(default_factory=list)
+    parameters: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def opening(self) -> str:
+        """The text before the pins."""
+        settings = ", ".join(f".{name}({value})" for name, value in self.parameters.items())
+        return f"{self.head.replace(' ', f' #({settings}) ') if settings else self.head} ("
 
 
 @dataclass
@@ -345,7 +352,7 @@ def written(item: Item) -> str:
             f".{pin}" if str(value) == pin else f".{pin}({'' if value is None else value})"
             for pin, value in item.pins
         ]
-        return f"  {item.head} (\n{wrapped(pins, '    ', '    ')});"
+        return f"{broken(f'  {item.opening}')}\n{wrapped(pins, '    ', '    ')});"
     if _is_plain(item.body) and item.clocked:
         return broken("  " + item.head + next(_body_lines(item.body, " ")))
     lines = [f"  {item.head} begin", *_body_lines(item.body, "    "), "  end"]

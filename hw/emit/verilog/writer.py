@@ -6,32 +6,30 @@ intermediate results are named after the operation that computes them.
 
 from __future__ import annotations
 
-import itertools
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any
 
 from ...spec.host.programs import ProgramError
 from ...spec.host.wasm_tools import run_wasm_tool
 from ..blocks import Block
-from ..layouts import Struct, ranges_of
 from .branches import with_few_branches
 from .choices import with_choices
 from .codes import with_codes
 from .constant_bits import with_constant_bits
 from .defaults import with_last_branches
 from .drivers import with_one_kind_of_driver
-from .fields import StructUse, structures, type_names, with_fields
+from .fields import structures, type_names, with_fields
 from .indices import indexed_bits, with_indices
 from .inline import with_expressions
 from .loops import with_loops
+from .modules import Draft
+from .parameters import Use, merged
 from .registers import assigned, check_processes, with_registers
 from .selects import Names, with_selects
-from .statements import COLUMNS, Instance, Item, Process, Raw, items, wrapped, written
+from .statements import Instance, Item, Process, Raw, items, written
 
 __all__ = ["LINT_WAIVERS", "to_verilog"]
 
@@ -106,35 +104,6 @@ def _rename(text: str, names: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     return text, chosen
 
 
-def _with_ranges(text: str, layout: Any) -> str:
-    """A declaration, and after it what the bits of the signal are if it has parts."""
-    ranges = ranges_of(layout, COLUMNS - len(f"{text} // ".rpartition("\n")[2]))
-    return f"{text} // {ranges}" if ranges else text
-
-
-def _declarations(texts: Sequence[str], layouts: Mapping[str, Any]) -> str:
-    """Declarations of one width after the other, those of one width and layout together."""
-    lines = []
-    for kind, group in itertools.groupby(texts, key=lambda text: text.rpartition(" ")[0]):
-        alike: dict[str, list[str]] = {}
-        for name in (text.rpartition(" ")[2] for text in group):
-            alike.setdefault(ranges_of(layouts.get(name), COLUMNS), []).append(name)
-        for ranges, names in sorted(alike.items(), reverse=True):
-            line = wrapped(names, f"  {kind}", "    ") + ";"
-            lines.append((_with_ranges(line, layouts[names[0]]) if ranges else line) + "\n")
-    return "".join(lines)
-
-
-def _declaration_order(declared: Mapping[str, str], derived: Set[str]) -> list[str]:
-    """Signals named by people first, then intermediate results, by width, name and number."""
-
-    def key(name: str) -> tuple[bool, str, list[tuple[int, str]]]:
-        parts = [(int(p), "") if p.isdigit() else (-1, p) for p in re.findall(r"\d+|\D+", name)]
-        return name in derived, declared[name].rpartition(" ")[0], parts
-
-    return sorted(declared, key=key)
-
-
 def _name_broadcasts(body: str, declared: Set[str], names: Set[str]) -> tuple[str, dict[str, str]]:
     """Name a signal that goes to one pin of several instances after that pin."""
     uses: dict[str, Counter[str]] = {}
@@ -177,46 +146,7 @@ def _share_memories(items: Sequence[Item]) -> list[Item]:
     return kept
 
 
-@dataclass
-class _Draft:
-    """A module whose structures have no names yet."""
-
-    block: Block
-    ports: dict[str, str]
-    declared: dict[str, str]
-    derived: set[str]
-    parameters: str
-    items: Sequence[Item]
-    structs: dict[str, Struct]
-    layouts: dict[str, Any]
-
-    def uses(self, top: str) -> Iterator[StructUse]:
-        """The structured signals, with names for their structures."""
-        for name, struct in self.structs.items():
-            stem = name.removesuffix("__payload")
-            if name in self.ports:
-                is_output = self.block.ports[name] == "o"
-                yield StructUse(struct, f"{self.block.module}_{stem}", 0 if is_output else 1)
-            else:
-                yield StructUse(struct, f"{top}_{stem.replace('__', '_')}", 2)
-
-    def text(self, types: Mapping[Struct, str]) -> str:
-        """The module, with these names for its structures."""
-        declared = dict(self.declared)
-        declared.update({name: f"{types[s]} {name}" for name, s in self.structs.items()})
-        ports = [f"  {kind:6} {declared.pop(port)}" for port, kind in self.ports.items()]
-        comment = "".join(f"// {line}\n" for line in self.block.comment)
-        order = _declaration_order(declared, self.derived)
-        flat = {n: layout for n, layout in self.layouts.items() if n not in self.structs}
-        inner = self.parameters + _declarations([declared[name] for name in order], flat)
-        ends = [","] * (len(ports) - 1) + [""]
-        heads = zip(self.ports, map(str.__add__, ports, ends), strict=True)
-        lines = "\n".join(_with_ranges(line, flat.get(port)) for port, line in heads)
-        head = f"{comment}module {self.block.module} (\n{lines}\n);\n"
-        return head + inner + "\n".join(map(written, self.items)) + "\nendmodule"
-
-
-def _draft(text: str, block: Block) -> _Draft:
+def _draft(text: str, block: Block) -> Draft:
     body = text.partition(");\n")[2]
     names = _operation_names(block.rtlil)
     body, chosen = _rename(body, names)
@@ -283,12 +213,18 @@ def _draft(text: str, block: Block) -> _Draft:
     mentioned = set(re.findall(r"[A-Za-z_]\w*", "\n".join(map(written, contents))))
     left = {n: d for n, d in declared.items() if n not in private or n in mentioned}
     ports = {port: directions[port] for port in order}
-    return _Draft(block, ports, left, derived, parameters, contents, structs, layouts)
+    return Draft(block, ports, left, derived, parameters, contents, structs, layouts)
 
 
-def to_verilog(blocks: Sequence[Block], step: Callable[[], object] = lambda: None) -> str:
-    """SystemVerilog of the modules, in their order, the top module first; ``step`` is called
-    behind each.
+def to_verilog(
+    blocks: Sequence[Block], step: Callable[[], object] = lambda: None
+) -> tuple[str, dict[str, Use]]:
+    """SystemVerilog of the modules, and which of them each block became.
+
+    Parameters
+    ----------
+    blocks: children before parents, the top module last; probes may stand anywhere
+    step: called after each block
 
     Raises ValueError for a signal whose bits depend on others of it in one process.
     """
@@ -297,12 +233,12 @@ def to_verilog(blocks: Sequence[Block], step: Callable[[], object] = lambda: Non
         module.split("(")[0].split()[1].lstrip("\\"): module
         for module in re.findall(r"^module .*?^endmodule$", text, re.M | re.S)
     }
-    drafts = [_draft(written_by_yosys[block.module], block) for block in blocks]
-    top = blocks[0].module
-    uses = [use for draft in reversed(drafts) for use in draft.uses(top)]
-    types = type_names(uses)
-    texts = []
-    for draft in drafts:
-        texts.append(draft.text(types))
+    drafts: list[Draft] = []
+    for block in blocks:
+        drafts.append(_draft(written_by_yosys[block.module], block))
         step()
-    return structures(types) + ("\n" if types else "") + "\n\n".join(texts) + "\n"
+    drafts, uses = merged(drafts)
+    top = blocks[-1].module
+    types = type_names([use for draft in drafts for use in draft.uses(top)])
+    texts = [draft.text(types) for draft in reversed(drafts)]
+    return structures(types) + ("\n" if types else "") + "\n\n".join(texts) + "\n", uses

@@ -1,0 +1,442 @@
+"""Merges modules that differ in numbers alone into one module with parameters.
+
+A component declares which of its arguments may become Verilog parameters (``variants``). Two
+modules of one component are variants if their texts are equal but for numbers: widths, bounds,
+constants. Each number that differs must follow from the declared arguments by a formula, the same
+for all variants and for a further one, the probe, that the design does not use.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from ..layouts import ranges_of
+from .expressions import Node, regrouped
+from .modules import Draft
+from .statements import COLUMNS, Assign, Branch, Instance, Item, Process, Raw, Statement, Switch
+
+__all__ = ["Use", "merged"]
+
+_DECLARED = re.compile(r"logic( signed)?(?: \[(\d+):0\])? (\w+)(?: \[(\d+):0\])?")
+_SIZED = re.compile(r"(\d+)'([bdh])([0-9a-f]+)")
+_NUMBERS = re.compile(r"(?<![\w'$])(\d+)(?:'h([0-9a-f]+))?\b(?!')")
+_RANGE = re.compile(r"(\w+)\[(\d+)(?::(\d+))?\]")
+_CONSTANT_BITS = 31
+"""Width of the largest constant that may depend on a parameter."""
+
+_Values = Mapping[str, int]
+
+
+class _NoFormulaError(Exception):
+    """A number that does not follow from the parameters."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """The module that a block became, and the values of its parameters in that block's place."""
+
+    module: str
+    parameters: Mapping[str, int] = field(default_factory=dict)
+
+    def instance(self, name: str, pins: Sequence[tuple[str, Node | None]] = ()) -> Instance:
+        """An instance of it."""
+        settings = {parameter: str(value) for parameter, value in self.parameters.items()}
+        return Instance(f"{self.module} {name}", [*pins], settings)
+
+
+def _atoms(values: _Values) -> Iterator[tuple[str, int]]:
+    """The parameters and the widths that usually follow from them."""
+    yield from values.items()
+    for name, value in values.items():
+        yield f"{name}_BITS", max(value - 1, 0).bit_length()
+        yield f"{name}_LEVEL_BITS", value.bit_length()
+
+
+def _declared_atoms(names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The atoms that are no parameters, and their definitions."""
+    for name in names:
+        yield f"{name}_BITS", f"$clog2({name})"
+        yield f"{name}_LEVEL_BITS", f"$clog2({name}+1)"
+
+
+def _offset(text: str, offset: int) -> str:
+    return f"{text}{offset:+d}" if offset else text
+
+
+def _fits(found: Sequence[int], wanted: Sequence[int]) -> int | None:
+    """What is to be added to numbers to get the wanted ones, if it is the same everywhere."""
+    differences = {want - have for have, want in zip(found, wanted, strict=True)}
+    return differences.pop() if len(differences) == 1 else None
+
+
+def _formula(values: Sequence[_Values], wanted: Sequence[int]) -> str:
+    """The formula that gives each wanted number for its parameters, the simplest one first."""
+    if len(set(wanted)) == 1:
+        return str(wanted[0])
+    columns = [dict(_atoms(one)) for one in values]
+    atoms = {name: [column[name] for column in columns] for name in columns[0]}
+    for limit in (1, 1 << 12):
+        for name, found in atoms.items():
+            offset = _fits(found, wanted)
+            if offset is not None and abs(offset) <= limit:
+                return _offset(name, offset)
+    for name, found in atoms.items():
+        low, high = min(found), max(found)
+        if low < high:
+            rise = wanted[found.index(high)] - wanted[found.index(low)]
+            factor, rest = divmod(rise, high - low)
+            offset = _fits([factor * have for have in found], wanted)
+            if not rest and offset is not None and factor > 1:
+                return _offset(f"{factor}*{name}", offset)
+        if high <= _CONSTANT_BITS:
+            offset = _fits([1 << have for have in found], wanted)
+            if offset is not None:
+                return _offset(f"(1<<{name})", offset)
+    for (left, first), (right, second) in itertools.combinations(atoms.items(), 2):
+        for sign, numbers in (
+            ("+", [a + b for a, b in zip(first, second, strict=True)]),
+            ("-", [a - b for a, b in zip(first, second, strict=True)]),
+            ("*", [a * b for a, b in zip(first, second, strict=True)]),
+        ):
+            offset = _fits(numbers, wanted)
+            if offset is not None:
+                return _offset(f"{left}{sign}{right}", offset)
+    raise _NoFormulaError
+
+
+@dataclass
+class _Numbers:
+    """What is written for the numbers of a module, each in its turn.
+
+    Parameters
+    ----------
+    number: the text of a number
+    constant: the text of a constant of a width and a value, and whether it is part of a
+        concatenation
+    """
+
+    number: Callable[[int], str]
+    constant: Callable[[int, int, bool], str]
+
+    def node(self, node: Node, *, joined: bool = False) -> Node:
+        """An expression with its numbers written so."""
+        if node.kind == "constant":
+            return self._constant(node, joined=joined)
+        if node.kind == "range" and (match := _RANGE.fullmatch(node.word)):
+            return Node("range", f"{match[1]}{self._bits(match[2], match[3] or match[2])}")
+        if node.kind == "part":
+            high, _, low = node.word.partition(":")
+            return Node("part", self._bits(high, low or high)[1:-1], (self.node(node.parts[0]),))
+        if node.kind == "code":
+            return node
+        if node.kind == "field":
+            return Node("field", self.text(node.word))
+        word = node.word
+        if node.kind == "repeat":
+            word = self.number(int(word))
+        elif node.kind == "window":
+            name, size = word.split()
+            word = f"{name} {self.number(int(size))}"
+        parts = regrouped(node.parts) if node.kind == "concat" else node.parts
+        inner = node.kind in ("concat", "repeat")
+        return Node(node.kind, word, tuple(self.node(part, joined=inner) for part in parts))
+
+    def _constant(self, node: Node, *, joined: bool) -> Node:
+        if node.word.isdigit():
+            text = self.number(int(node.word))
+            return Node("code", text if re.fullmatch(r"\w+|§", text) else f"({text})", (node,))
+        if match := _SIZED.fullmatch(node.word):
+            value = int(match[3], {"b": 2, "d": 10, "h": 16}[match[2]])
+            return Node("code", self.constant(int(match[1]), value, joined), (node,))
+        return node
+
+    def _bits(self, high: str, low: str) -> str:
+        first, last = self.number(int(high)), self.number(int(low))
+        return f"[{first}:{last}]" if first != last or first == "§" else f"[{first}]"
+
+    def text(self, text: str) -> str:
+        """A text with its numbers written so."""
+        return _NUMBERS.sub(
+            lambda m: self.constant(int(m[1]), int(m[2], 16), True) if m[2]
+            else self.number(int(m[1])),
+            text,
+        )  # fmt: skip
+
+    def declared(self, text: str) -> str:
+        """A declaration with its widths written so."""
+        match = _DECLARED.fullmatch(text)
+        if match is None:
+            raise _NoFormulaError
+        high = self.number(int(match[2] or 0))
+        size = "" if high == "0" else f" [{high}:0]"
+        words = f" [{self.number(int(match[4]))}:0]" if match[4] else ""
+        return f"logic{match[1] or ''}{size} {match[3]}{words}"
+
+    def body(self, body: Sequence[Statement]) -> list[Statement]:
+        return [self._assign(s) if isinstance(s, Assign) else self._switch(s) for s in body]
+
+    def _assign(self, item: Assign) -> Assign:
+        return Assign(self.node(item.target), self.node(item.value), item.clocked)
+
+    def _switch(self, switch: Switch) -> Switch:
+        subject = None if switch.subject is None else self.node(switch.subject)
+        branches = [
+            Branch(tuple(map(self.node, branch.labels)), self.body(branch.body))
+            for branch in switch.branches
+        ]
+        return Switch(subject, branches)
+
+    def item(self, item: Item) -> Item:
+        if isinstance(item, Assign):
+            return self._assign(item)
+        if isinstance(item, Process):
+            return Process(item.head, self.body(item.body))
+        if isinstance(item, Instance):
+            parameters = {name: self.text(value) for name, value in item.parameters.items()}
+            pins = [(pin, None if v is None else self.node(v)) for pin, v in item.pins]
+            return Instance(item.head, pins, parameters)
+        return Raw(self.text(item.text))
+
+    def draft(self, draft: Draft) -> Draft:
+        """A module with its numbers written so; its structures must have no others."""
+        declared = {
+            name: text if name in draft.structs else self.declared(text)
+            for name, text in sorted(draft.declared.items())
+        }
+        codes = self.text(draft.codes)
+        return replace(draft, declared=declared, codes=codes, items=[*map(self.item, draft.items)])
+
+
+class _Module:
+    """A module that may be a variant of others: its text without numbers, and the numbers."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+
+    @cached_property
+    def _read(self) -> tuple[str, tuple[int, ...]]:
+        found: list[int] = []
+
+        def number(value: int) -> str:
+            found.append(value)
+            return "§"
+
+        def constant(bits: int, value: int, _joined: bool) -> str:
+            found.extend((bits, value))
+            return "§'h§"
+
+        try:
+            plain = _Numbers(number, constant).draft(self.draft)
+        except _NoFormulaError:
+            return f"{self.draft.block.module} as it is", ()
+        types = {struct: repr(struct) for struct in plain.structs.values()}
+        block = replace(plain.block, module="", comment=())
+        return replace(plain, block=block, layouts={}).text(types), tuple(found)
+
+    @property
+    def shape(self) -> str:
+        return self._read[0]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return self._read[1]
+
+    @property
+    def ranges(self) -> dict[str, str]:
+        """The comments on signals that consist of parts."""
+        return {name: ranges_of(of, COLUMNS) for name, of in self.draft.layouts.items()}
+
+    @property
+    def values(self) -> Mapping[str, int]:
+        return self.draft.block.parameters
+
+
+def _constant_text(joined: bool, bits: str, value: str, largest: int) -> str:
+    """A constant of which the width or the value follows from parameters."""
+    if bits.isdigit() and value.isdigit():
+        return f"{bits}'h{int(value):x}"
+    if value == "0":
+        return f"{{{bits}{{1'h0}}}}" if joined else "'0"
+    if largest.bit_length() > _CONSTANT_BITS:
+        raise _NoFormulaError
+    plain = value.isdigit()
+    size = bits if re.fullmatch(r"\w+", bits) else f"({bits})"
+    number = f"{int(value).bit_length()}'h{int(value):x}" if plain else value
+    return f"{size}'({number})"
+
+
+def _parametrised(members: Sequence[_Module], names: Sequence[str]) -> Draft:
+    """One module for all members. Raises _NoFormulaError if there is none."""
+    values = [{name: member.values[name] for name in names} for member in members]
+    found = iter([*zip(*(member.numbers for member in members), strict=True)])
+
+    def number(_value: int) -> str:
+        return _formula(values, next(found))
+
+    def constant(_bits: int, _value: int, joined: bool) -> str:
+        sizes, contents = next(found), next(found)
+        full = all(c == (1 << s) - 1 for s, c in zip(sizes, contents, strict=True))
+        if full and len(set(sizes)) > 1 and not joined:
+            return "'1"
+        bits, value = _formula(values, sizes), _formula(values, contents)
+        return _constant_text(joined, bits, value, max(contents))
+
+    first = members[0]
+    draft = _Numbers(number, constant).draft(first.draft)
+    common = set.intersection(*(set(member.ranges.items()) for member in members))
+    layouts = {name: draft.layouts[name] for name, _ in common}
+    plain = replace(draft, layouts={}).text(dict.fromkeys(draft.structs.values(), ""))
+    written = {*re.findall(r"\w+", plain)}
+    atoms = {name: text for name, text in _declared_atoms(names) if name in written}
+    own = {*first.draft.declared, *re.findall(r"(\w+) =", first.draft.codes)}
+    if own & {*names, *atoms}:
+        raise _NoFormulaError
+    parameters = {name: first.values[name] for name in names if name in written or
+                  any(re.search(rf"\b{name}\b", text) for text in atoms.values())}  # fmt: skip
+    return replace(draft, layouts=layouts, parameters=parameters, widths=atoms)
+
+
+def _together(members: Sequence[_Module], names: Sequence[str]) -> Draft | None:
+    """One module for all members, if there is one."""
+    try:
+        return _parametrised(members, names)
+    except _NoFormulaError:
+        return None
+
+
+def _group(first: list[_Module], others: Sequence[_Module], names: Sequence[str]) -> list[_Module]:
+    """The first modules and all others that are variants of them."""
+    if _together([*first, *others], names):
+        return [*first, *others]
+    group = first
+    for other in others:
+        if _together([*group, other], names):
+            group = [*group, other]
+    return group
+
+
+def _cluster(modules: Sequence[_Module]) -> Iterator[tuple[Draft, Sequence[_Module]]]:
+    """Modules of one component and one shape in groups of variants.
+
+    A group has a probe that fits, if any value is left that no variant has.
+    """
+    names = [*modules[0].values]
+    left = [*modules]
+    firsts = [[module] for module in modules if module.draft.block.probe]
+    exhausted = [module for module in modules if module.draft.block.exhausted]
+    for first in [*firsts, exhausted[:1]]:
+        if not names or not first or first[0] not in left:
+            continue
+        group = _group(first, [module for module in left if module is not first[0]], names)
+        group.sort(key=lambda module: module.draft.block.probe)
+        if len([module for module in group if not module.draft.block.probe]) > 1:
+            yield _parametrised(group, names), group
+            left = [module for module in left if module not in group]
+    alike: dict[tuple[Any, ...], list[_Module]] = {}
+    for module in left:
+        if not module.draft.block.probe:
+            key = module.numbers, *module.ranges.items()
+            alike.setdefault(key, []).append(module)
+    for equal in alike.values():
+        yield equal[0].draft, equal
+
+
+_UNIT = re.compile(r"^( *)(\w+)( #\(.*\))? unit \(", re.M)
+"""How an instance in a loop begins."""
+
+
+def _instantiated(draft: Draft, uses: Mapping[str, Use]) -> Draft:
+    """A module with the instances of other modules as instances of what they became."""
+
+    def unit(match: re.Match[str]) -> str:
+        return match[1] + uses[match[2]].instance("unit").opening
+
+    items: list[Item] = []
+    for item in draft.items:
+        if isinstance(item, Instance):
+            module, name = item.head.split()
+            items.append(uses[module].instance(name, item.pins))
+        else:
+            items.append(Raw(_UNIT.sub(unit, item.text)) if isinstance(item, Raw) else item)
+    return replace(draft, items=items)
+
+
+def _renamed(draft: Draft, names: Mapping[str, str]) -> Draft:
+    """A module with it and others under new names."""
+
+    def unit(match: re.Match[str]) -> str:
+        return f"{match[1]}{names[match[2]]}{match[3] or ''} unit ("
+
+    items: list[Item] = []
+    for item in draft.items:
+        if isinstance(item, Instance):
+            module, name = item.head.split()
+            items.append(replace(item, head=f"{names[module]} {name}"))
+        else:
+            items.append(Raw(_UNIT.sub(unit, item.text)) if isinstance(item, Raw) else item)
+    return replace(draft, items=items, block=replace(draft.block, module=names[draft.module]))
+
+
+def _children(draft: Draft) -> Iterator[str]:
+    """The modules of a module's instances."""
+    for item in draft.items:
+        if isinstance(item, Instance):
+            yield item.head.split()[0]
+        elif isinstance(item, Raw):
+            yield from (match[2] for match in _UNIT.finditer(item.text))
+
+
+def _new_names(modules: Sequence[str], left: Sequence[str]) -> dict[str, str]:
+    """Names of the modules that are left, numbered without gaps."""
+    counts: dict[str, int] = {}
+    names: dict[str, str] = {}
+    for module in left:
+        base = re.sub(r"_\d+$", "", module)
+        base = base if base in modules else module
+        counts[base] = counts.get(base, 0) + 1
+        names[module] = f"{base}_{counts[base]}" if counts[base] > 1 else base
+    return names
+
+
+def merged(drafts: Sequence[Draft]) -> tuple[list[Draft], dict[str, Use]]:
+    """The modules, variants as one, and what each of them became.
+
+    Parameters
+    ----------
+    drafts: all modules and probes, children before parents, the top module last; the result is in
+        this order, without probes
+    """
+    heights: dict[str, int] = {}
+    groups: dict[tuple[int, type], list[Draft]] = {}
+    for draft in drafts:
+        height = 1 + max((heights[child] for child in _children(draft)), default=0)
+        heights[draft.module] = height
+        groups.setdefault((height, draft.block.source.component), []).append(draft)
+    uses: dict[str, Use] = {}
+    found: dict[str, Draft] = {}
+    for _, group in sorted(groups.items(), key=lambda entry: entry[0][0]):
+        shapes: dict[str, list[_Module]] = {}
+        for draft in group:
+            module = _Module(_instantiated(draft, uses))
+            shapes.setdefault(module.shape if len(group) > 1 else "", []).append(module)
+        for modules in shapes.values():
+            for draft, variants in _cluster(modules):
+                found[draft.module] = draft
+                for variant in variants:
+                    values = {name: variant.values[name] for name in draft.parameters}
+                    uses[variant.draft.module] = Use(draft.module, values)
+            for module in modules:
+                uses.setdefault(module.draft.module, Use(module.draft.module))
+    left = [draft.module for draft in drafts if draft.module in found]
+    names = _new_names([draft.module for draft in drafts], left)
+    uses = {
+        name: replace(use, module=names[use.module])
+        for name, use in uses.items()
+        if use.module in names
+    }
+    return [_renamed(found[module], names) for module in left], uses
