@@ -6,8 +6,7 @@ from ...hw.spec.gta import GtaConfig
 from ...hw.spec.jobs.gta_commands import COMMAND_BYTES
 from ..timing.dram import FLAT, MemoryModel
 from .cycles.commands import job_of
-from .cycles.machine import run_job
-from .cycles.traffic import traffic
+from .cycles.machine import run_job, traffic
 from .model import GtaModel
 
 __all__ = ["TimedGta"]

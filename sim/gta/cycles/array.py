@@ -4,9 +4,205 @@ from __future__ import annotations
 
 from ....hw.spec.gta import COLS, ROWS
 from ...timing.compiled import inlined
-from .results import forget
-from .state import FLOATS, FOLDS, INTEGERS, RING, Gta
-from .vectors import vector_step, vectors_quiet
+from .state import FLOATS, FOLDS, INTEGERS, RING, VECTORS, Gta
+
+# Cycles in which the array itself reads, or writes, results: accesses from outside wait.
+#
+# With integers a lane at the lower edge of a region produces results of its columns one after the
+# other, with floats every lane does, row by row. The cycles are known when a fold begins, and are
+# looked up when an access from outside asks.
+
+
+_WORK_TO_DONE = 6
+"""From a vector operation's last cycle to its end, beside one for each column."""
+
+_VECTOR_TAIL = 14
+"""Cycles from a vector operation's last one to the quiet, beside what adders take."""
+
+
+@inlined
+def vectors_quiet(g: Gta, region: int) -> bool:
+    r = g.regions[region]
+    quiet: bool = (r.v_waits | r.v_left | r.v_tail) == 0
+    return quiet
+
+
+@inlined
+def vector_tail(g: Gta, region: int) -> int:
+    """Cycles that the lanes are not quiet behind the command that they have."""
+    tail: int = _VECTOR_TAIL + g.commands[g.regions[region].command].behind
+    return tail
+
+
+@inlined
+def _work(g: Gta, region: int, now: int) -> None:
+    """A command of vectors begins in the next cycle."""
+    r = g.regions[region]
+    command = g.commands[r.command]
+    forget(g, region, now)
+    fold = g.folds[region, r.folds_in % FOLDS]
+    fold[0], fold[1], fold[2], fold[6] = now + 1, command.cycles, command.octet, VECTORS
+    fold[3], fold[8] = command.late, command.planes
+    done = now + 1 + command.last + r.cols + _WORK_TO_DONE
+    # What is written late is over then, too.
+    fold[7] = done
+    r.folds_in += 1
+    r.v_results, r.v_end = command.results, command.results + command.written
+    g.dones[region, r.dones_in % RING] = done
+    r.dones_in += 1
+    r.v_left = command.cycles
+
+
+@inlined
+def _meets(g: Gta, region: int) -> bool:
+    """The command that waits reads results that the one before may not have written when it could
+    begin."""
+    r = g.regions[region]
+    command = g.commands[r.command]
+    later = r.v_results < command.results < r.v_end
+    meets: bool = command.reads != 0 and (later or r.v_near != 0)
+    return meets
+
+
+@inlined
+def vector_step(g: Gta, region: int, start: bool, now: int) -> None:
+    """A cycle of ``VectorSequencer``, in which a command is taken or not."""
+    r = g.regions[region]
+    works, begins = r.v_left != 0, r.v_waits != 0 and r.v_left <= 1
+    if begins and _meets(g, region):
+        begins = r.v_left == 0 and r.v_tail == 0
+    if r.v_near:
+        r.v_near -= 1
+    if works:
+        r.v_tail = vector_tail(g, region)
+        r.v_left -= 1
+    elif r.v_tail:
+        r.v_tail -= 1
+    if begins:
+        _work(g, region, now)
+        r.v_waits = 0
+        r.v_near = COLS - 1
+    if r.v_early:
+        r.v_early -= 1
+    if start:
+        r.v_waits = 1
+        r.v_early = COLS - 1
+
+
+_WRITE = 3
+"""Cycles from the read of a result to its write, of integers."""
+
+_READ_FLOATS, _WRITE_FLOATS = 3, 5
+"""From the last limbs of the first product of row 0 to the first read of a sum; from those of the
+last product to the first write, beside the adder's stages."""
+
+_STEP_TO_PLANE_READ, _STEP_TO_PLANE_WRITE = 4, 6
+"""From a cycle of a vector operation to the read, and the write, of its plane in column 0."""
+
+
+@inlined
+def forget(g: Gta, region: int, now: int) -> None:
+    """Folds whose results have all left the array; of those that are kept there are few."""
+    record = g.regions[region]
+    while record.folds_out < record.folds_in:
+        if g.folds[region, record.folds_out % FOLDS, 7] >= now:
+            return
+        record.folds_out += 1
+
+
+@inlined
+def _integers(g: Gta, region: int, place: int, since: int) -> bool:
+    """Whether a fold has a step in a lane that completes a result so many cycles behind column 0's
+    first one of the region."""
+    steps, limbs = g.folds[region, place, 1], g.folds[region, place, 2]
+    for column in range(limbs - 1, COLS, limbs):
+        step = since - g.delays[column]
+        if g.folds[region, place, 3] <= step < steps and step % limbs == limbs - 1:
+            return True
+    return False
+
+
+@inlined
+def _reads_integer(g: Gta, region: int, place: int, since: int, bank: int) -> bool:
+    """Whether a fold reads a sum of a lane's bank in a cycle. The group that the bank is of reads
+    its banks in turn, of sums that are read two at a time every other one."""
+    fold = g.folds[region, place]
+    limbs = fold[2]
+    step = since - g.delays[bank | (limbs - 1)]
+    if not fold[3] <= step < fold[1] or step % limbs != limbs - 1:
+        return False
+    number = fold[9] - step // limbs if fold[10] else fold[9] + step // limbs
+    reads: bool = number % fold[8] == 0 and number % limbs == bank % limbs
+    return reads
+
+
+@inlined
+def _planes(
+    g: Gta, region: int, place: int, since: int, writes: bool, first: int, count: int
+) -> bool:
+    """Whether an octet of some of a lane's columns has a plane to read, or to write, in a cycle."""
+    cycles, octet = g.folds[region, place, 1], g.folds[region, place, 2]
+    planes = g.planes[g.folds[region, place, 8], int(writes)]
+    # Of column 0; that of the last one is as many behind it.
+    late = _STEP_TO_PLANE_WRITE + g.folds[region, place, 3]
+    step = since - (late if writes else _STEP_TO_PLANE_READ)
+    least = max(0, step - first - count + 1)
+    latest = min(step - first, cycles - 1)
+    if latest < least:
+        return False
+    for number in range(1, planes[0] + 1):
+        if latest - (latest - planes[number]) % octet >= least:
+            return True
+    return False
+
+
+@inlined
+def reads_results(g: Gta, lane: int, bank: int, now: int) -> bool:
+    """Whether the array reads results of a lane's bank in this cycle."""
+    region, row, col = g.places[lane, 0], g.places[lane, 1], g.places[lane, 2]
+    record = g.regions[region]
+    forget(g, region, now)
+    bottom = row == record.rows // ROWS - 1
+    for number in range(record.folds_out, record.folds_in):
+        place = number % FOLDS
+        fold = g.folds[region, place]
+        since = now - fold[0] - COLS * col
+        if fold[6] == VECTORS:
+            if _planes(g, region, place, since, False, bank, 1):
+                return True
+        elif fold[4] == 0:
+            continue
+        elif fold[6] == FLOATS:
+            if 0 <= since - ROWS * row - _READ_FLOATS - bank < ROWS:
+                return True
+        elif bottom and _reads_integer(g, region, place, since, bank):
+            return True
+    return False
+
+
+@inlined
+def writes_results(g: Gta, lane: int, now: int) -> bool:
+    """Whether it writes results of any of a lane's banks."""
+    region, row, col = g.places[lane, 0], g.places[lane, 1], g.places[lane, 2]
+    record = g.regions[region]
+    forget(g, region, now)
+    bottom = row == record.rows // ROWS - 1
+    for number in range(record.folds_out, record.folds_in):
+        place = number % FOLDS
+        fold = g.folds[region, place]
+        since = now - fold[0] - COLS * col
+        if fold[6] == VECTORS:
+            if _planes(g, region, place, since, True, 0, COLS):
+                return True
+        elif fold[6] == FLOATS:
+            since -= ROWS * row + fold[1] + _WRITE_FLOATS + g.c.stages
+            rows = min(max(fold[5] - ROWS * row, 0), ROWS)
+            if rows and 0 <= since < rows + COLS - 1:
+                return True
+        elif bottom and _integers(g, region, place, since - _WRITE):
+            return True
+    return False
+
 
 __all__ = ["array_busy", "region_ready", "region_step"]
 

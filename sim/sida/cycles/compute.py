@@ -7,16 +7,12 @@ from typing import Any, NamedTuple
 
 from ....hw.spec.sida import SidaConfig
 from ...timing.compiled import inlined
-from .elementwise.ewise_core import core_offer, core_step
-from .elementwise.row_packer import packer_step, sum_rows_step
-from .elementwise.state import Program, program, set_up_elementwise
-from .held.held_elements import held_offer, held_step
-from .held.late_elements import held_ready
-from .held.state import Held, set_up_held
-from .sums.both_sums import sums_offer, sums_step
-from .sums.state import set_up_sums
-from .vectors.gather import gather_ready, gather_step
-from .vectors.state import Lanes, lanes, set_up_vectors
+from .elementwise_state import Program, program, set_up_elementwise
+from .ewise_core import core_offer, core_step, packer_step, sum_rows_step
+from .gather import Lanes, gather_ready, gather_step, lanes, set_up_vectors, sums_offer, sums_step
+from .held_elements import held_offer, held_ready, held_step
+from .held_state import Held, set_up_held
+from .sums_state import set_up_sums
 
 __all__ = ["Compute", "compute_step", "set_up_compute"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .elementwise.state import ELEMENTWISE
-from .held.state import HELD
-from .load.state import LOAD
+from .elementwise_state import ELEMENTWISE
+from .gather import VECTORS
+from .held_state import HELD
+from .load_state import LOAD
 from .shared import SHARED
-from .sums.state import SUMS
-from .vectors.state import VECTORS
+from .sums_state import SUMS
 
 __all__ = ["MACHINE"]
 

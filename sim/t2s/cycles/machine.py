@@ -2,25 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ....hw.spec.jobs.t2s import memory_parts
 from ....hw.spec.t2s.config import T2sConfig
+from ....hw.spec.t2s.parts import MemoryPart
 from ...timing.bound_broken import BoundBroken
-from ...timing.bursts.memory import arbitrate, next_beat, serve_dram, take_data
-from ...timing.bursts.reader import reader_idle
-from ...timing.bursts.writer import writer_idle
+from ...timing.bursts.memory import (
+    arbitrate,
+    next_beat,
+    reader_idle,
+    serve_dram,
+    take_data,
+    writer_idle,
+)
 from ...timing.compiled import compiled, inlined
-from ...timing.dram import FLAT, MemoryModel
+from ...timing.dram import FLAT, MemoryModel, timing
 from ..counts import Counts
 from ..images import placement
 from ..job import Job, job_at, run_count
-from .array import array_step, offer, queues_step
-from .bound import bound
-from .images import load, offer_word, store, unload
-from .set_up import set_up
-from .state import Array
+from .array import array_step, load, offer, offer_word, queues_step, store, unload
+from .set_up import Array, set_up
+
+
+def bound(
+    config: T2sConfig, job: Job, operations: int, memory: MemoryModel, gigahertz: float
+) -> float:
+    """Cycles that a job takes at least, of a design without sparse operands; ``operations``: of an
+    element.
+
+    It is certain
+
+    1. that the last element begins all its operations, one in a cycle;
+    2. that every manager moves all beats of its images, one a cycle each way;
+    3. that a DRAM moves at least as many accesses as hold the beats of each run, one after the
+       other, but for the last ones that are written: it answers a write as soon as that is in its
+       queue. No more can be left than fill the queue, than its controller may decide ahead (within
+       the time of a precharge and an activate), and one burst.
+
+    The bound is the largest of these times. It leaves out every latency, every dependence and every
+    bank; the cycle model and the Verilog have them, so that they are above it.
+    """
+    beat = config.beat_bytes
+
+    def moved(parts: Iterable[MemoryPart], bytes_each: int) -> int:
+        """Beats, or accesses of so many bytes."""
+        return sum(
+            run_count(job, one) * -(-one.run_beats(beat) * beat // bytes_each) for one in parts
+        )
+
+    found: list[float] = [operations]
+    times, access = timing(memory, gigahertz), memory.access_bytes
+    ahead = math.ceil((times.precharge + times.activate) / times.burst)
+    late = (memory.write_queue + 1) * -(-config.burst_beats * beat // access) + ahead
+    for number in range(config.managers):
+        reads = [one for one in config.readers(number) if isinstance(one, MemoryPart)]
+        writes = config.writers(number)
+        found += [moved(reads, beat), moved(writes, beat)]
+        if not memory.flat:
+            accesses = moved(reads, access) + max(0, moved(writes, access) - late)
+            found.append(accesses * times.burst)
+    return max(found)
+
 
 __all__ = ["Timed", "counts_of", "run_job"]
 

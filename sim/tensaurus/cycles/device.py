@@ -9,9 +9,8 @@ from ....hw.spec.tensaurus import TensaurusConfig
 from ....hw.spec.tensaurus_tiles import TILE_BYTES, TILE_WORDS
 from ...timing.dram import FLAT, MemoryModel
 from ..model import TensaurusModel, kernel_of
-from .load.state import TILE
-from .machine import TileJob, run_job
-from .report import TensorCycles
+from .load_state import TILE
+from .machine import TensorCycles, TileJob, run_job
 
 __all__ = ["TensaurusCycles", "tiles_from"]
 

@@ -17,19 +17,96 @@ from ...timing.striped.reader import accepts, ask, has_line, is_last, take_line
 from ...timing.striped.state import Bus, Reader, Writer, bus
 from ...timing.striped.writer import put_extent, put_line, takes_extent, takes_line, writer_idle
 from ..result.kernel import Kernel
-from .array.state import set_up_array
-from .array.step import array_step
-from .load.fetcher import fetch_tiles
-from .load.matrices import load_matrices
-from .load.row_queue import queue_step
-from .load.state import OUTPUT, READERS, SKIDS, set_up_load
-from .load.streams import skid_step
-from .load.tensor import load_tensor
-from .report import TensorCycles, report
+from .array_state import COUNTS, set_up_array
+from .compute_array import array_step
+from .load_state import OUTPUT, READERS, SKIDS, set_up_load
+from .operands import fetch_tiles, load_matrices, skid_step
 from .state import MACHINE
-from .store.memory_sums import add_sums, leave_for_memory, write_sums
-from .store.outputs import is_finished, store_tiles, walk_output, walks
-from .store.state import set_up_store
+from .store_state import set_up_store
+from .stores import (
+    add_sums,
+    is_finished,
+    leave_for_memory,
+    store_tiles,
+    walk_output,
+    walks,
+    write_sums,
+)
+from .tensor import load_tensor, queue_step
+
+_BEFORE = 1
+"""Cycles before the start in which rows are said to wait for slots."""
+_BEHIND = 2
+"""From the cycle of the start to the last one that counts, beyond those between them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorCycles:
+    """A job.
+
+    Parameters
+    ----------
+    counts: the counter registers, by their names in lower case
+    tiles: of the job
+    memory_read, memory_written: bytes that each channel's memory moved: whole accesses, or beats of
+        a flat memory
+    gigahertz: clock of the accelerator
+    """
+
+    counts: dict[str, int]
+    tiles: int
+    memory_read: tuple[int, ...]
+    memory_written: tuple[int, ...]
+    gigahertz: float
+
+    @property
+    def cycles(self) -> int:
+        """Of the job."""
+        return self.counts["cycles"]
+
+    @property
+    def microseconds(self) -> float:
+        """That it takes."""
+        return self.cycles / self.gigahertz / 1000
+
+    @property
+    def operations_per_second(self) -> float:
+        """Multiplications and additions of lanes that count."""
+        if not self.cycles:
+            return 0.0
+        return self.counts["operations"] * self.gigahertz * 1e9 / self.cycles
+
+
+def report(
+    config: TensaurusConfig, kernel: Kernel, m: Any, bus: Any, end: int, tiles: int,
+    gigahertz: float,
+) -> TensorCycles:  # fmt: skip
+    """Of a machine ``m`` that has finished in cycle ``end`` after its start."""
+    rows = m["rows"][: config.rows]
+    counts = {name: int(rows[name].sum()) for name in COUNTS}
+    counts["wait_slots"] += _BEFORE * config.rows
+    first, last, busy = (int(m[name]) for name in ("first_at", "last_at", "busy"))
+    values = 1 if kernel.name == "mv" else config.unit_values
+    beat_bytes = config.geometry.beat_bytes
+    read = [int(count) * beat_bytes for count in bus.readers["beats"]]
+    counts |= {
+        "cycles": end + _BEHIND,
+        "busy_cycles": busy,
+        "stalls": last - first + 1 - busy if busy else 0,
+        "operations": 2 * values * counts["products"],
+        "bytes_read": sum(read),
+        "bytes_written": int(m["sent"]),
+        **{f"bytes_{name}": count for name, count in zip(READERS, read, strict=True)},
+        "drains": int(m["drains"]),
+    }
+    return TensorCycles(
+        counts=counts,
+        tiles=tiles,
+        memory_read=tuple(int(count) for count in bus.channels["read"]),
+        memory_written=tuple(int(count) for count in bus.channels["written"]),
+        gigahertz=gigahertz,
+    )
+
 
 __all__ = ["TileJob", "run_job"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .array.state import ARRAY
-from .load.state import LOAD
-from .store.state import STORE
+from .array_state import ARRAY
+from .load_state import LOAD
+from .store_state import STORE
 
 __all__ = ["MACHINE"]
 

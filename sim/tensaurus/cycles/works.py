@@ -15,9 +15,8 @@ from ..images import pitch_of
 from ..job_list import JobList
 from ..job_tiles import TensorTiles, sparse_tiles
 from ..work import Cut, Work
-from .load.state import TILE
-from .machine import TileJob, run_job
-from .report import TensorCycles
+from .load_state import TILE
+from .machine import TensorCycles, TileJob, run_job
 
 __all__ = ["work_cycles"]
 

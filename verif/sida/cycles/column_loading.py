@@ -10,9 +10,8 @@ import numpy.typing as npt
 from tilewright.hw.sida.layouts import set_layout
 from tilewright.hw.sida.load.column_loader import ColumnLoader
 from tilewright.hw.sida.load.layouts import job_layout
-from tilewright.sim.sida.cycles.load.columns import columns_idle, columns_step
-from tilewright.sim.sida.cycles.load.entries import look_at_ports, use_ports
-from tilewright.sim.sida.cycles.load.state import GROUPS, memory_bus, set_up_load
+from tilewright.sim.sida.cycles.columns import columns_idle, columns_step, look_at_ports, use_ports
+from tilewright.sim.sida.cycles.load_state import GROUPS, memory_bus, set_up_load
 from tilewright.sim.sida.cycles.shared import set_up_shared
 from tilewright.sim.sida.cycles.state import MACHINE
 from tilewright.sim.timing.compiled import compiled

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from tilewright.hw.spec.sida import SidaConfig
-from tilewright.sim.sida.cycles.held.held_elements import held_offer, held_step
-from tilewright.sim.sida.cycles.held.late_elements import held_ready
-from tilewright.sim.sida.cycles.held.state import Held
+from tilewright.sim.sida.cycles.held_elements import held_offer, held_ready, held_step
+from tilewright.sim.sida.cycles.held_state import Held
 from tilewright.sim.sida.cycles.shared import fields
 from tilewright.sim.sida.result.products import Columns
 from tilewright.sim.timing.compiled import compiled, inlined

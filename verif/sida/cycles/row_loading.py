@@ -11,8 +11,8 @@ import numpy.typing as npt
 from tilewright.hw.sida.held.layouts import reload_layout, reload_request_layout
 from tilewright.hw.sida.load.layouts import rows_job_layout
 from tilewright.hw.sida.load.row_loader import RowLoader
-from tilewright.sim.sida.cycles.load.panels import rows_offer, rows_step
-from tilewright.sim.sida.cycles.load.state import AGAIN, memory_bus, set_up_load
+from tilewright.sim.sida.cycles.load_state import AGAIN, memory_bus, set_up_load
+from tilewright.sim.sida.cycles.panels import rows_offer, rows_step
 from tilewright.sim.sida.cycles.shared import set_up_shared
 from tilewright.sim.sida.cycles.state import MACHINE
 from tilewright.sim.timing.compiled import compiled

@@ -9,8 +9,8 @@ import pytest
 from tilewright.hw.sida.elementwise.ewise_core import EwiseCore
 from tilewright.hw.spec.elementwise.program import words_of
 from tilewright.hw.spec.sida import SidaConfig
-from tilewright.sim.sida.cycles.elementwise.ewise_core import core_offer, core_step
-from tilewright.sim.sida.cycles.elementwise.state import Program, program, set_up_elementwise
+from tilewright.sim.sida.cycles.elementwise_state import Program, program, set_up_elementwise
+from tilewright.sim.sida.cycles.ewise_core import core_offer, core_step
 from tilewright.sim.sida.cycles.shared import fields, set_up_sizes
 from tilewright.sim.sida.cycles.state import MACHINE
 from tilewright.sim.timing.compiled import compiled

@@ -9,8 +9,12 @@ import pytest
 from tilewright.hw.sida.elementwise.scalar_port import ScalarPort
 from tilewright.hw.sida.pass_control import PassControl
 from tilewright.hw.spec.elementwise.instructions import SCALARS
-from tilewright.sim.sida.cycles.load.order import order_offer, order_step
-from tilewright.sim.sida.cycles.load.scalars import scalars_row_ready, scalars_step
+from tilewright.sim.sida.cycles.order import (
+    order_offer,
+    order_step,
+    scalars_row_ready,
+    scalars_step,
+)
 from tilewright.sim.sida.cycles.shared import fields, set_up_shared
 from tilewright.sim.sida.cycles.state import MACHINE
 from tilewright.sim.timing.compiled import compiled

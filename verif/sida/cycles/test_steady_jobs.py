@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, diags_array
 from tilewright.hw.spec.formats import FORMATS
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.sida.cycles.device import SidaCycles
-from tilewright.sim.sida.cycles.steady_jobs import steady_jobs
+from tilewright.sim.sida.cycles.steady import steady_jobs
 from tilewright.sim.sida.iterations.biconjugate import biconjugate_gradients
 from tilewright.sim.sida.iterations.conjugate import conjugate_gradients
 from tilewright.sim.sida.iterations.jobs import Method

@@ -12,11 +12,16 @@ from tilewright.hw.sida.elementwise.layouts import request_layout, stored_layout
 from tilewright.hw.sida.vectors.vector_loader import VectorLoader, whole_layout
 from tilewright.hw.sida.vectors.vector_writer import VectorWriter
 from tilewright.hw.spec.sida import SidaConfig
-from tilewright.sim.sida.cycles.load import state
-from tilewright.sim.sida.cycles.load.stores import stores_idle, stores_offer, stores_step
-from tilewright.sim.sida.cycles.load.vectors import vectors_offer, vectors_step
+from tilewright.sim.sida.cycles import load_state as state
 from tilewright.sim.sida.cycles.shared import set_up_shared
 from tilewright.sim.sida.cycles.state import MACHINE
+from tilewright.sim.sida.cycles.vector_port import (
+    stores_idle,
+    stores_offer,
+    stores_step,
+    vectors_offer,
+    vectors_step,
+)
 from tilewright.sim.timing.compiled import compiled
 from tilewright.sim.timing.striped.bus import step
 from tilewright.sim.timing.striped.reader import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tilewright.hw.spec.tensaurus import TensaurusConfig
-from tilewright.sim.tensaurus.cycles.array.state import COUNTS
-from tilewright.sim.tensaurus.cycles.array_alone import RowSlots, array_counts
+from tilewright.sim.tensaurus.cycles.array_state import COUNTS
 from tilewright.sim.tensaurus.result.kernel import Kernel
 from tilewright.verif.kit.sampling import cases, slow_but
 from tilewright.verif.tensaurus.array.array_bench import (
@@ -17,6 +16,7 @@ from tilewright.verif.tensaurus.array.array_bench import (
     random_tile,
     small,
 )
+from tilewright.verif.tensaurus.cycles.array_alone import RowSlots, array_counts
 
 
 def row_slots(bench: ArrayBench, tiles: list[Tile]) -> list[RowSlots]:

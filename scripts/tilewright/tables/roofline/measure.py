@@ -9,7 +9,7 @@ import numpy as np
 
 from ...hw.spec.tensaurus import TensaurusConfig
 from ...sim.sparse.tensor import Tensor
-from ...sim.tensaurus.cycles.report import TensorCycles
+from ...sim.tensaurus.cycles.machine import TensorCycles
 from ...sim.tensaurus.cycles.works import work_cycles
 from ...sim.tensaurus.driver import plan_of
 from ...sim.tensaurus.work import Work

@@ -95,7 +95,7 @@ def _pass(make: Callable[[], Problem]) -> Timed:
 
 
 def _sequence(begin: Callable[[csr_array], _Begun], graph: csr_array) -> Timed:
-    from ...sim.sida.cycles.steady_jobs import steady_jobs
+    from ...sim.sida.cycles.steady import steady_jobs
 
     setup, jobs = begin(graph).setup, _recorded(begin)
     matrix = next(iter(setup.matrices.values()))

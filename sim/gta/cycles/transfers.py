@@ -1,0 +1,309 @@
+"""Cycle model of ``LaneLoader``: beats to chunks, chunks to the lanes."""
+
+from __future__ import annotations
+
+from ...timing.compiled import inlined
+from .array import reads_results, writes_results
+from .commands import EXECUTE
+from .state import LIST, OPERANDS, Gta
+
+# Cycle model of what LOADs and STOREs have in common: the rows of commands that wait their turn.
+#
+# A command goes to those who ask for its rows, and to those who walk them, as soon as either takes
+# it; so rows of the next one are asked for while those of one are still moved.
+
+_DEPTH = 4
+_WAIT, _CHECK, _OFFER = range(3)
+
+
+@inlined
+def wants(g: Gta, kind: int) -> int:
+    """For what the first command of a queue waits, a bit for each kind; 0 without one."""
+    m = g.m[0]
+    found = 0
+    if m.valid[kind]:
+        command = g.commands[g.order[kind, m.got[kind]]]
+        for other in range(3):
+            if m.complete[other] < command.needs[other]:
+                found |= 1 << other
+    return found
+
+
+@inlined
+def check_step(g: Gta) -> None:
+    """A cycle of the check, and of what puts beats of the list together to commands before it."""
+    m, r = g.m[0], g.b.readers[LIST]
+    for kind in range(3):
+        m.puts[kind] = 0
+    passes = False
+    if m.state == _WAIT:
+        if m.cut:
+            m.state = _CHECK
+            m.wait = g.commands[m.number].check - 1
+    elif m.state == _CHECK:
+        m.wait -= 1
+        if m.wait == 0:
+            m.state = _OFFER
+    else:
+        kind = g.commands[m.number].kind
+        if m.level[kind] != _DEPTH:
+            passes = True
+            m.puts[kind] = 1
+            m.state = _WAIT
+            m.number += 1
+            m.left -= 1
+    free = m.cut == 0 or passes
+    enough = m.words == g.c.words - 1
+    wanted = m.asked_left != 0
+    r.takes = wanted and (free or not enough)
+    moves = r.valid != 0 and r.takes != 0
+    if free:
+        m.cut = moves and enough
+        m.asked_left -= m.cut
+    if moves:
+        m.words = 0 if enough else m.words + 1
+
+
+@inlined
+def offers_in_vain(g: Gta) -> bool:
+    """Whether the next command waits for its queue, or there is none on its way."""
+    m = g.m[0]
+    if m.state == _OFFER:
+        full: bool = m.level[g.commands[m.number].kind] == _DEPTH
+        # Beats of the one behind it may still come together.
+        return full and (g.b.readers[LIST].valid == 0 or (m.words == g.c.words - 1 and m.cut != 0))
+    return m.state == _WAIT and m.cut == 0 and g.b.readers[LIST].valid == 0
+
+
+@inlined
+def queue_step(g: Gta) -> None:
+    """A cycle of the queues: what was put in and taken out."""
+    m = g.m[0]
+    for kind in range(3):
+        reads = m.level[kind] != 0 and (m.valid[kind] == 0 or m.pops[kind] != 0)
+        m.valid[kind] = reads or (m.valid[kind] != 0 and m.pops[kind] == 0)
+        m.got[kind] += m.pops[kind]
+        m.level[kind] += m.puts[kind] - int(reads)
+        m.passed[kind] += m.puts[kind]
+        m.puts[kind] = m.pops[kind] = 0
+
+
+@inlined
+def walk_busy(g: Gta, which: int) -> bool:
+    """Whether rows are to be asked for, or a command is there."""
+    w = g.walks[which]
+    busy: bool = (w.left | w.held) != 0
+    return busy
+
+
+@inlined
+def begin(g: Gta, which: int, finished: bool) -> None:
+    """From the command that is walked to the next one, in the cycle behind it."""
+    w = g.walks[which]
+    if finished:
+        w.active = 0
+    elif w.held:
+        if not w.active:
+            command = g.commands[w.held_command]
+            w.rows_left, w.bytes_left, w.at = command.rows, command.row_bytes, 0
+            w.lane, w.entry, w.bank = command.first, 0, 0
+        w.active = 1
+
+
+@inlined
+def advance(g: Gta, which: int, step: int) -> bool:
+    """A step of some bytes; returns whether it was the command's last."""
+    w = g.walks[which]
+    if w.bytes_left > step:
+        w.bytes_left -= step
+        w.at += step
+        return False
+    command = g.commands[w.held_command]
+    ends: bool = w.rows_left == 1
+    w.rows_left -= 1
+    w.bytes_left, w.at = command.row_bytes, 0
+    w.bank += command.banks
+    if w.bank >= 8:
+        w.bank -= 8
+        w.lane += command.step
+        w.entry += 1
+        if w.entry == command.lanes:
+            w.lane, w.entry = command.first, 0
+    return ends
+
+
+@inlined
+def take_command(g: Gta, which: int, kind: int, accepts: bool, finished: bool) -> None:
+    """The end of a cycle: rows are asked for one by one, if ``accepts`` one was taken; commands
+    come from their queue, and leave when they are ``finished``."""
+    w = g.walks[which]
+    m = g.m[0]
+    valid = m.valid[kind] != 0 and m.wants[kind] == 0
+    number = g.order[kind, m.got[kind]] if valid else 0
+    asks_free = w.left == 0 or (w.left == 1 and accepts)
+    keeps_free = w.spare == 0
+    asks = valid and w.asked == 0
+    keeps = valid and w.kept == 0
+    free = (asks_free or w.asked != 0) and (keeps_free or w.kept != 0)
+    m.pops[kind] = valid and free
+    if valid and not free:
+        w.asked |= asks_free
+        w.kept |= keeps_free
+    else:
+        w.asked = w.kept = 0
+    if asks and asks_free:
+        command = g.commands[number]
+        w.left, w.place, w.beats = command.rows, command.place, command.beats
+        w.stride = command.stride
+    elif w.left and accepts:
+        w.place += w.stride
+        w.left -= 1
+    put = keeps and keeps_free
+    if finished or w.held == 0:
+        w.held_command = w.spare_command if w.spare else number
+        w.held = w.spare != 0 or put
+        w.spare = 0
+    elif put:
+        w.spare, w.spare_command = 1, number
+
+
+assert EXECUTE == 1
+
+
+_STORES = 1
+_WAITING = 8
+_LAST, _ENDS, _HALF, _SHORT = 1, 2, 4, 8
+"""Of a part: the last one of its row, of its command; it is 8 bytes in memory, or counts no more
+than 8."""
+_PARTS = 16
+
+
+@inlined
+def gather_busy(g: Gta) -> bool:
+    """Whether a part is on its way."""
+    m = g.m[0]
+    busy = (m.owed | m.narrow | m.beat) != 0
+    if g.c.octets > 1:
+        return busy or m.at != 0
+    return busy
+
+
+@inlined
+def _is_read(g: Gta, now: int) -> bool:
+    """Whether the array reads a bank that the next part is in."""
+    w = g.walks[_STORES]
+    command = g.commands[w.held_command]
+    bank = w.bank + w.at // command.element % command.banks
+    if reads_results(g, w.lane, bank, now):
+        return True
+    return command.parts == 2 and reads_results(g, w.lane, bank + 1, now)
+
+
+@inlined
+def _build(g: Gta) -> bool:
+    """Parts to beats; returns whether one at the narrower's output is taken."""
+    m = g.m[0]
+    takes = g.b.writer[0].takes != 0
+    free = m.beat == 0 or takes
+    m.sent += m.beat != 0 and takes and m.beat_ends != 0
+    part = m.narrow_part
+    half = (part & _HALF) != 0
+    if g.c.octets == 1:
+        ends = m.upper != 0 or half or (part & _SHORT) != 0
+        taken = m.narrow != 0 and free and ends
+        if m.narrow != 0 and free:
+            m.upper = not ends
+        if free:
+            m.beat = m.narrow
+            m.beat_ends = (part & _ENDS) != 0 and ends
+        return taken
+    following = m.at + (1 if half else 2)
+    sends = following >= g.c.octets or (part & _LAST) != 0
+    taken = m.narrow != 0 and (free or not sends)
+    if free:
+        m.beat = m.narrow != 0 and sends
+        m.beat_ends = (part & _ENDS) != 0
+    if taken:
+        m.at = 0 if sends else following
+    return taken
+
+
+@inlined
+def gather(g: Gta, now: int) -> bool:
+    """A cycle of the way from the lanes to the writer, which has said whether it ``takes`` the
+    beat at the end; returns whether a STORE's last part is being read."""
+    m, w = g.m[0], g.walks[_STORES]
+    taken = _build(g)
+    # The narrower, and the queue before it.
+    free = m.narrow == 0 or taken
+    passes = m.waiting_valid != 0 and free
+    if free:
+        m.narrow = m.waiting_valid
+        m.narrow_part = m.waiting
+    reads = m.waiting_in != m.waiting_out and (m.waiting_valid == 0 or passes)
+    if reads:
+        m.waiting = g.parts[m.waiting_out % _PARTS]
+        m.waiting_out += 1
+    m.waiting_valid = reads or (m.waiting_valid != 0 and not passes)
+    # Two cycles through the memory; 0 is no part.
+    if m.read_2:
+        g.parts[m.waiting_in % _PARTS] = m.read_2 >> 1
+        m.waiting_in += 1
+    m.read_2 = m.read_1
+    m.read_1 = 0
+    issues = False
+    finished = False
+    if w.active and m.owed != _WAITING:
+        if _is_read(g, now):
+            m.waits = 1
+        else:
+            issues = True
+            part = 0
+            if w.bytes_left <= 16:
+                part |= _LAST
+                if w.rows_left == 1:
+                    part |= _ENDS
+            if w.bytes_left <= 8:
+                part |= _SHORT
+            if g.commands[w.held_command].narrow:
+                part |= _HALF
+            m.read_1 = part << 1 | 1
+            finished = advance(g, _STORES, 16)
+    m.owed += int(issues) - int(passes)
+    begin(g, _STORES, finished)
+    return finished
+
+
+__all__ = ["deal"]
+
+_LOADS = 0
+
+
+@inlined
+def deal(g: Gta, now: int) -> bool:
+    """A cycle of the way from the reader to the lanes; returns whether a LOAD's last chunk is on
+    its way."""
+    m, w, r = g.m[0], g.walks[_LOADS], g.b.readers[OPERANDS]
+    ready = True
+    m.loaded = 0
+    if m.chunk:
+        ready = m.chunk_result == 0 or not writes_results(g, m.chunk_lane, now)
+        if not ready:
+            m.waits = 1
+        elif m.chunk_ends:
+            m.loaded = 1
+    moves = r.valid != 0 and w.active != 0 and ready
+    r.takes = 0
+    finished = False
+    if ready:
+        m.chunk = moves
+    if moves:
+        last_of_row = w.bytes_left <= g.c.chunk
+        last_of_beat = (w.at + g.c.chunk) % g.b.c.beat == 0
+        r.takes = last_of_row or last_of_beat
+        m.chunk_lane = w.lane
+        m.chunk_result = g.commands[w.held_command].result
+        finished = advance(g, _LOADS, g.c.chunk)
+        m.chunk_ends = finished
+    begin(g, _LOADS, finished)
+    return finished

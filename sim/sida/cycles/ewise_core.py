@@ -1,0 +1,280 @@
+"""Cycle model of ``EwiseCore``: the order of instructions, and what they wait for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...timing.compiled import inlined
+from .elementwise_state import (
+    DIVIDE,
+    DRAIN,
+    END,
+    IDLE,
+    LOAD,
+    OUT,
+    REDUCE,
+    ROOT,
+    RUN,
+    STORE,
+    TAKE,
+    TOTALS,
+    Program,
+)
+from .queue import queue_step
+
+
+@inlined
+def packer_step(m: Any, takes: bool) -> None:
+    """A cycle, with the first product's ``results``; ``takes``: a row would be taken."""
+    given = m.results
+    queue_step(m.packed, m.pack_pushes != 0, takes)
+    count = given.columns if given.valid else 0
+    end = (given.base & (m.pes - 1)) + count
+    ends = given.base + count == m.rows
+    complete = count != 0 and (end >= m.pes or ends)
+    m.pack_pushes = complete or m.pack_rest
+    m.pack_rest = complete and ends and end > m.pes
+
+
+@inlined
+def sum_rows_step(m: Any, takes: bool) -> None:
+    """A cycle; ``takes``: a row would be taken."""
+    moves = m.sum_there and takes
+    last = m.sum_row == (m.rows - 1) >> m.pes_shift
+    if moves:
+        m.sum_row += 1
+    if moves and last:
+        m.sum_there = 0
+    elif m.second:
+        m.sum_there = 1
+    if m.second:
+        m.sum_row = 0
+
+
+@inlined
+def begin_block(m: Any, block: Any) -> None:
+    """A walk over blocks begins."""
+    block.base = 0
+    block.left = (m.rows + m.pes - 1) >> m.pes_shift
+
+
+@inlined
+def block_ends(m: Any, block: Any) -> bool:
+    """Whether there is no block behind it."""
+    return block.left <= m.block_rows
+
+
+@inlined
+def block_rows(m: Any, block: Any) -> int:
+    """The rows of a block."""
+    return min(block.left, m.block_rows)
+
+
+@inlined
+def next_block(m: Any, block: Any) -> None:
+    """To the next block."""
+    block.left -= block_rows(m, block)
+    block.base += m.block_rows << m.pes_shift
+
+
+@inlined
+def walker_step(m: Any, p: Program, begins: bool, entry: int) -> None:
+    """A cycle; ``begins``: a part does, at word ``entry``."""
+    output, block = m.core_request, m.load_block
+    ready = m.requests.ready or not output.valid
+    offers = False
+    kind = p.kind[m.load_place] if m.load_runs else -1
+    vector = p.vector[m.load_place]
+    moves = kind >= 0
+    if kind == LOAD:
+        offers = (m.load_stored >> vector & 1) == 0
+        moves = ready or not offers
+    elif kind == STORE:
+        m.load_stored |= 1 << vector
+    if ready:
+        output.valid = offers
+        if offers:
+            output.vector = vector
+            output.base = block.base
+            output.rows = block_rows(m, block)
+    if kind == END:
+        m.load_stored = 0
+        m.load_runs = not block_ends(m, block)
+        m.load_place = m.part_entry
+        next_block(m, block)
+    elif moves:
+        m.load_place += 1
+    if begins:
+        m.load_place = entry
+        m.load_stored = 0
+        m.load_runs = 1
+        begin_block(m, block)
+
+
+__all__ = ["core_offer", "core_step"]
+
+
+@inlined
+def core_offer(m: Any) -> None:
+    """What the core asks for and stores, in this cycle."""
+    m.requests.valid = m.core_request.valid
+    m.requests.vector = m.core_request.vector
+    m.requests.base = m.core_request.base
+    m.requests.rows = m.core_request.rows
+    m.stored.valid = m.core_store.valid
+    m.stored.vector = m.core_store.vector
+    m.stored.base = m.core_store.base
+
+
+@inlined
+def _finish(m: Any, finish: bool) -> bool:
+    """Partial results of a reduction; returns whether its scalar is written."""
+    last = m.finish_step == m.partials - 1
+    following = 0 if last else m.finish_step + 1
+    if not m.finishes:
+        m.finishes = finish
+    elif not m.finish_waits:
+        m.finish_left = m.adder_stages
+        if not last and m.pair_second[m.finish_step] >= m.core_before:
+            m.finish_step = following
+        else:
+            m.finish_waits = 1
+    else:
+        ends = m.finish_left == 1
+        m.finish_left -= 1
+        if ends:
+            m.finish_step = following
+            m.finish_waits = 0
+            m.finishes = not last
+            return last
+    return False
+
+
+@inlined
+def _issue(m: Any, read: bool, kind: int, vector: int) -> None:
+    """The next instruction on the next row, if there is nothing to wait for."""
+    takes = m.core_state == TAKE
+    block = m.core_block
+    starts_row = m.core_row == 0
+    issue = read and (takes or not starts_row or m.wait_left == 0)
+    ends_row = issue and m.core_row + 1 == block_rows(m, block)
+    writes = takes or kind not in (END, OUT, REDUCE)
+    if issue and starts_row and writes:
+        m.wait_left = m.lane_stages
+    elif read and m.wait_left != 0:
+        m.wait_left -= 1
+    if read:
+        m.core_valid = issue
+    if issue:
+        step = m.core_step
+        step.kind = OUT if kind == END else kind
+        step.first = takes
+        step.kept = kind == LOAD and (m.part_stored >> vector & 1) != 0
+        step.vector = vector
+        step.base = block.base + (m.core_row << m.pes_shift)
+        step.place = m.core_place
+        m.core_row = 0 if ends_row else m.core_row + 1
+    if not ends_row:
+        return
+    if takes:
+        m.core_state = RUN
+        return
+    if kind in (END, OUT):
+        m.result_given = 1
+    if kind == STORE:
+        m.part_stored |= 1 << vector
+    if kind != END:
+        m.core_place += 1
+
+
+@inlined
+def _sequence(m: Any, p: Program, read: bool, drained: bool) -> None:
+    """The sequencer's state, but for the beginning of a part; sets ``core_done``."""
+    state = m.core_state
+    kind = p.kind[m.core_place]
+    finished = _finish(m, state == TOTALS and kind == REDUCE)
+    if state == TAKE or (state == RUN and not (kind == END and m.result_given)):
+        _issue(m, read, kind, p.vector[m.core_place])
+        return
+    if read and m.wait_left != 0:
+        m.wait_left -= 1
+    if state == DRAIN and not m.core_valid and drained:
+        m.core_state = TOTALS
+    if read:
+        m.core_valid = 0
+    if state == RUN:
+        m.core_state = DRAIN if block_ends(m, m.core_block) else TAKE
+        m.core_before = min(m.partials, m.core_before + block_rows(m, m.core_block))
+        next_block(m, m.core_block)
+        m.core_place = m.part_entry
+        m.result_given = 0
+        m.part_stored = 0
+    elif state == TOTALS:
+        m.core_done = kind == END
+        if kind == END:
+            m.core_state = IDLE
+        elif kind != REDUCE or finished:
+            m.core_place += 1
+
+
+@inlined
+def core_step(m: Any, p: Program, there: bool, ready: bool) -> None:
+    """A cycle, behind :func:`core_offer`. ``there``: a row of y is; ``ready``: a result may go."""
+    step = m.core_step
+    kind = -1 if not m.core_valid or step.first else step.kind
+    takes_row = m.core_valid and step.first
+    takes_load = kind == LOAD and not step.kept
+    iterates = kind in (DIVIDE, ROOT)
+    found = m.fresh and m.iteration_kept and m.iteration_place == step.place
+    starts = iterates and m.fresh and not found
+    store_ready = m.stored.ready or not m.core_store.valid
+    result_ready = ready or not m.core_result.valid
+    waits = (
+        (takes_row and not there)
+        or (takes_load and not m.loaded.valid)
+        or (kind == STORE and not store_ready)
+        or (kind == OUT and not result_ready)
+        or (iterates and not found and (starts or m.iteration != 1))
+    )
+    execute = m.core_valid and not waits
+    begins = (m.first or m.second) and m.core_state == IDLE
+    entry = m.entry if m.second else 0
+    drained = not (m.flight or m.core_result.valid or m.core_store.valid)
+    m.executes = execute
+    m.core_waits = waits
+    m.loaded.ready = takes_load
+    m.row_taken = takes_row and there
+    m.result_taken = m.core_result.valid and ready
+    m.core_done = 0
+    if execute:
+        m.fresh = 1
+    elif starts:
+        m.fresh = 0
+    if starts:
+        m.iteration = m.divide_cycles if kind == DIVIDE else m.root_cycles
+        m.iteration_kept = p.of_scalars[step.place]
+        m.iteration_place = step.place
+    elif m.iteration:
+        m.iteration -= 1
+    if kind == REDUCE:
+        m.flight = m.reduce_cycles
+    elif m.flight:
+        m.flight -= 1
+    if result_ready:
+        m.core_result.valid = kind == OUT
+        m.core_result.base = step.base
+    if store_ready:
+        m.core_store.valid = kind == STORE
+        m.core_store.vector = step.vector
+        m.core_store.base = step.base
+    walker_step(m, p, begins, entry)
+    _sequence(m, p, not waits, drained)
+    if begins:
+        m.iteration_kept = 0
+        begin_block(m, m.core_block)
+        m.core_before = 0
+        m.part_entry = entry
+        m.core_place = entry
+        m.result_given = 0
+        m.part_stored = 0
+        m.core_state = TAKE

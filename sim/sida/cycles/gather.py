@@ -1,0 +1,182 @@
+"""Cycle model of ``Gather``: operands of sets out of banks, sets in order."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....hw.spec.sida import SidaConfig
+from ...timing.compiled import inlined
+from .shared import fields
+
+WAYS = 2
+"""Lanes of a leaf that sets are dealt out to."""
+
+VECTORS: list[tuple[Any, ...]] = [
+    # Masks of rings' addresses, and of banks; bits of a bank's number.
+    *fields("window_mask", "lane_mask", "bank_mask", "bank_bits"),
+    # Steps whose z is written.
+    *fields("z_steps"),
+    *fields("way_in", "way_out", "newest", "oldest"),
+    # The bank's first lane in this cycle; operands that were not asked for, of all lanes.
+    *fields("first_lane", "waiting"),
+    # Which outputs of the fork before it have taken the set that is there, a bit each.
+    *fields("dealt"),
+    # Its output register: of a set what the sums need; `elements`: how many.
+    (
+        "gathered",
+        np.dtype(fields("valid", "base", "columns", "elements")),
+    ),
+]
+"""Fields of the machine."""
+
+
+class Lanes(NamedTuple):
+    """Sets that are inside, and what is known of their operands. By way:
+
+    ``put``, ``taken`` [way]: sets so far; set n is in place n % depth. ``rows`` [way, place, leaf]:
+    that are wanted, -1: none. ``asked`` [lane]: operands so far. ``arriving``, ``there`` [way,
+    place]: how many leaves' operands arrive, and are there. ``sets`` [place] -> (base, columns,
+    elements), of all sets. ``used``, ``line`` [bank]: the last cycle in which it reads, and what.
+    """
+
+    put: Any
+    taken: Any
+    rows: Any
+    asked: Any
+    arriving: Any
+    there: Any
+    sets: Any
+    used: Any
+    line: Any
+
+
+def lanes(config: SidaConfig) -> Lanes:
+    """Behind the reset."""
+    depth = config.window // WAYS
+    return Lanes(
+        put=np.zeros(WAYS, np.int64),
+        taken=np.zeros(WAYS, np.int64),
+        rows=np.zeros((WAYS, depth, config.pes), np.int32),
+        asked=np.zeros(WAYS * config.pes, np.int64),
+        arriving=np.zeros((WAYS, depth), np.int64),
+        there=np.zeros((WAYS, depth), np.int64),
+        sets=np.zeros((config.window, 3), np.int64),
+        used=np.full(config.gather_banks, -1, np.int64),
+        line=np.zeros(config.gather_banks, np.int32),
+    )
+
+
+def set_up_vectors(m: Any, config: SidaConfig, phase: int) -> None:
+    """A machine of zeros gets its Gather ``phase`` cycles behind the reset."""
+    m["window_mask"] = config.window - 1
+    m["lane_mask"] = config.window // WAYS - 1
+    m["bank_mask"] = config.gather_banks - 1
+    m["bank_bits"] = (config.gather_banks - 1).bit_length()
+    m["first_lane"] = phase % (WAYS * config.pes)
+
+
+@inlined
+def sums_offer(m: Any) -> None:
+    """The results that leave in this cycle."""
+    columns = m.sums_columns[m.sums_at]
+    m.results.valid = columns != 0
+    m.results.base = m.sums_base[m.sums_at]
+    m.results.columns = columns
+
+
+@inlined
+def sums_step(m: Any) -> None:
+    """A cycle; takes the set that Gather has at its output."""
+    given = m.gathered
+    m.set_elements = given.elements if given.valid else 0
+    m.sums_base[m.sums_at] = given.base
+    m.sums_columns[m.sums_at] = given.columns if given.valid else 0
+    following = m.sums_at + 1
+    m.sums_at = following if following < m.sums_latency else 0
+
+
+__all__ = ["gather_ready", "gather_step"]
+
+
+@inlined
+def gather_ready(m: Any, g: Lanes, valid: bool) -> bool:
+    """Whether the set at ``m.set`` may enter; counts that it waits for z."""
+    goes = m.z_steps + 1 >= m.set.base >> m.step_shift
+    m.wait_z = valid and not goes
+    return goes and g.put[m.way_in] - g.taken[m.way_in] <= m.lane_mask
+
+
+@inlined
+def _ask(m: Any, g: Lanes, now: int) -> None:
+    """Each lane wants its next operand, each bank reads a line."""
+    lanes = WAYS << m.pes_shift
+    conflicts = 0
+    for number in range(lanes):
+        lane = (m.first_lane + number) & (lanes - 1)
+        way = lane >> m.pes_shift
+        asked = g.asked[lane]
+        if asked == g.put[way]:
+            continue
+        place = asked & m.lane_mask
+        row = g.rows[way, place, lane & (m.pes - 1)]
+        if row >= 0:
+            bank = row & m.bank_mask
+            line = row >> m.bank_bits
+            if g.used[bank] != now:
+                g.used[bank] = now
+                g.line[bank] = line
+            elif g.line[bank] != line:
+                conflicts += 1
+                continue
+        g.asked[lane] = asked + 1
+        g.arriving[way, place] += 1
+        m.waiting -= 1
+    m.conflicts = conflicts
+
+
+@inlined
+def _enter(m: Any, g: Lanes) -> None:
+    """The set at ``m.set``."""
+    given = m.set
+    way = m.way_in
+    place = g.put[way] & m.lane_mask
+    for leaf in range(m.pes):
+        g.rows[way, place, leaf] = given.row[leaf] if given.begin <= leaf < given.end else -1
+    g.put[way] += 1
+    m.waiting += m.pes
+    m.way_in = (way + 1) & (WAYS - 1)
+    g.sets[m.newest, 0] = given.base
+    g.sets[m.newest, 1] = given.columns
+    g.sets[m.newest, 2] = given.end - given.begin
+    m.newest = (m.newest + 1) & m.window_mask
+
+
+@inlined
+def gather_step(m: Any, g: Lanes, enters: bool, ready: bool, now: int) -> None:
+    """A cycle. ``enters``: the set at ``m.set`` does; ``ready``: what is at the output may go;
+    ``now``: another number in every cycle."""
+    left = m.gathered
+    if ready or not left.valid:
+        way = m.way_out
+        place = g.taken[way] & m.lane_mask
+        left.valid = g.there[way, place] == m.pes
+        if left.valid:
+            g.there[way, place] = 0
+            g.taken[way] += 1
+            m.way_out = (way + 1) & (WAYS - 1)
+            left.base = g.sets[m.oldest, 0]
+            left.columns = g.sets[m.oldest, 1]
+            left.elements = g.sets[m.oldest, 2]
+            m.oldest = (m.oldest + 1) & m.window_mask
+    for way in range(WAYS):
+        for place in range(m.lane_mask + 1):
+            g.there[way, place] += g.arriving[way, place]
+            g.arriving[way, place] = 0
+    m.conflicts = 0
+    if m.waiting:
+        _ask(m, g, now)
+    m.first_lane = (m.first_lane + 1) & ((WAYS << m.pes_shift) - 1)
+    if enters:
+        _enter(m, g)

@@ -1,1 +1,0 @@
-"""Cycle model of SIDA: elements that wait for their row."""

@@ -1,1 +1,0 @@
-"""Cycle model of SIDA: what reads and writes memory, and the order of a job."""

@@ -1,1 +1,0 @@
-"""Cycle model of SIDA: sums of columns."""

@@ -1,1 +1,0 @@
-"""Cycle model of SIDA: the vectors on chip, and who reads them."""

@@ -1,0 +1,179 @@
+"""Cycle model: a cycle of the compute array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...timing.compiled import called, inlined
+from .array_state import DELAYS, FREE, SIDES, SLICES
+from .groups import wrapped
+from .head import arrive, carry_out, head, put, waves
+
+
+@called
+def drain(m: Any, now: int) -> None:
+    """A vector leaves, of a row in turn behind the one that was served last; ends of tiles leave
+    at once."""
+    chosen = FREE
+    for number in range(m.height):
+        row = m.rows[number]
+        row.freed = 0
+        row.leaving = 0
+        if row.shown and row.complete and row.tiles:
+            if row.slices[row.first, 1]:
+                row.leaving = 1
+                row.tiles -= 1
+                m.drained += 1
+                m.drained_at = now
+            elif not m.hold and (chosen < 0 or (chosen <= m.served < number)):
+                chosen = number
+    if chosen != FREE:
+        m.served = chosen
+        m.drains += 1
+        m.leaves = 1
+        _leave(m, m.rows[chosen])
+
+
+@called
+def _leave(m: Any, row: Any) -> None:
+    """A vector of the row's first slice."""
+    slice_ = row.numbers[row.slice_out % SLICES]
+    m.left_unit = slice_ * m.slice_units + row.vector_out
+    row.vector_out += 1
+    if row.vector_out == m.slice_units:
+        row.vector_out = 0
+        row.leaving = 1
+        row.freed = row.slices[row.first, 0]
+        unit = slice_ // m.unit_slices
+        row.slice_out += 1
+        m.touched = max(m.touched, (unit + 1) * m.slice_units)
+
+
+@called
+def drain_queue(m: Any, row: Any, size: int, end: int, now: int) -> None:
+    """The end of the cycle: a slice comes (``size`` is not negative), one is gone."""
+    places = m.output + 2
+    read = row.queued != 0 and (row.leaving or not row.shown)
+    if row.leaving:
+        row.first = wrapped(row.first + 1, places)
+        row.complete -= 1
+        row.shown = 0
+    if read:
+        row.queued -= 1
+        row.shown = 1
+    if size >= 0:
+        row.slices[row.slice_put, 0] = size
+        row.slices[row.slice_put, 1] = end
+        row.slice_put = wrapped(row.slice_put + 1, places)
+        row.queued += 1
+    row.complete += row.released[now % DELAYS]
+    row.released[now % DELAYS] = 0
+
+
+__all__ = ["END", "HEADER", "TOKENS", "VALUE", "array_step", "has_room_for_token"]
+
+VALUE, HEADER, END = range(3)
+"""Kinds of slots, as ``SlotKind`` in the hardware."""
+
+TOKENS = 2
+"""Tokens of tiles that wait for a row."""
+
+
+@called
+def has_room_for_token(m: Any) -> bool:
+    """Whether all rows would take a tile's token in this cycle."""
+    room = True
+    for number in range(m.height):
+        room = room and m.rows[number].tile_level != TOKENS
+    return room
+
+
+@called
+def _operand(m: Any, row: Any, mode: int) -> int:
+    """Twice the address of the operand of a mode, from 0 on, and its side; 0 of no mode."""
+    found = 0
+    if mode >= 0:
+        index = row.index_0
+        if mode == 1:
+            index = row.index_1
+        elif mode == 2:
+            index = row.index_2
+        found = (m.region[mode] + index * m.count[mode]) * 2 + (row.sides >> mode & 1)
+    return found
+
+
+@called
+def _decode(m: Any, row: Any, taken: bool) -> bool:
+    """The register before the head; whether the tile ends in it. ``took`` says whether the slot
+    that is there is taken."""
+    ends = False
+    there = row.tile_valid and row.there
+    free = taken or not row.decoded
+    if taken:
+        row.decoded = 0
+    row.took = 0
+    if there and row.kind == HEADER:
+        row.slice = row.index_0
+        row.took = 1
+    elif there and free:
+        row.took = 1
+        row.decoded = 1
+        ends = row.kind == END
+        row.end = ends
+        row.value_slice = row.slice
+        if ends:
+            row.slice_last = FREE
+        else:
+            row.product = _operand(m, row, m.order - 2)
+            row.fiber_0 = _operand(m, row, m.order - 3)
+            row.fiber_1 = _operand(m, row, m.order - 4)
+            if row.slice_last != row.slice:
+                row.slice_last = row.slice
+                row.numbers[row.slice_in % SLICES] = row.slice
+                row.slice_in += 1
+    return ends
+
+
+@called
+def _tokens(m: Any, row: Any, ends: bool) -> None:
+    """The queue of tiles of a row."""
+    read = row.tile_level != 0 and (ends or not row.tile_valid)
+    row.tile_valid = read or (row.tile_valid and not ends)
+    if read:
+        row.sides = m.sides[row.tile % SIDES]
+        row.tile += 1
+    row.tile_level += m.token - read
+    row.tiles += m.opens
+
+
+@inlined
+def array_step(m: Any, now: int, half: int) -> None:
+    """A cycle; ``half``: cycles since the reset, modulo rows. ``m.token`` and ``m.opens`` say
+    what comes, ``took`` of each row whether its slot is taken."""
+    drain(m, now)
+    before = m.last_at
+    for number in range(m.height):
+        carry_out(m, m.rows[number], now)
+    if m.last_at != before:
+        m.busy += 1
+        if m.first_at == FREE:
+            m.first_at = now
+    arrive(m, half)
+    waves(m, half)
+    for number in range(m.height):
+        _row_step(m, m.rows[number], now)
+
+
+@inlined
+def _row_step(m: Any, row: Any, now: int) -> None:
+    """From the window back to the slots."""
+    level = row.level - row.going
+    if row.issued and row.level < m.window:
+        put(m, row)
+        level += 1
+    taken, size, end = head(m, row)
+    row.level = level
+    if row.going:
+        row.oldest = (row.oldest + 1) & (m.window - 1)
+    drain_queue(m, row, size, end, now)
+    _tokens(m, row, _decode(m, row, taken))

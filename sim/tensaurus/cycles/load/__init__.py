@@ -1,1 +1,0 @@
-"""Cycle model of what brings tiles, operands and tensors from memory."""

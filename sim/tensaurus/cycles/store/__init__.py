@@ -1,1 +1,0 @@
-"""Cycle model of what adds sums up and writes results."""
