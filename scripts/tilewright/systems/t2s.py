@@ -15,7 +15,7 @@ SYSTEM = System(
             limits="tilewright.verif.conformance.tables.t2s:LIMITS",
             models={
                 "model": "tilewright.sim.t2s.model:T2sModel",
-                "cycles": "tilewright.sim.t2s.cycles.device:T2sCycles",
+                "cycles": "tilewright.sim.t2s.cycles.machine:T2sCycles",
             },
             driver="tilewright.sim.t2s.driver:Driver",
             bench_job="tilewright.skeleton.jobs.t2s:job",

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ....hw.spec.gta import COLS, ROWS, GtaConfig
 from ....hw.spec.jobs.gta import COUNTERS, beat_bytes
 from ....hw.spec.jobs.gta_commands import COMMAND_BYTES, MEMORIES
-from ...timing.bursts.memory import (
+from ...timing.bursts.bus import (
     arbitrate,
-    next_beat,
-    reader_idle,
+    data_step,
+    managers_idle,
     reader_step,
     serve_dram,
-    take_data,
     writer_idle,
     writer_step,
 )
 from ...timing.compiled import compiled, inlined
 from ...timing.dram import FLAT, MemoryModel
+from ...timing.jobs import ended, looks, stands_still, watch
 from .array import array_busy, region_ready, region_step, vector_tail
 from .commands import EXECUTE, LOAD, STORE, Job
 from .state import LIST, OPERANDS, RING, Gta, set_up
@@ -26,7 +28,7 @@ from .transfers import (
     gather,
     gather_busy,
     offers_in_vain,
-    queue_step,
+    queues_step,
     take_command,
     walk_busy,
     wants,
@@ -53,6 +55,17 @@ def traffic(config: GtaConfig, job: Job) -> dict[str, int]:
     }
 
 
+TIMED = ("cycles", "busy_cycles", "stalls", "element_cycles", "wait_list", "wait_loads",
+         "wait_stores", "wait_results")  # fmt: skip
+"""Counters that tell of time."""
+
+_END = 2
+"""Cycles from when nothing is under way to the end of the job."""
+
+_PATIENCE = 1 << 22
+"""Cycles without a command being complete, or a beat, after which the model has come to a
+standstill."""
+
 _SOON = 2
 """A command may be taken so many cycles before its first fold could begin."""
 
@@ -61,17 +74,17 @@ _SOON = 2
 def _reader_rests(g: Gta, reader: int) -> bool:
     """Whether nothing moves; what waits at its output nobody takes."""
     r = g.b.readers[reader]
-    if r.issued or r.under or (r.level != 0 and r.valid == 0):
+    if r.issued or r.under or (r.beats.level != 0 and r.beats.valid == 0):
         return False
-    if r.split and r.reserved <= r.buffer - r.burst:
+    if r.request.split and r.reserved <= r.buffer - r.burst:
         return False
-    return r.active == 0 or r.split != 0
+    return r.request.active == 0 or r.request.split != 0
 
 
 @inlined
 def _loads_rest(g: Gta) -> bool:
     """Whether there is no LOAD, nor the next one's rows to be asked for."""
-    return not walk_busy(g, 0) and g.m[0].chunk == 0 and g.b.readers[OPERANDS].valid == 0
+    return not walk_busy(g, 0) and g.m[0].chunk == 0 and g.b.readers[OPERANDS].beats.valid == 0
 
 
 @inlined
@@ -79,8 +92,8 @@ def _queues_rest(g: Gta) -> bool:
     """Whether no command moves; of EXECUTEs one may wait for its region."""
     m = g.m[0]
     for kind in range(3):
-        if m.valid[kind] == 0:
-            if m.level[kind]:
+        if m.queues[kind].valid == 0:
+            if m.queues[kind].level:
                 return False
         elif not wants(g, kind):
             if kind != EXECUTE:
@@ -95,7 +108,7 @@ def _queues_rest(g: Gta) -> bool:
 def still_for(g: Gta, now: int) -> int:
     """For how many cycles from this one on nothing happens at all."""
     m, reads = g.m[0], g.b.managers[0]
-    if reads.sends_in != reads.sends_out or reads.held or m.begun == m.ended:
+    if reads.sends_in != reads.sends_out or reads.requests.valid or m.begun == m.ended:
         return 0
     if not g.b.c.flat:
         for channel in range(g.b.c.managers):
@@ -147,32 +160,18 @@ def leave_out(g: Gta, cycles: int) -> None:
         r.v_near = max(0, r.v_near - cycles)
 
 
-__all__ = ["TIMED", "run_job"]
-
-TIMED = ("cycles", "busy_cycles", "stalls", "element_cycles", "wait_list", "wait_loads",
-         "wait_stores", "wait_results")  # fmt: skip
-"""Counters that tell of time."""
-
-_END = 2
-"""Cycles from when nothing is under way to the end of the job."""
-
-_PATIENCE = 1 << 22
-"""Cycles without a command being complete, or a beat, after which the model has come to a
-standstill."""
-
-
 @inlined
 def _finished(g: Gta, now: int) -> bool:
     """Whether all commands are complete, and nothing is under way."""
     m = g.m[0]
-    if m.left or not reader_idle(g.b, LIST):
+    if m.left:
         return False
     for kind in range(3):
         if m.complete[kind] != m.passed[kind]:
             return False
     if walk_busy(g, 0) or walk_busy(g, 1) or m.chunk or gather_busy(g):
         return False
-    return reader_idle(g.b, OPERANDS) and writer_idle(g.b) and not array_busy(g, now)
+    return managers_idle(g.b) and not array_busy(g, now)
 
 
 @inlined
@@ -194,7 +193,7 @@ def _count(g: Gta, cycles: int) -> None:
         return
     if m.counts.busy_cycles:
         m.gap += cycles
-    if not m.valid[EXECUTE]:
+    if not m.queues[EXECUTE].valid:
         m.counts.wait_list += cycles
     elif m.wants[EXECUTE] >> LOAD & 1:
         m.counts.wait_loads += cycles
@@ -207,7 +206,7 @@ def _execute(g: Gta, now: int) -> None:
     """EXECUTEs begin, end, and are complete in their order."""
     m = g.m[0]
     takes, its_region, number = False, -1, 0
-    if m.valid[EXECUTE] and not m.wants[EXECUTE] and m.begun - m.ended != g.c.most:
+    if m.queues[EXECUTE].valid and not m.wants[EXECUTE] and m.begun - m.ended != g.c.most:
         number = g.order[EXECUTE, m.got[EXECUTE]]
         its_region = g.commands[number].region
         takes = region_ready(g, its_region, number)
@@ -260,11 +259,9 @@ def _cycle(g: Gta, now: int) -> None:
         m.wants[kind] = wants(g, kind)
     _count(g, 1)
     stored = m.sent if writer_idle(b) else m.complete[STORE]
-    # Only the first manager has readers.
-    next_beat(b, 0, now)
-    take_data(b, now)
+    data_step(b, now)
     _store(g, now)
-    arbitrate(b, 0, now)
+    arbitrate(b, now)
     _load(g, now)
     check_step(g)
     reader_step(b, LIST)
@@ -272,16 +269,15 @@ def _cycle(g: Gta, now: int) -> None:
         b.readers[LIST].asks = 0
     m.counts.wait_results += m.waits
     _execute(g, now)
-    queue_step(g)
+    queues_step(g)
     m.complete[LOAD] += m.loaded
     m.complete[EXECUTE] = m.ended
     m.complete[STORE] = stored
-    for channel in range(b.c.managers):
-        serve_dram(b, channel, now)
+    serve_dram(b, now)
 
 
 @compiled
-def _run(g: Gta, patience: int, whole: bool) -> int:
+def _run(g: Gta, watch: Any, whole: bool) -> int:
     """The job's cycles, the first one being that in which it begins; negative if it never ends.
 
     ``whole``: leave none out.
@@ -289,7 +285,6 @@ def _run(g: Gta, patience: int, whole: bool) -> int:
     m = g.m[0]
     # What begins in the first cycle is there in the next one.
     now = 1
-    moved_at, moved = now, 0
     while not _finished(g, now):
         still = 0 if whole else still_for(g, now)
         if still:
@@ -300,11 +295,10 @@ def _run(g: Gta, patience: int, whole: bool) -> int:
             now += still
         _cycle(g, now)
         now += 1
-        if now - moved_at > patience:
-            found = g.b.managers[0].sends_in + g.b.writer[0].answers_in + m.ended
-            if found == moved:
+        if looks(watch, now):
+            moved = g.b.managers[0].sends_in + g.b.writer[0].answers_in + m.ended
+            if stands_still(watch, now, moved):
                 return -now
-            moved, moved_at = found, now
     # In the first cycle, and while the end is told, there is no EXECUTE either.
     m.counts.wait_list += 1 + _END
     return now + _END
@@ -326,13 +320,10 @@ def run_job(
     gigahertz: clock of the accelerator
     whole: simulate all cycles, also those in which nothing happens; to compare
 
-    Raises RuntimeError if the model comes to a standstill, which no job that the hardware takes
-    does.
+    Raises RuntimeError as :func:`ended`.
     """
     g = set_up(config, job, memory, gigahertz)
-    cycles = _run(g, _PATIENCE, whole)
-    if cycles < 0:
-        raise RuntimeError(f"the cycle model has come to a standstill in cycle {-cycles}")
+    cycles = ended(_run(g, watch(_PATIENCE), whole))
     counts = g.m[0]["counts"]
     assert set(TIMED) <= set(COUNTERS)
     return {name: int(counts[name]) for name in TIMED} | {"cycles": cycles}

@@ -12,47 +12,46 @@ from ....hw.spec.jobs.gta import COUNTERS, LIST_BURST_BYTES, LIST_BURSTS, beat_b
 from ....hw.spec.jobs.gta_commands import COMMAND_BYTES, KINDS
 from ...timing.bursts.state import Managers, Reader, Writer, managers
 from ...timing.dram import MemoryModel
+from ...timing.parts import QUEUE, RING_QUEUE, SKID, fields, record
 from .commands import Job
 
-# What the cycle model keeps, as records that compiled code works on.
-#
-# Names are those of the registers of the hardware, where there is one.
+# Fields of the records have the names of the hardware's registers, where there is one.
 
-
-def _fields(*names: str) -> Any:
-    return np.dtype([(name, np.int64) for name in names])
-
-
-WALK = _fields(
-    # Requests for rows: those left, the next one; the command at hand and the one behind it.
-    *("left", "place", "beats", "stride", "asked", "kept"),
-    *("held", "held_command", "spare", "spare_command"),
-    # The command that is walked: rows and bytes of the row that are left, and where it is.
-    *("active", "rows_left", "bytes_left", "at", "lane", "entry", "bank"),
+WALK = np.dtype(
+    [
+        # Requests for rows: those left, the next one.
+        *fields("left", "place", "beats", "stride", "asked", "kept"),
+        # The command at hand and the one behind it, by their numbers, as ``place``.
+        ("command", SKID),
+        # The command that is walked: rows and bytes of the row that are left, and where it is.
+        *fields("active", "rows_left", "bytes_left", "at", "lane", "entry", "bank"),
+    ]
 )
 MACHINE = np.dtype(
     [
         # The list: what of a command is there, commands that are left, whether one waits.
-        *_fields("words", "left", "cut", "asked_left", "waits").descr,
+        *fields("words", "left", "cut", "asked_left", "waits"),
         # Its check: state, cycles to go, the command that is looked at.
-        *_fields("state", "wait", "number").descr,
-        # The three queues: commands put in, taken out, in the memory, at the output.
-        *[(name, np.int64, len(KINDS)) for name in ("put", "got", "level", "valid", "wants")],
-        *[(name, np.int64, len(KINDS)) for name in ("puts", "pops", "passed", "complete")],
+        *fields("state", "wait", "number"),
+        # The three queues; commands taken out of them, and for what the first one waits.
+        ("queues", QUEUE, len(KINDS)),
+        *[(name, np.int64, len(KINDS)) for name in ("got", "wants", "puts", "pops")],
+        *[(name, np.int64, len(KINDS)) for name in ("passed", "complete")],
         # LOADs: the chunk on its way.
-        *_fields("chunk", "chunk_result", "chunk_lane", "chunk_ends", "loaded").descr,
-        # STOREs: parts that are read and not taken on, the last two cycles' reads, parts in the
-        # queue and at its output.
-        *_fields("owed", "read_1", "read_2", "waiting_in", "waiting_out", "waiting").descr,
-        *_fields("waiting_valid", "narrow", "narrow_part", "upper", "at").descr,
+        *fields("chunk", "chunk_result", "chunk_lane", "chunk_ends", "loaded"),
+        # STOREs: parts that are read and not taken on, the last two cycles' reads, the queue of
+        # parts, the narrower behind it.
+        *fields("owed", "read_1", "read_2"),
+        ("waiting", RING_QUEUE),
+        *fields("narrow", "narrow_part", "upper", "at"),
         # The beat at the end of them; STOREs that were sent.
-        *_fields("beat", "beat_ends", "sent").descr,
+        *fields("beat", "beat_ends", "sent"),
         # EXECUTEs under way: begun, complete.
-        *_fields("begun", "ended", "first_at", "gap").descr,
-        ("counts", np.dtype([(name, np.int64) for name in COUNTERS])),
+        *fields("begun", "ended", "gap"),
+        ("counts", record(*COUNTERS)),
     ]
 )
-REGION = _fields(
+REGION = record(
     *("rows", "cols", "lanes"),
     # The command taken last, and where its folds are; see `FoldSequencer`.
     *("command", "fresh", "active", "stay", "wait", "last", "tail", "steady", "row", "col"),
@@ -68,24 +67,14 @@ REGION = _fields(
 )
 
 
-__all__ = [
-    "FLOATS",
-    "FOLDS",
-    "INTEGERS",
-    "LIST",
-    "OPERANDS",
-    "RING",
-    "VECTORS",
-    "Gta",
-    "Shape",
-    "set_up",
-]
-
 LIST, OPERANDS = range(2)
 """The readers."""
 
 RING = 256
 """Places of a ring: more than EXECUTEs that are under way."""
+
+PARTS = 16
+"""Parts of rows that a ring holds: more than are on their way."""
 
 FOLDS = 512
 """Folds of a region whose results are kept in mind: more than have not left the array."""
@@ -212,7 +201,7 @@ def set_up(config: GtaConfig, job: Job, memory: MemoryModel, gigahertz: float) -
         dones=zeros(len(regions), RING),
         planes=job.planes,
         places=places,
-        parts=zeros(16),
+        parts=zeros(PARTS),
         under=zeros(RING, 2),
         delays=_delays(config),
         b=b,

@@ -1,16 +1,15 @@
-"""Cycle model of ``LaneLoader``: beats to chunks, chunks to the lanes."""
+"""Cycle model of transfers: the list of commands, rows to the lanes (LOADs) and from them (STOREs).
+
+A command goes to those who ask for its rows, and to those who walk them, as soon as either takes
+it; so rows of the next one are asked for while those of one are still moved.
+"""
 
 from __future__ import annotations
 
 from ...timing.compiled import inlined
+from ...timing.parts import queue_step, ring_step, skid_full, skid_put
 from .array import reads_results, writes_results
-from .commands import EXECUTE
-from .state import LIST, OPERANDS, Gta
-
-# Cycle model of what LOADs and STOREs have in common: the rows of commands that wait their turn.
-#
-# A command goes to those who ask for its rows, and to those who walk them, as soon as either takes
-# it; so rows of the next one are asked for while those of one are still moved.
+from .state import LIST, OPERANDS, PARTS, Gta
 
 _DEPTH = 4
 _WAIT, _CHECK, _OFFER = range(3)
@@ -21,7 +20,7 @@ def wants(g: Gta, kind: int) -> int:
     """For what the first command of a queue waits, a bit for each kind; 0 without one."""
     m = g.m[0]
     found = 0
-    if m.valid[kind]:
+    if m.queues[kind].valid:
         command = g.commands[g.order[kind, m.got[kind]]]
         for other in range(3):
             if m.complete[other] < command.needs[other]:
@@ -46,7 +45,7 @@ def check_step(g: Gta) -> None:
             m.state = _OFFER
     else:
         kind = g.commands[m.number].kind
-        if m.level[kind] != _DEPTH:
+        if m.queues[kind].level != _DEPTH:
             passes = True
             m.puts[kind] = 1
             m.state = _WAIT
@@ -56,7 +55,7 @@ def check_step(g: Gta) -> None:
     enough = m.words == g.c.words - 1
     wanted = m.asked_left != 0
     r.takes = wanted and (free or not enough)
-    moves = r.valid != 0 and r.takes != 0
+    moves = r.beats.valid != 0 and r.takes != 0
     if free:
         m.cut = moves and enough
         m.asked_left -= m.cut
@@ -69,21 +68,21 @@ def offers_in_vain(g: Gta) -> bool:
     """Whether the next command waits for its queue, or there is none on its way."""
     m = g.m[0]
     if m.state == _OFFER:
-        full: bool = m.level[g.commands[m.number].kind] == _DEPTH
+        full: bool = m.queues[g.commands[m.number].kind].level == _DEPTH
         # Beats of the one behind it may still come together.
-        return full and (g.b.readers[LIST].valid == 0 or (m.words == g.c.words - 1 and m.cut != 0))
-    return m.state == _WAIT and m.cut == 0 and g.b.readers[LIST].valid == 0
+        return full and (
+            g.b.readers[LIST].beats.valid == 0 or (m.words == g.c.words - 1 and m.cut != 0)
+        )
+    return m.state == _WAIT and m.cut == 0 and g.b.readers[LIST].beats.valid == 0
 
 
 @inlined
-def queue_step(g: Gta) -> None:
+def queues_step(g: Gta) -> None:
     """A cycle of the queues: what was put in and taken out."""
     m = g.m[0]
     for kind in range(3):
-        reads = m.level[kind] != 0 and (m.valid[kind] == 0 or m.pops[kind] != 0)
-        m.valid[kind] = reads or (m.valid[kind] != 0 and m.pops[kind] == 0)
+        queue_step(m.queues[kind], m.puts[kind] != 0, m.pops[kind] != 0)
         m.got[kind] += m.pops[kind]
-        m.level[kind] += m.puts[kind] - int(reads)
         m.passed[kind] += m.puts[kind]
         m.puts[kind] = m.pops[kind] = 0
 
@@ -92,7 +91,7 @@ def queue_step(g: Gta) -> None:
 def walk_busy(g: Gta, which: int) -> bool:
     """Whether rows are to be asked for, or a command is there."""
     w = g.walks[which]
-    busy: bool = (w.left | w.held) != 0
+    busy: bool = (w.left | w.command.valid) != 0
     return busy
 
 
@@ -102,9 +101,9 @@ def begin(g: Gta, which: int, finished: bool) -> None:
     w = g.walks[which]
     if finished:
         w.active = 0
-    elif w.held:
+    elif w.command.valid:
         if not w.active:
-            command = g.commands[w.held_command]
+            command = g.commands[w.command.place]
             w.rows_left, w.bytes_left, w.at = command.rows, command.row_bytes, 0
             w.lane, w.entry, w.bank = command.first, 0, 0
         w.active = 1
@@ -118,7 +117,7 @@ def advance(g: Gta, which: int, step: int) -> bool:
         w.bytes_left -= step
         w.at += step
         return False
-    command = g.commands[w.held_command]
+    command = g.commands[w.command.place]
     ends: bool = w.rows_left == 1
     w.rows_left -= 1
     w.bytes_left, w.at = command.row_bytes, 0
@@ -138,10 +137,10 @@ def take_command(g: Gta, which: int, kind: int, accepts: bool, finished: bool) -
     come from their queue, and leave when they are ``finished``."""
     w = g.walks[which]
     m = g.m[0]
-    valid = m.valid[kind] != 0 and m.wants[kind] == 0
+    valid = m.queues[kind].valid != 0 and m.wants[kind] == 0
     number = g.order[kind, m.got[kind]] if valid else 0
     asks_free = w.left == 0 or (w.left == 1 and accepts)
-    keeps_free = w.spare == 0
+    keeps_free = w.command.spare == 0
     asks = valid and w.asked == 0
     keeps = valid and w.kept == 0
     free = (asks_free or w.asked != 0) and (keeps_free or w.kept != 0)
@@ -158,16 +157,10 @@ def take_command(g: Gta, which: int, kind: int, accepts: bool, finished: bool) -
     elif w.left and accepts:
         w.place += w.stride
         w.left -= 1
-    put = keeps and keeps_free
-    if finished or w.held == 0:
-        w.held_command = w.spare_command if w.spare else number
-        w.held = w.spare != 0 or put
-        w.spare = 0
-    elif put:
-        w.spare, w.spare_command = 1, number
-
-
-assert EXECUTE == 1
+    if finished:
+        w.command.valid = 0
+    if not skid_full(w.command) and keeps:
+        skid_put(w.command, 0, number, 0)
 
 
 _STORES = 1
@@ -175,7 +168,6 @@ _WAITING = 8
 _LAST, _ENDS, _HALF, _SHORT = 1, 2, 4, 8
 """Of a part: the last one of its row, of its command; it is 8 bytes in memory, or counts no more
 than 8."""
-_PARTS = 16
 
 
 @inlined
@@ -192,7 +184,7 @@ def gather_busy(g: Gta) -> bool:
 def _is_read(g: Gta, now: int) -> bool:
     """Whether the array reads a bank that the next part is in."""
     w = g.walks[_STORES]
-    command = g.commands[w.held_command]
+    command = g.commands[w.command.place]
     bank = w.bank + w.at // command.element % command.banks
     if reads_results(g, w.lane, bank, now):
         return True
@@ -236,19 +228,14 @@ def gather(g: Gta, now: int) -> bool:
     taken = _build(g)
     # The narrower, and the queue before it.
     free = m.narrow == 0 or taken
-    passes = m.waiting_valid != 0 and free
+    passes = m.waiting.valid != 0 and free
     if free:
-        m.narrow = m.waiting_valid
-        m.narrow_part = m.waiting
-    reads = m.waiting_in != m.waiting_out and (m.waiting_valid == 0 or passes)
-    if reads:
-        m.waiting = g.parts[m.waiting_out % _PARTS]
-        m.waiting_out += 1
-    m.waiting_valid = reads or (m.waiting_valid != 0 and not passes)
+        m.narrow = m.waiting.valid
+        m.narrow_part = g.parts[m.waiting.at]
     # Two cycles through the memory; 0 is no part.
     if m.read_2:
-        g.parts[m.waiting_in % _PARTS] = m.read_2 >> 1
-        m.waiting_in += 1
+        g.parts[m.waiting.tail] = m.read_2 >> 1
+    ring_step(m.waiting, PARTS - 1, m.read_2 != 0, passes)
     m.read_2 = m.read_1
     m.read_1 = 0
     issues = False
@@ -265,7 +252,7 @@ def gather(g: Gta, now: int) -> bool:
                     part |= _ENDS
             if w.bytes_left <= 8:
                 part |= _SHORT
-            if g.commands[w.held_command].narrow:
+            if g.commands[w.command.place].narrow:
                 part |= _HALF
             m.read_1 = part << 1 | 1
             finished = advance(g, _STORES, 16)
@@ -273,8 +260,6 @@ def gather(g: Gta, now: int) -> bool:
     begin(g, _STORES, finished)
     return finished
 
-
-__all__ = ["deal"]
 
 _LOADS = 0
 
@@ -292,7 +277,7 @@ def deal(g: Gta, now: int) -> bool:
             m.waits = 1
         elif m.chunk_ends:
             m.loaded = 1
-    moves = r.valid != 0 and w.active != 0 and ready
+    moves = r.beats.valid != 0 and w.active != 0 and ready
     r.takes = 0
     finished = False
     if ready:
@@ -302,7 +287,7 @@ def deal(g: Gta, now: int) -> bool:
         last_of_beat = (w.at + g.c.chunk) % g.b.c.beat == 0
         r.takes = last_of_row or last_of_beat
         m.chunk_lane = w.lane
-        m.chunk_result = g.commands[w.held_command].result
+        m.chunk_result = g.commands[w.command.place].result
         finished = advance(g, _LOADS, g.c.chunk)
         m.chunk_ends = finished
     begin(g, _LOADS, finished)

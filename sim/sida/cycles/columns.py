@@ -4,35 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...timing.compiled import called, inlined
-from ...timing.gearbox import gear
-from ...timing.striped.reader import accepts, ask, has_line, is_last, take_line
-from ...timing.striped.state import Bus
+from ...timing.compiled import called
+from ...timing.parts import gear
 from .load_state import POINTERS, ROWS, VALUES, WORD_BYTES
-
-
-@inlined
-def look_at_ports(m: Any, b: Bus) -> None:
-    """What the readers show in this cycle."""
-    for number in range(b.c.readers):
-        port = m.ports[number]
-        port.accepts = accepts(b, number)
-        port.line = has_line(b, number)
-        port.last = is_last(b, number)
-        port.asks = 0
-        port.takes = 0
-
-
-@inlined
-def use_ports(m: Any, b: Bus) -> None:
-    """What was asked of the readers, and taken."""
-    for number in range(b.c.readers):
-        port = m.ports[number]
-        if port.asks:
-            ask(b, number, port.address, port.bytes)
-        if port.takes:
-            take_line(b, number)
-            m.lines_taken += 1
 
 
 @called
@@ -191,8 +165,6 @@ def leaves_step(m: Any, rows: Any, pointers: Any) -> bool:
         placed.block = cut.block
     return bool(placed_ready)
 
-
-__all__ = ["columns_idle", "columns_step"]
 
 _RUN, _ASK, _LOOK, _KNOWN = range(4)
 

@@ -5,16 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ....hw.spec.sida import SidaConfig
 from ...timing.compiled import inlined
-from .elementwise_state import Program, program, set_up_elementwise
+from .elementwise_state import ELEMENTWISE, Program, program, set_up_elementwise
 from .ewise_core import core_offer, core_step, packer_step, sum_rows_step
-from .gather import Lanes, gather_ready, gather_step, lanes, set_up_vectors, sums_offer, sums_step
+from .gather import (
+    SUMS,
+    VECTORS,
+    Lanes,
+    gather_ready,
+    gather_step,
+    lanes,
+    set_up_sums,
+    set_up_vectors,
+    sums_offer,
+    sums_step,
+)
 from .held_elements import held_offer, held_ready, held_step
-from .held_state import Held, set_up_held
-from .sums_state import set_up_sums
+from .held_state import HELD, Held, set_up_held
+from .load_state import LOAD
+from .shared import SHARED
 
-__all__ = ["Compute", "compute_step", "set_up_compute"]
+MACHINE = np.dtype([*SHARED, *LOAD, *VECTORS, *SUMS, *ELEMENTWISE, *HELD])
+"""One for all parts, also for a part alone: numba would take another for a type of its own."""
 
 _TO_GATHER, _TO_HELD = 1, 2
 """Outputs of the fork of sets."""

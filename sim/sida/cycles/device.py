@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from ....hw.spec.elementwise.instructions import SCALARS
 from ....hw.spec.sida import DELAY, SidaConfig
 from ...numbers.memory import from_bytes
 from ...numbers.values import Patterns
-from ...timing.dram import FLAT, MemoryModel
+from ...timing.jobs import TimedDevice
 from ..fit import check_modelled
 from ..model import SidaModel
 from ..result.products import Columns
@@ -61,21 +62,15 @@ def disagreement(
     return None
 
 
-__all__ = ["SidaCycles"]
-
-
-class SidaCycles(SidaModel):
+class SidaCycles(TimedDevice, SidaModel):
     """The model of results, with all counters of the cycle model for jobs that end well; of rows
     that are read again it finds those that are not what they are by columns. Each job finds the
     accelerator as it is behind a reset.
 
     Parameters
     ----------
-    config: of the accelerator
-    memory_bytes: size of the memory, which begins at address 0
-    memory: each channel's
-    gigahertz: clock of the accelerator
     phase: see :func:`run_job`
+    others: see :class:`TimedDevice`
 
     Members
     -------
@@ -87,24 +82,22 @@ class SidaCycles(SidaModel):
     def __init__(
         self,
         config: SidaConfig,
-        memory_bytes: int = 1 << 20,
+        memory_bytes: int | None = None,
         *,
-        memory: MemoryModel = FLAT,
-        gigahertz: float = 1.0,
         phase: int = SETTLED,
+        **others: Any,
     ) -> None:
         check_modelled(config)
-        super().__init__(config, memory_bytes)
-        self._channels, self._gigahertz, self.phase = memory, gigahertz, phase
+        super().__init__(config, memory_bytes, **others)
+        self.phase = phase
         self.cycles: list[SidaTimes] = []
 
-    def _job(self) -> tuple[str, int, dict[str, int]]:
+    def _before(self) -> bytes:
+        return self._scalars()
+
+    def _timed(self, before: bytes, counts: dict[str, int]) -> tuple[str, int, dict[str, int]]:
+        """The model of results knows of all that is wrong with a job but for the rows."""
         values = self._values
-        scalars = self._scalars()
-        # What is wrong with a job the model of results tells of, but for the rows.
-        error, detail, counts = super()._job()
-        if error != "none":
-            return error, detail, counts
         # A job stores nothing where its matrix or its program is.
         content, size = self.memory, values["ROWS"]
         pointers, rows = _half(content, values["COLUMN_POINTERS"], values["ROW_NUMBERS"], size)
@@ -125,15 +118,13 @@ class SidaCycles(SidaModel):
             columns=columns,
             passes=counts["passes_done"],
         )
-        found = run_job(
-            self.config, job, memory=self._channels, gigahertz=self._gigahertz, phase=self.phase
-        )
+        found = run_job(self.config, job, phase=self.phase, **self._timing)
         wrong = self._disagreement(job, found) if compares else None
         if wrong is not None:
-            self.write_memory(values["SCALARS"], scalars)
+            self.write_memory(values["SCALARS"], before)
             return "disagree", wrong, {}
         self.cycles.append(found)
-        return error, detail, found.counts | {"ended": counts["ended"]}
+        return "none", 0, found.counts | {"ended": counts["ended"]}
 
     def _scalars(self) -> bytes:
         first = self._values["SCALARS"]

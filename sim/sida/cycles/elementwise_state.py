@@ -10,12 +10,7 @@ import numpy as np
 from ....hw.spec.elementwise.instructions import INSTRUCTIONS, REDUCTIONS
 from ....hw.spec.formats import FloatFormat
 from ....hw.spec.sida import SidaConfig
-from .queue import QUEUE
-from .shared import fields
-
-__all__ = ["DIVIDE", "DRAIN", "ELEMENTWISE", "END", "IDLE", "LOAD", "OUT", "PLAIN", "REDUCE",
-           "ROOT", "RUN", "STORE", "TAKE", "TOTALS", "Program", "program",
-           "set_up_elementwise"]  # fmt: skip
+from ...timing.parts import QUEUE, fields
 
 END, LOAD, STORE, OUT, DIVIDE, ROOT, REDUCE, PLAIN = range(8)
 """Kinds of instructions."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...timing.compiled import inlined
+from ...timing.parts import queue_step
 from .elementwise_state import (
     DIVIDE,
     DRAIN,
@@ -20,7 +21,6 @@ from .elementwise_state import (
     TOTALS,
     Program,
 )
-from .queue import queue_step
 
 
 @inlined
@@ -109,9 +109,6 @@ def walker_step(m: Any, p: Program, begins: bool, entry: int) -> None:
         m.load_stored = 0
         m.load_runs = 1
         begin_block(m, block)
-
-
-__all__ = ["core_offer", "core_step"]
 
 
 @inlined

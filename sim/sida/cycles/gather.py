@@ -8,7 +8,7 @@ import numpy as np
 
 from ....hw.spec.sida import SidaConfig
 from ...timing.compiled import inlined
-from .shared import fields
+from ...timing.parts import fields
 
 WAYS = 2
 """Lanes of a leaf that sets are dealt out to."""
@@ -77,6 +77,24 @@ def set_up_vectors(m: Any, config: SidaConfig, phase: int) -> None:
     m["first_lane"] = phase % (WAYS * config.pes)
 
 
+_MOST_LATENCY = 64
+
+SUMS: list[tuple[Any, ...]] = [
+    # Of what comes in in a cycle the results leave so much later; the place of this cycle.
+    *fields("sums_latency", "sums_at"),
+    ("sums_base", np.int64, (_MOST_LATENCY,)),
+    ("sums_columns", np.int64, (_MOST_LATENCY,)),
+    # What leaves in this cycle, of both products.
+    ("results", np.dtype(fields("valid", "base", "columns"))),
+]
+"""Fields of the machine."""
+
+
+def set_up_sums(m: Any, config: SidaConfig) -> None:
+    """A machine of zeros gets its sums behind a reset."""
+    m["sums_latency"] = config.sums_latency
+
+
 @inlined
 def sums_offer(m: Any) -> None:
     """The results that leave in this cycle."""
@@ -95,9 +113,6 @@ def sums_step(m: Any) -> None:
     m.sums_columns[m.sums_at] = given.columns if given.valid else 0
     following = m.sums_at + 1
     m.sums_at = following if following < m.sums_latency else 0
-
-
-__all__ = ["gather_ready", "gather_step"]
 
 
 @inlined

@@ -6,6 +6,7 @@ from typing import Any
 
 from ....hw.spec.sida import CHUNK
 from ...timing.compiled import inlined
+from ...timing.parts import queue_step, ring_step
 from .held_state import Held, Queues
 
 
@@ -29,14 +30,11 @@ def scatter_step(q: Queues, bank: int, ready: bool) -> int:
                 s.element_out = following if following < q.elements.shape[1] else 0
                 s.left -= 1
     goes = free and ends
-    reads = s.level != 0 and (goes or not s.valid)
-    s.valid = reads or (s.valid and not goes)
-    if not reads:
+    if not queue_step(s, False, goes):
         return 0
     s.left = q.shares[bank, s.read_at, 0]
     s.mark = q.shares[bank, s.read_at, 1]
     s.read_at = s.read_at + 1 if s.read_at + 1 < window else 0
-    s.level -= 1
     return -1 if s.level == window - 1 else 0
 
 
@@ -69,9 +67,6 @@ def scatter_shares(q: Queues, mark: bool) -> int:
     return full
 
 
-__all__ = ["bank_step", "look", "read_step"]
-
-
 @inlined
 def look(m: Any, h: Held, number: int) -> bool:
     """What the element that is taken does in this cycle; returns whether it waits for a chunk."""
@@ -83,7 +78,7 @@ def look(m: Any, h: Held, number: int) -> bool:
     lost = h.lost[bank.panel]
     entry = h.entries[bank.panel, number, bank.place & (m.lists - 1)]
     bank.fresh = entry.count & (CHUNK - 1) == 0
-    if bank.fresh and not lost and not bank.free_valid and bank.unused == m.chunks:
+    if bank.fresh and not lost and not bank.free.valid and bank.unused == m.chunks:
         return True
     bank.ends = 1
     bank.adds = not lost
@@ -156,7 +151,7 @@ def _add(m: Any, h: Held, number: int) -> None:
     entry = h.entries[bank.panel, number, bank.place & (m.lists - 1)]
     offset = entry.count & (CHUNK - 1)
     if offset == 0:
-        chunk = bank.free_chunk if bank.free_valid else bank.unused
+        chunk = h.free[number, bank.free.at] if bank.free.valid else bank.unused
         if entry.count:
             h.links[number, entry.tail] = chunk
         else:
@@ -189,19 +184,11 @@ def _load(m: Any, h: Held, number: int) -> None:
 def _free(m: Any, h: Held, number: int, freed: int, taken: bool) -> None:
     """The queue of free chunks."""
     bank = h.banks[number]
-    depth = h.free.shape[1]
-    if taken and not bank.free_valid:
+    if taken and not bank.free.valid:
         bank.unused += 1
-    reads = bank.free_level != 0 and (taken or not bank.free_valid)
-    bank.free_valid = reads or (bank.free_valid and not taken)
-    if reads:
-        bank.free_chunk = h.free[number, bank.free_out]
-        bank.free_out = bank.free_out + 1 if bank.free_out + 1 < depth else 0
-        bank.free_level -= 1
     if freed >= 0:
-        h.free[number, bank.free_in] = freed
-        bank.free_in = bank.free_in + 1 if bank.free_in + 1 < depth else 0
-        bank.free_level += 1
+        h.free[number, bank.free.tail] = freed
+    ring_step(bank.free, h.free.shape[1] - 1, freed >= 0, taken)
     bank.used += taken - (freed >= 0)
 
 
@@ -224,7 +211,7 @@ def bank_step(
         _add(m, h, number)
     if m.fetched:
         _load(m, h, number)
-    if taken or freed >= 0 or bank.free_level:
+    if taken or freed >= 0 or bank.free.level:
         _free(m, h, number, freed, taken)
     stays = bank.is_open and not bank.ends
     room = m.panel_walk == m.panels and not order and not stays

@@ -6,9 +6,9 @@ from typing import Any
 
 from ....hw.spec.sida import DELAY
 from ...timing.compiled import inlined
+from ...timing.parts import ring_step
 from .held_bank import bank_step, look, read_step, scatter_element, scatter_shares, scatter_step
 from .held_state import DRAIN, IDLE, PARTS, RELOAD, USE, WAIT, Held
-from .queues import queue_step
 
 
 @inlined
@@ -177,9 +177,6 @@ def panel_step(
     return uses or gives, panel, not uses
 
 
-__all__ = ["held_offer", "held_step"]
-
-
 @inlined
 def held_offer(m: Any) -> bool:
     """What is known at the beginning of a cycle; returns whether a row of z would be taken."""
@@ -312,7 +309,7 @@ def held_step(m: Any, h: Held, enters: bool, takes_z: bool) -> None:
     puts = m.reload.valid != 0 and m.reload.ready != 0
     if puts:
         _put_part(m, h)
-    queue_step(m.parts, PARTS, puts_again, puts)
+    ring_step(m.parts, PARTS, puts, puts_again)
     if m.fetched:
         m.fetched_lost = h.lost[m.fetch_panel]
         h.lost[m.fetch_panel] = m.fetch_loses

@@ -7,12 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....hw.spec.sida import CHUNK, SidaConfig
-from .queues import QUEUE
-from .shared import fields
-
-__all__ = ["DRAIN", "HELD", "IDLE", "PARTS", "RELOAD", "SETS", "USE", "WAIT",
-           "Held", "Queues", "set_up_held"]  # fmt: skip
-
+from ...timing.parts import RING_QUEUE, fields
 
 SETS, _ROWS = 16, 4
 """Sets, and parts of rows that are read again, that may wait in a bank."""
@@ -45,26 +40,30 @@ _SCATTER = np.dtype(
     )
 )
 _BANK = np.dtype(
-    _small(
-        # PanelLists: the element that is taken, whether it is in no list yet, whether its list is
-        # looked at in this cycle.
-        *("panel", "place", "is_open", "looks"),
-        # In this cycle: the element is in its list at the end; it is put there, with a new chunk.
-        *("ends", "adds", "fresh"),
-        # Free chunks: in the memory, at the output, its next places; chunks in use; the first one
-        # that never was.
-        *("free_level", "free_valid", "free_in", "free_out", "free_chunk", "used", "unused"),
-        # ListReader: the list that was read last; the one whose chunk's follower is looked up, and
-        # what it is.
-        *("last", "linking", "linked", "follower", "busy"),
-        # The output; steps whose elements are there; the highest panel, the one of the newest
-        # element; elements.
-        *("o_valid", "o_place", "steps", "top", "newest", "count"),
-        # LateSums: cycles so far in which it went on; the last one in which an element entered.
-        *("advanced", "entered"),
-        # Whether all that is read again has come.
-        "ended",
-    )
+    [
+        # Free chunks.
+        ("free", _small(*RING_QUEUE.names)),
+        *_small(
+            # PanelLists: the element that is taken, whether it is in no list yet, whether its list
+            # is looked at in this cycle.
+            *("panel", "place", "is_open", "looks"),
+            # In this cycle: the element is in its list at the end; it is put there, with a new
+            # chunk.
+            *("ends", "adds", "fresh"),
+            # Chunks in use; the first one that never was.
+            *("used", "unused"),
+            # ListReader: the list that was read last; the one whose chunk's follower is looked up,
+            # and what it is.
+            *("last", "linking", "linked", "follower", "busy"),
+            # The output; steps whose elements are there; the highest panel, the one of the newest
+            # element; elements.
+            *("o_valid", "o_place", "steps", "top", "newest", "count"),
+            # LateSums: cycles so far in which it went on; the last one in which an element entered.
+            *("advanced", "entered"),
+            # Whether all that is read again has come.
+            "ended",
+        ),
+    ]
 )
 _CURSOR = np.dtype(_small("left", "chunk", "offset", "next", "asked", "linked"))
 _ENTRY = np.dtype(_small("count", "head", "tail"))
@@ -81,7 +80,7 @@ HELD: list[tuple[Any, ...]] = [
     # the one that is due, were given up.
     *fields("ahead", "ahead_end", "whole_panels", "whole_end", "ahead_lost", "due_lost"),
     # Parts of rows that wait for their panel.
-    ("parts", QUEUE),
+    ("parts", RING_QUEUE),
     # All banks: a panel's lists are looked at, or lost; the elements that are read are dropped.
     *fields("fetched", "fetch_panel", "fetch_loses", "reads_drop", "fetched_lost"),
     # LateElements: the end of the step whose columns come; of the set that is there, whether that
@@ -171,7 +170,7 @@ def set_up_held(m: Any, config: SidaConfig, phase: int) -> Held:
         parts=np.zeros(PARTS + 1, part),
         places=np.zeros((pes, config.buffer_words // pes), np.int32),
         links=np.zeros((pes, chunks), np.int32),
-        free=np.zeros((pes, max(2, chunks)), np.int32),
+        free=np.zeros((pes, chunks + 1), np.int32),
         late=_queues(pes, SETS),
         again=_queues(pes, _ROWS),
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...timing.compiled import called, inlined
+from ...timing.striped.bus import look_at_ports, use_ports
 from ...timing.striped.reader import reader_idle
 from ...timing.striped.state import Bus
-from .columns import columns_step, look_at_ports, use_ports
+from .columns import columns_step
 from .load_state import PROGRAM
 from .order import order_offer, order_step, program_step, scalars_row_ready, scalars_step
 from .panels import rows_offer, rows_step
@@ -41,9 +42,6 @@ def count(m: Any, now: int) -> None:
         m.comes = 1
 
 
-__all__ = ["load_offers", "load_step"]
-
-
 @inlined
 def _is_quiet(m: Any, b: Bus) -> bool:
     """Nothing is on its way from memory, or to it."""
@@ -74,7 +72,7 @@ def _count_moved(m: Any, b: Bus, came: bool) -> None:
 @inlined
 def load_offers(m: Any, b: Bus, now: int) -> None:
     """What the other half finds in a cycle, the job's first one being 0."""
-    look_at_ports(m, b)
+    look_at_ports(m.ports, b)
     m.quiet = _is_quiet(m, b)
     m.program_idle = m.program_busy == 0 and reader_idle(b, PROGRAM)
     order_offer(m, now == 0)
@@ -103,4 +101,4 @@ def load_step(
     rows_step(m, row_pointers, columns)
     program_step(m)
     order_step(m, loaded, x_loaded, saved, ended)
-    use_ports(m, b)
+    m.lines_taken += use_ports(m.ports, b)

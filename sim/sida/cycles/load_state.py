@@ -9,12 +9,8 @@ import numpy as np
 from ....hw.spec.elementwise.instructions import VECTORS as VECTORS_OF_JOB
 from ....hw.spec.jobs.sida import BASES
 from ....hw.spec.sida import SidaConfig
+from ...timing.parts import GEAR, PORT, RING_QUEUE, fields, record
 from ...timing.striped.state import Bus, Reader, Writer, bus
-from .queues import QUEUE
-from .shared import fields
-
-__all__ = ["AGAIN", "COUNTS", "GROUPS", "LOAD", "POINTERS", "PROGRAM", "PROGRAM_ENTRIES", "READERS",
-           "ROWS", "VALUES", "VECTORS", "WORD_BYTES", "memory_bus", "set_up_load"]  # fmt: skip
 
 READERS = ("pointers", "rows", "values", "again_pointers", "again_columns", "again_values",
            "vectors", "program")  # fmt: skip
@@ -49,30 +45,29 @@ SLICE = np.dtype(
         # goes to the queues in this cycle; blocks that went by.
         *fields("element_bytes", "blocks", "size", "taken", "puts", "ends", "gone", "padding"),
         # The gearbox.
-        *fields("level", "left", "valid", "last"),
+        *fields(*GEAR.names),
         # Entries of requests, and blocks that are not wanted.
-        ("waiting", QUEUE),
+        ("waiting", RING_QUEUE),
         ("counts", np.int64, (AHEAD + 1,)),
-        ("skips", QUEUE),
+        ("skips", RING_QUEUE),
         ("skipped", np.int64, (AHEAD + 1,)),
     ]
 )
 
-_PORT = np.dtype(fields("accepts", "line", "last", "asks", "address", "bytes", "takes"))
 _ENTRIES = np.dtype(
     [
         # The request, as `asks` says; which outputs of its fork have taken it; lines that stand
         # for those that were not read.
         *fields("asks", "address", "bytes", "count", "taken", "padding", "size"),
         # The gearbox: see there.
-        *fields("level", "left", "valid", "last"),
+        *fields(*GEAR.names),
     ]
 )
-_CUT = np.dtype(fields("valid", "base", "columns", "final", "begin", "end", "block"))
-_RUN = np.dtype(fields("first", "final", "whole"))
-_PANEL = np.dtype(fields("row", "rows", "columns", "upper"))
-_PART = np.dtype(fields("valid", "row", "first", "count", "columns", "last"))
-_PIECE = np.dtype(fields("valid", "address", "bytes"))
+_CUT = record("valid", "base", "columns", "final", "begin", "end", "block")
+_RUN = record("first", "final", "whole")
+_PANEL = record("row", "rows", "columns", "upper")
+_PART = record("valid", "row", "first", "count", "columns", "last")
+_PIECE = record("valid", "address", "bytes")
 
 LOAD: list[tuple[Any, ...]] = [
     # The configuration and the job.
@@ -81,7 +76,7 @@ LOAD: list[tuple[Any, ...]] = [
     *fields("row_pointers", "column_numbers", "row_values"),
     ("bases", np.int64, (VECTORS_OF_JOB,)),
     # The readers' ports in this cycle.
-    ("ports", _PORT, (len(READERS),)),
+    ("ports", PORT, (len(READERS),)),
     ("entries", _ENTRIES, (_ENTRY_READERS,)),
     # ColumnLoader: its FSM, `busy`, `elements`.
     *fields("columns_start", "columns_state", "columns_busy", "elements"),
@@ -98,32 +93,31 @@ LOAD: list[tuple[Any, ...]] = [
     # their fork.
     *fields("panels_inside", "panels_taken", "coming_puts", "rows_held", "rows_gone"),
     *fields("lengths_depth"),
-    ("asked", np.dtype(fields("valid", "panel", "columns"))),
+    ("asked", record("valid", "panel", "columns")),
     ("slices", SLICE, (3,)),
-    ("coming", QUEUE),
-    ("known", QUEUE),
-    ("lengths", QUEUE),
+    ("coming", RING_QUEUE),
+    ("known", RING_QUEUE),
+    ("lengths", RING_QUEUE),
     ("coming_panels", _PANEL, (AHEAD + 1,)),
     ("known_panels", _PANEL, (AHEAD + 1,)),
-    ("found", np.dtype(fields("valid", "lower", "upper"))),
+    ("found", record("valid", "lower", "upper")),
     *fields("ranges_taken"),
     # RowCut: a window, its first element and the end of its last row; `counts`, `counted` and
     # `within`. RowElements: what is `judged`; the other register is the stream `reload`.
-    ("window", np.dtype(fields("valid", "row", "begin", "end", "columns", "last", "some"))),
+    ("window", record("valid", "row", "begin", "end", "columns", "last", "some")),
     *fields("cut_counts", "cut_block", "cut_within"),
     ("part", _PART),
     ("judged", _PART),
     # ProgramLoader.
     *fields("program_start", "program_busy"),
-    # VectorLoader: `whole` of PassControl; the registers; the queue of runs, its output.
-    ("whole", np.dtype(fields("valid", "ready", "address", "columns"))),
-    *fields("vectors_pending", "runs_level", "runs_valid", "runs_in", "runs_out", "runs_put"),
+    # VectorLoader: `whole` of PassControl; the registers; the queue of runs.
+    ("whole", record("valid", "ready", "address", "columns")),
+    *fields("vectors_pending", "runs_put"),
+    ("run_queue", RING_QUEUE),
     *fields("chosen_valid", "origin", "lower", "upper", "located_valid", "address", "bytes"),
     *fields("located_taken"),
     ("chosen", _RUN),
     ("located", _RUN),
-    ("put", _RUN),
-    ("run", _RUN),
     ("runs", _RUN, (_MOST_RUNS,)),
     *fields("line_rows", "row_lines", "row_within", "row_place", "row_base"),
     # Its row at the output.

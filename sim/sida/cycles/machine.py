@@ -12,14 +12,14 @@ import numpy.typing as npt
 from ....hw.spec.sida import SidaConfig
 from ...timing.compiled import compiled
 from ...timing.dram import FLAT, MemoryModel
-from ...timing.striped.bus import step
+from ...timing.jobs import ended, looks, stands_still, watch
+from ...timing.striped.bus import beats_read, step
 from ...timing.striped.state import Bus
 from ..fit import check_modelled
-from .compute import Compute, compute_step, set_up_compute
+from .compute import MACHINE, Compute, compute_step, set_up_compute
 from .load_half import load_offers, load_step
 from .load_state import COUNTS, READERS, memory_bus, set_up_load
 from .shared import set_up_shared
-from .state import MACHINE
 
 _BEHIND = 2
 """From the cycle of the job's beginning to the last one that counts, beyond those between them."""
@@ -91,8 +91,6 @@ def report(
     )
 
 
-__all__ = ["SETTLED", "PassJob", "run_job"]
-
 SETTLED = 1 << 24
 """Cycles behind a reset in which what it begins has ended, in any configuration."""
 
@@ -127,27 +125,24 @@ class PassJob:
 @compiled
 def _run(
     machines: Any, c: Compute, b: Bus, pointers: Any, rows: Any, row_pointers: Any, columns: Any,
-    ended: int, patience: int,
+    passes: int, watch: Any,
 ) -> int:  # fmt: skip
     """The cycle in which the job has finished, the first one being 0; negative if it never does."""
     m = machines[0]
-    now = moved = moved_at = 0
+    now = 0
     while True:
         load_offers(m, b, now)
         finished = m.finished != 0 and m.quiet != 0
         compute_step(m, c, now)
-        load_step(m, b, pointers, rows, row_pointers, columns, ended, now)
+        load_step(m, b, pointers, rows, row_pointers, columns, passes, now)
         step(b, now)
         if finished:
             return now
         now += 1
-        if now - moved_at > patience:
-            found = m.counts.instructions + m.counts.elements
-            for number in range(b.c.readers):
-                found += b.readers[number].beats
-            if found == moved:
+        if looks(watch, now):
+            moved = m.counts.instructions + m.counts.elements + beats_read(b)
+            if stands_still(watch, now, moved):
                 return -now
-            moved, moved_at = found, now
 
 
 def run_job(
@@ -161,8 +156,7 @@ def run_job(
     """Run a job, behind a reset.
 
     ``memory``: of each channel; ``phase``: cycles from the reset to the job's first one. Raises
-    RuntimeError if the model comes to a standstill, which no job that the hardware takes does.
-    ``config``: one that :func:`check_modelled` takes.
+    RuntimeError as :func:`ended`. ``config``: one that :func:`check_modelled` takes.
     """
     check_modelled(config)
     machines = np.zeros(1, MACHINE)
@@ -178,7 +172,5 @@ def run_job(
     compute = set_up_compute(m, config, registers, list(job.words), phase)
     channels = memory_bus(config, memory=memory, gigahertz=gigahertz)
     halves = (job.pointers, job.rows, job.row_pointers, job.columns)
-    end = _run(machines, compute, channels, *halves, job.passes, _PATIENCE)
-    if end < 0:
-        raise RuntimeError(f"the cycle model has come to a standstill in cycle {-end}")
+    end = ended(_run(machines, compute, channels, *halves, job.passes, watch(_PATIENCE)))
     return report(config, m, compute.held.asked, channels, end, gigahertz)

@@ -77,8 +77,6 @@ def program_step(m: Any) -> None:
         e.count = m.words
 
 
-__all__ = ["order_offer", "order_step"]
-
 (_IDLE, _ASK_SCALARS, _LOAD_SCALARS, _ASK_X, _LOAD_X, _LOAD_PROGRAM, _FIRST, _FIRST_PRODUCT, _TURN,
  _SECOND, _SECOND_PRODUCT, _CHECK, _COMPARE, _NEXT, _SAVE, _SAVE_SCALARS, _WRITE,
  _END) = range(18)  # fmt: skip

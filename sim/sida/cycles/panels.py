@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...timing.compiled import called
-from ...timing.gearbox import gear
+from ...timing.parts import gear, ring_step
 from .load_state import AGAIN, AHEAD
-from .queues import queue_step
 
 
 @called
@@ -66,8 +65,8 @@ def slice_step(m: Any, s: Any, port: Any, ready: bool) -> None:
         s.padding = 0
     elif port.takes and port.last:
         s.padding = 1
-    queue_step(waiting, AHEAD, cut, s.puts != 0)
-    queue_step(skips, AHEAD, ends, s.ends != 0)
+    ring_step(waiting, AHEAD, s.puts != 0, cut)
+    ring_step(skips, AHEAD, s.ends != 0, ends)
     s.puts = 0
     s.ends = 0
 
@@ -156,8 +155,6 @@ def elements_step(m: Any, columns: Any) -> bool:
         judged.last = part.last
     return bool(judged_free)
 
-
-__all__ = ["rows_offer", "rows_step"]
 
 _MOST_PANELS = 2 * AHEAD
 _POINTERS, _COLUMNS, _VALUES = range(3)
@@ -252,9 +249,9 @@ def _windows(m: Any, pointers: Any, ready: bool) -> bool:
     elif known.valid and waiting.valid:
         leaves = True
         m.rows_held = 1
-    queue_step(coming, AHEAD, ends, m.coming_puts != 0)
-    queue_step(known, AHEAD, moves and last, ends)
-    queue_step(waiting, m.lengths_depth, leaves, came)
+    ring_step(coming, AHEAD, m.coming_puts != 0, ends)
+    ring_step(known, AHEAD, ends, moves and last)
+    ring_step(waiting, m.lengths_depth, came, leaves)
     return bool(takes)
 
 

@@ -7,24 +7,10 @@ from typing import Any
 import numpy as np
 
 from ....hw.spec.sida import SidaConfig
-
-__all__ = [
-    "MOST_PES",
-    "RELOAD",
-    "SET",
-    "SHARED",
-    "fields",
-    "set_up_shared",
-    "set_up_sizes",
-]
+from ...timing.parts import fields
 
 MOST_PES = 1024
 """Leaves of a set at most, more than the hardware is built with."""
-
-
-def fields(*names: str) -> list[tuple[Any, ...]]:
-    """Numbers of a record."""
-    return [(name, np.int64) for name in names]
 
 
 _HANDSHAKE = fields("valid", "ready")

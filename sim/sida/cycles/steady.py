@@ -159,8 +159,6 @@ def _padded(numbers: np.ndarray) -> np.ndarray:
     return np.append(numbers, 0).astype(np.int32)
 
 
-__all__ = ["steady_jobs"]
-
 _NO_STOP = {"STOP_1": 0, "STOP_2": 0, "LIMIT": 0}
 
 

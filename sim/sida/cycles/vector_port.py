@@ -6,6 +6,7 @@ from typing import Any
 
 from ....hw.spec.elementwise.instructions import SCALARS
 from ...timing.compiled import called, inlined
+from ...timing.parts import ring_step
 from ...timing.striped.state import Bus
 from ...timing.striped.writer import put_extent, put_line, takes_extent, takes_line, writer_idle
 from .load_state import VECTORS
@@ -107,9 +108,6 @@ def stores_step(m: Any) -> bool:
     return False
 
 
-__all__ = ["vectors_offer", "vectors_step"]
-
-
 @called
 def _copy(into: Any, run: Any) -> None:
     into.first = run.first
@@ -129,9 +127,9 @@ def vectors_offer(m: Any) -> None:
             port.address = m.address
             port.bytes = m.bytes
             m.located_taken |= 1
-        if m.located_taken & 2 == 0 and m.runs_level != m.outstanding:
+        if m.located_taken & 2 == 0 and m.run_queue.level != m.outstanding:
             m.runs_put = 1
-            _copy(m.put, m.located)
+            _copy(m.runs[m.run_queue.tail], m.located)
             m.located_taken |= 2
         if m.located_taken == 3:
             m.located_taken = 0
@@ -178,10 +176,10 @@ def _choose(m: Any) -> bool:
 def _cut(m: Any, free: bool) -> tuple[bool, bool]:
     """Of a run and a line that are there: whether they make a row, and whether that is the last.
     ``free``: a row may come to the output."""
-    port = m.ports[VECTORS]
+    port, run = m.ports[VECTORS], m.runs[m.run_queue.at]
     if m.line_rows > 1:
-        place = m.row_place if m.row_within else m.run.first
-        ends = port.last != 0 and place == m.run.final
+        place = m.row_place if m.row_within else run.first
+        ends = port.last != 0 and place == run.final
         port.takes = free and (ends or place == m.line_rows - 1)
         if free:
             m.row_within = not ends
@@ -204,25 +202,14 @@ def vectors_step(m: Any, rows_ready: bool) -> None:
     if free:
         m.row_valid = 0
     takes_run = False
-    if m.runs_valid and m.ports[VECTORS].line:
+    if m.run_queue.valid and m.ports[VECTORS].line:
         makes, ends = _cut(m, free)
         if makes:
             m.row_valid = 1
-            m.row_whole = m.run.whole
+            m.row_whole = m.runs[m.run_queue.at].whole
             m.row_last = ends
             m.row_first = m.row_base
             m.row_base = 0 if ends else m.row_base + m.pes
             takes_run = ends
-    reads = m.runs_level != 0 and (takes_run or not m.runs_valid)
-    if takes_run:
-        m.runs_valid = 0
-    if reads:
-        m.runs_valid = 1
-        _copy(m.run, m.runs[m.runs_out])
-        m.runs_out = m.runs_out + 1 if m.runs_out + 1 < m.outstanding else 0
-        m.runs_level -= 1
-    if m.runs_put:
-        _copy(m.runs[m.runs_in], m.put)
-        m.runs_in = m.runs_in + 1 if m.runs_in + 1 < m.outstanding else 0
-        m.runs_level += 1
+    ring_step(m.run_queue, m.outstanding, m.runs_put != 0, takes_run)
     m.vectors_pending += came - left

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...timing.bursts.memory import reader_step, writer_step
+from ...timing.bursts.bus import reader_step, writer_step
 from ...timing.compiled import inlined
-from ...timing.gearbox import gear
-from .set_up import ALWAYS, ELEMENT, LAST, MOVES, Array
+from ...timing.parts import gear
+from .state import ALWAYS, ELEMENT, LAST, MOVES, Array
 
 
 @inlined
@@ -55,7 +55,7 @@ def load(g: Array, image: int) -> None:
     i, r = g.images[image], g.b.readers[image]
     taken = _word_taken(i, g.queues[i.queue].took != 0)
     brought = taken and i.last != 0
-    r.takes, _ = gear(i, True, i.run, i.word, g.b.c.beat, r.valid != 0, taken)
+    r.takes, _ = gear(i, True, i.run, i.word, g.b.c.beat, r.beats.valid != 0, taken)
     r.asks = i.running != 0 and i.under != i.most
     r.ask_place = i.place
     r.ask_beats = i.beats

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from ....hw.spec.jobs.t2s import memory_parts
 from ....hw.spec.t2s.config import T2sConfig
 from ....hw.spec.t2s.parts import MemoryPart
 from ...timing.bound_broken import BoundBroken
-from ...timing.bursts.memory import (
-    arbitrate,
-    next_beat,
-    reader_idle,
-    serve_dram,
-    take_data,
-    writer_idle,
-)
+from ...timing.bursts.bus import arbitrate, data_step, managers_idle, serve_dram
 from ...timing.compiled import compiled, inlined
 from ...timing.dram import FLAT, MemoryModel, timing
+from ...timing.jobs import TimedDevice, ended, looks, stands_still, watch
 from ..counts import Counts
 from ..images import placement
 from ..job import Job, job_at, run_count
+from ..model import T2sModel
 from .array import array_step, load, offer, offer_word, queues_step, store, unload
-from .set_up import Array, set_up
+from .set_up import set_up
+from .state import Array
 
 
 def bound(
@@ -67,8 +64,6 @@ def bound(
     return max(found)
 
 
-__all__ = ["Timed", "counts_of", "run_job"]
-
 _END = 2
 """Cycles of a job beside those from its first request on: its check, and that of its end."""
 
@@ -97,20 +92,14 @@ def _rests(g: Array) -> bool:
     for image in range(len(g.images)):
         if g.images[image].running | g.images[image].under:
             return False
-    for reader in range(g.b.c.readers):
-        if not reader_idle(g.b, reader):
-            return False
-    idle: bool = writer_idle(g.b)
-    return idle
+    return managers_idle(g.b)
 
 
 @inlined
 def _cycle(g: Array, now: int) -> None:
     """A cycle: who takes something goes before who gives it."""
     b, m = g.b, g.m[0]
-    for manager in range(b.c.managers):
-        next_beat(b, manager, now)
-    take_data(b, now)
+    data_step(b, now)
     for image in range(b.c.readers):
         offer_word(g, image)
     offer(g)
@@ -121,29 +110,26 @@ def _cycle(g: Array, now: int) -> None:
         m.busy += 1
         m.latest = now
     store(g, now)
-    for manager in range(b.c.managers):
-        arbitrate(b, manager, now)
+    arbitrate(b, now)
     for image in range(b.c.readers):
         load(g, image)
     queues_step(g)
-    for manager in range(b.c.managers):
-        serve_dram(b, manager, now)
+    serve_dram(b, now)
 
 
 @compiled
-def _run(g: Array, patience: int) -> int:
+def _run(g: Array, watch: Any) -> int:
     """Until all is done: cycles; negative if that is never."""
-    m, now, moved_at, moved = g.m[0], 0, 0, 0
+    m, now = g.m[0], 0
     while not _rests(g):
         _cycle(g, now)
         now += 1
-        if now - moved_at > patience:
-            found = m.busy + g.b.writer[0].answers_out
+        if looks(watch, now):
+            moved = m.busy + g.b.writer[0].answers_out
             for manager in range(g.b.c.managers):
-                found += g.b.managers[manager].sends_out
-            if found == moved:
+                moved += g.b.managers[manager].sends_out
+            if stands_still(watch, now, moved):
                 return -now
-            moved, moved_at = found, now
     return now
 
 
@@ -164,17 +150,14 @@ def run_job(
     gigahertz: clock of the array
     turns: by manager, which of its loaders was served last, before the job; none: behind a reset
 
-    Raises ValueError for a design with sparse operands; RuntimeError if the model comes to a
-    standstill, which no job that the hardware takes does, and :class:`BoundBroken`, which no job of
-    a model that is right does.
+    Raises ValueError for a design with sparse operands; RuntimeError as :func:`ended`, and
+    :class:`BoundBroken`, which no job of a model that is right does.
     """
     if config.plan.sparse:
         tensor = config.plan.sparse.entries[0].tensor
         raise ValueError(f"cycles are not predicted yet of a design in which {tensor} is sparse")
     g = set_up(config, job, memory, gigahertz, turns)
-    cycles = _run(g, _PATIENCE)
-    if cycles < 0:
-        raise RuntimeError(f"the cycle model has come to a standstill in cycle {-cycles}")
+    cycles = ended(_run(g, watch(_PATIENCE)))
     busy, first, latest = (int(g.m[0][name]) for name in ("busy", "first", "latest"))
     limit = bound(config, job, busy, memory, gigahertz)
     if cycles + _END < limit:
@@ -211,3 +194,16 @@ def counts_of(
         address += placement(config.plan, part.tensor, bounds, config.beat_bytes).size
     job = job_at(config, bounds, places)
     return run_job(config, job, memory=memory, gigahertz=gigahertz).counts
+
+
+class T2sCycles(TimedDevice, T2sModel):
+    """The model of results, with all counters of the cycle model for jobs that end well."""
+
+    _turns: tuple[int, ...] = ()
+    """Which loaders were served last: a soft reset leaves that as it is."""
+
+    def _timed(self, before: Any, counts: dict[str, int]) -> tuple[str, int, dict[str, int]]:
+        job = Job.of_registers(self.config, self._values)
+        timed = run_job(self.config, job, turns=self._turns, **self._timing)
+        self._turns = timed.turns
+        return "none", 0, asdict(timed.counts)

@@ -10,7 +10,7 @@ from ....hw.spec.t2s.design import Design
 from ....hw.spec.t2s.network import Copy, End
 from ....hw.spec.t2s.parts import Count, FeederPart, MoverPart, RoutePart
 from ....hw.spec.t2s.timing import FEW_SUMS, interlocked, timing_of
-from .set_up import ALWAYS, ELEMENT, JOINS, LAST, MOVES, NEVER
+from .state import ALWAYS, ELEMENT, JOINS, LAST, MOVES, NEVER
 
 Trips = Mapping[str, int]
 

@@ -9,19 +9,8 @@ import numpy as np
 
 from ....hw.spec.tensaurus import OVERDUE, TensaurusConfig
 from ....hw.spec.tensaurus_tiles import OPERANDS
+from ...timing.parts import QUEUE, fields
 from ..result.kernel import Kernel
-
-__all__ = [
-    "ARRAY",
-    "COUNTS",
-    "DELAYS",
-    "FREE",
-    "MOST_ROWS",
-    "SIDES",
-    "SLICES",
-    "fields",
-    "set_up_array",
-]
 
 COUNTS = ("products", "conflicts", "wait_operands", "wait_sums", "wait_output", "wait_slots")
 """What the array counts, row by row."""
@@ -46,11 +35,6 @@ _SLOTS = 64
 _WINDOW = 64
 _BANKS = 32
 _AGES = 8
-
-
-def fields(*names: str) -> list[tuple[Any, ...]]:
-    """Numbers of a record."""
-    return [(name, np.int64) for name in names]
 
 
 _LEVEL = np.dtype(
@@ -79,11 +63,11 @@ _ROW = np.dtype(
     [
         *fields(
             # Tokens of tiles, and the sides of the tile at hand.
-            *("tile_level", "tile_valid", "tile", "sides"),
-            # The slot that is there, if one is: whether it is taken in this cycle, what it is.
-            *("there", "took", "kind", "index_0", "index_1", "index_2"),
-            # The queue behind it: what is in it, its next places, whether something is put.
-            *("level_queued", "put_at", "read_at", "puts", "tiles_inside"),
+            *("tile", "sides"),
+            # The slot at the output of its queue: whether it is taken in this cycle, what it is.
+            *("took", "kind", "index_0", "index_1", "index_2"),
+            # The queue behind it: its next places, whether something is put.
+            *("put_at", "read_at", "puts", "tiles_inside"),
             # The decoder's register, and the slice that was announced.
             *("decoded", "end", "value_slice", "product", "fiber_0", "fiber_1", "slice"),
             # The head: the open fiber, the vector of the product, how long a sum was not added.
@@ -91,17 +75,8 @@ _ROW = np.dtype(
             # The operation in its register, and what is in the window.
             *("issued", "source", "bank", "key", "active", "release", "ends"),
             *("level", "oldest", "newest", "going"),
-            # The drain: slices in its queue, at its head, that can be read; tiles that are open.
-            *(
-                "queued",
-                "shown",
-                "first",
-                "slice_put",
-                "complete",
-                "tiles",
-                "leaving",
-                "vector_out",
-            ),
+            # The drain: slices in its queue's ring, that can be read; tiles that are open.
+            *("first", "slice_put", "complete", "tiles", "leaving", "vector_out"),
             # What it frees; slices with values that have not left, in a ring; the one before.
             *("freed", "slice_in", "slice_out", "slice_last"),
             *COUNTS,
@@ -111,6 +86,9 @@ _ROW = np.dtype(
             # Of a stream's: whether the row has ended; the slot of the entry that was judged.
             *("ended", "present"),
         ),
+        ("tokens", QUEUE),
+        ("slots", QUEUE),
+        ("drain", QUEUE),
         ("slot", _SLOT),
         ("queue", _SLOT, (256,)),
         ("levels", _LEVEL, (_LEVELS,)),

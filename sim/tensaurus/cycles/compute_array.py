@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...timing.compiled import called, inlined
+from ...timing.parts import queue_step, round_robin
 from .array_state import DELAYS, FREE, SIDES, SLICES
 from .groups import wrapped
 from .head import arrive, carry_out, head, put, waves
@@ -14,24 +15,24 @@ from .head import arrive, carry_out, head, put, waves
 def drain(m: Any, now: int) -> None:
     """A vector leaves, of a row in turn behind the one that was served last; ends of tiles leave
     at once."""
-    chosen = FREE
+    requests = 0
     for number in range(m.height):
         row = m.rows[number]
         row.freed = 0
         row.leaving = 0
-        if row.shown and row.complete and row.tiles:
+        if row.drain.valid and row.complete and row.tiles:
             if row.slices[row.first, 1]:
                 row.leaving = 1
                 row.tiles -= 1
                 m.drained += 1
                 m.drained_at = now
-            elif not m.hold and (chosen < 0 or (chosen <= m.served < number)):
-                chosen = number
-    if chosen != FREE:
-        m.served = chosen
+            elif not m.hold:
+                requests |= 1 << number
+    if requests:
+        m.served = round_robin(requests, m.served, m.height)
         m.drains += 1
         m.leaves = 1
-        _leave(m, m.rows[chosen])
+        _leave(m, m.rows[m.served])
 
 
 @called
@@ -53,24 +54,17 @@ def _leave(m: Any, row: Any) -> None:
 def drain_queue(m: Any, row: Any, size: int, end: int, now: int) -> None:
     """The end of the cycle: a slice comes (``size`` is not negative), one is gone."""
     places = m.output + 2
-    read = row.queued != 0 and (row.leaving or not row.shown)
     if row.leaving:
         row.first = wrapped(row.first + 1, places)
         row.complete -= 1
-        row.shown = 0
-    if read:
-        row.queued -= 1
-        row.shown = 1
+    queue_step(row.drain, size >= 0, row.leaving != 0)
     if size >= 0:
         row.slices[row.slice_put, 0] = size
         row.slices[row.slice_put, 1] = end
         row.slice_put = wrapped(row.slice_put + 1, places)
-        row.queued += 1
     row.complete += row.released[now % DELAYS]
     row.released[now % DELAYS] = 0
 
-
-__all__ = ["END", "HEADER", "TOKENS", "VALUE", "array_step", "has_room_for_token"]
 
 VALUE, HEADER, END = range(3)
 """Kinds of slots, as ``SlotKind`` in the hardware."""
@@ -84,7 +78,7 @@ def has_room_for_token(m: Any) -> bool:
     """Whether all rows would take a tile's token in this cycle."""
     room = True
     for number in range(m.height):
-        room = room and m.rows[number].tile_level != TOKENS
+        room = room and m.rows[number].tokens.level != TOKENS
     return room
 
 
@@ -107,7 +101,7 @@ def _decode(m: Any, row: Any, taken: bool) -> bool:
     """The register before the head; whether the tile ends in it. ``took`` says whether the slot
     that is there is taken."""
     ends = False
-    there = row.tile_valid and row.there
+    there = row.tokens.valid and row.slots.valid
     free = taken or not row.decoded
     if taken:
         row.decoded = 0
@@ -137,12 +131,9 @@ def _decode(m: Any, row: Any, taken: bool) -> bool:
 @called
 def _tokens(m: Any, row: Any, ends: bool) -> None:
     """The queue of tiles of a row."""
-    read = row.tile_level != 0 and (ends or not row.tile_valid)
-    row.tile_valid = read or (row.tile_valid and not ends)
-    if read:
+    if queue_step(row.tokens, m.token != 0, ends):
         row.sides = m.sides[row.tile % SIDES]
         row.tile += 1
-    row.tile_level += m.token - read
     row.tiles += m.opens
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from ....hw.spec.tensaurus import TensaurusConfig
 from ....hw.spec.tensaurus_tiles import TILE_BYTES, TILE_WORDS
-from ...timing.dram import FLAT, MemoryModel
+from ...timing.jobs import TimedDevice
 from ..model import TensaurusModel, kernel_of
 from .load_state import TILE
 from .machine import TensorCycles, TileJob, run_job
@@ -37,58 +39,49 @@ def tiles_from(content: bytes, order: int) -> npt.NDArray[np.void]:
     return tiles
 
 
-class TensaurusCycles(TensaurusModel):
+class TensaurusCycles(TimedDevice, TensaurusModel):
     """The model of results, with all counters of the cycle model for jobs that end well. Each job
     finds the accelerator as it is behind a reset.
 
     Parameters
     ----------
-    config: of the accelerator
-    memory_bytes: size of the memory, which begins at address 0
-    memory: each channel's
-    gigahertz: clock of the accelerator
     phase: see :func:`run_job`
+    others: see :class:`TimedDevice`
 
     Members
     -------
     cycles: of each job that ended well
     """
 
+    own_gigahertz = 2.0
+
     def __init__(
         self,
         config: TensaurusConfig,
-        memory_bytes: int = 1 << 20,
+        memory_bytes: int | None = None,
         *,
-        memory: MemoryModel = FLAT,
-        gigahertz: float = 2.0,
         phase: int = 0,
+        **others: Any,
     ) -> None:
-        super().__init__(config, memory_bytes)
-        self._channels, self._gigahertz, self.phase = memory, gigahertz, phase
+        super().__init__(config, memory_bytes, **others)
+        self.phase = phase
         self.cycles: list[TensorCycles] = []
 
-    def _job(self) -> tuple[str, int, dict[str, int]]:
+    def _before(self) -> TileJob:
         values = self._values
         kernel = kernel_of(values)
-        # Before the result is written.
-        tiles = tiles_from(
-            self.read_memory(values["LIST"], values["TILES"] * TILE_BYTES), kernel.order
-        )
-        content = self.memory.copy()
-        error, detail, counts = super()._job()
-        if error != "none":
-            return error, detail, counts
-        job = TileJob(
+        listed = self.read_memory(values["LIST"], values["TILES"] * TILE_BYTES)
+        return TileJob(
             kernel=kernel,
             dense=bool(values["DENSE"]),
             direct=bool(values["DIRECT"]),
             regions={mode: values[f"REGION_{mode}"] for mode in (1, 2, 3)},
             list_address=values["LIST"],
-            tiles=tiles,
-            content=content,
+            tiles=tiles_from(listed, kernel.order),
+            content=self.memory.copy(),
         )
-        found = run_job(
-            self.config, job, memory=self._channels, gigahertz=self._gigahertz, phase=self.phase
-        )
+
+    def _timed(self, before: TileJob, counts: dict[str, int]) -> tuple[str, int, dict[str, int]]:
+        found = run_job(self.config, before, phase=self.phase, **self._timing)
         self.cycles.append(found)
-        return error, detail, found.counts
+        return "none", 0, found.counts

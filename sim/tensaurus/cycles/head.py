@@ -304,7 +304,7 @@ def head(m: Any, row: Any) -> tuple[bool, int, int]:
     fiber, waits, blocked = _fiber_product(m, row)
     overdue = row.age == m.overdue - 1
     works = fiber != FREE or room
-    needed = pending or waits or (done and row.queued < m.output)
+    needed = pending or waits or (done and row.drain.level < m.output)
     chosen = fiber if ready and not overdue else FREE
     product_goes = ready and not overdue and fiber == FREE and room
     goes = chosen != FREE or product_goes
@@ -334,7 +334,7 @@ def head(m: Any, row: Any) -> tuple[bool, int, int]:
     # What leaves, and what goes into the window.
     released = NOTHING
     released_end = 0
-    if issued and done and row.queued < m.output:
+    if issued and done and row.drain.level < m.output:
         group = row.groups[output, row.levels[output].oldest]
         released, released_end = group.length, group.end
     if ready:

@@ -8,13 +8,11 @@ import numpy as np
 
 from ....hw.spec.tensaurus import READS, TensaurusConfig
 from ....hw.spec.tensaurus_tiles import OPERANDS, TILE_WORDS
+from ...timing.parts import GEAR, PORT, SKID, fields, record
 from ..result.kernel import Kernel
-from .array_state import MOST_ROWS, fields
+from .array_state import MOST_ROWS
 
-__all__ = ["FORKS", "GEARS", "LIST", "LOAD", "MATRICES", "OUTPUT", "READERS", "SKIDS", "TENSOR",
-           "TILE", "set_up_load"]  # fmt: skip
-
-TILE = np.dtype(fields(*TILE_WORDS, "elements", "stream"))
+TILE = record(*TILE_WORDS, "elements", "stream")
 """A tile: its description, the elements of a dense slice, and where its stream is in the content
 that the model is given."""
 
@@ -32,14 +30,9 @@ FORKS = ("fetched", "loads", "ahead", "users")
 
 MOST_STAGES = 6
 
-_SKID = np.dtype(
-    fields(*("valid", "value", "spare", "spare_value"), *("puts", "put_value", "takes"))
-)
-_GEAR = np.dtype(fields("level", "left", "valid", "last"))
-_WALK = np.dtype(
-    fields(*("active", "slices", "elements", "group", "line", "address", "row"), *("pitch", "step"))
-)
-_PORT = np.dtype(fields(*("accepts", "line", "last"), *("asks", "address", "bytes", "takes")))
+_SKID = record(*SKID.names, "puts", "put_place", "takes")
+"""A number as ``place``, what is put at the end of the cycle, whether the first word is taken."""
+_WALK = record("active", "slices", "elements", "group", "line", "address", "row", "pitch")
 
 LOAD: list[tuple[Any, ...]] = [
     # The configuration and the job.
@@ -48,9 +41,9 @@ LOAD: list[tuple[Any, ...]] = [
     *fields("tiles", "list_address", "dense"),
     ("scalar_operand", np.int64, (OPERANDS,)),
     # The readers' ports in this cycle.
-    ("ports", _PORT, (len(READERS),)),
+    ("ports", PORT, (len(READERS),)),
     ("skids", _SKID, (len(SKIDS),)),
-    ("gears", _GEAR, (len(GEARS),)),
+    ("gears", GEAR, (len(GEARS),)),
     ("forks", np.int64, (len(FORKS),)),
     # The tile fetcher: asks for the list, cuts it; the check's state, and the tile.
     *fields("list_asks", "list_cuts", "check", "check_left", "check_tile"),

@@ -12,14 +12,14 @@ import numpy.typing as npt
 from ....hw.spec.tensaurus import TensaurusConfig
 from ...timing.compiled import compiled, inlined
 from ...timing.dram import FLAT, MemoryModel
-from ...timing.striped.bus import step
-from ...timing.striped.reader import accepts, ask, has_line, is_last, take_line
+from ...timing.jobs import ended, looks, stands_still, watch
+from ...timing.striped.bus import beats_read, look_at_ports, step, use_ports
 from ...timing.striped.state import Bus, Reader, Writer, bus
 from ...timing.striped.writer import put_extent, put_line, takes_extent, takes_line, writer_idle
 from ..result.kernel import Kernel
 from .array_state import COUNTS, set_up_array
 from .compute_array import array_step
-from .load_state import OUTPUT, READERS, SKIDS, set_up_load
+from .load_state import READERS, SKIDS, set_up_load
 from .operands import fetch_tiles, load_matrices, skid_step
 from .state import MACHINE
 from .store_state import set_up_store
@@ -32,7 +32,7 @@ from .stores import (
     walks,
     write_sums,
 )
-from .tensor import load_tensor, queue_step
+from .tensor import load_tensor, slots_step
 
 _BEFORE = 1
 """Cycles before the start in which rows are said to wait for slots."""
@@ -108,8 +108,6 @@ def report(
     )
 
 
-__all__ = ["TileJob", "run_job"]
-
 _LIST_BLOCKS, _LIST_REQUESTS = 2, 2
 _PATIENCE = 1 << 20
 """Cycles without a product or a byte after which the model has come to a standstill."""
@@ -145,25 +143,20 @@ def _parts_step(m: Any, tiles: Any, content: Any, now: int, half: int) -> None:
     array_step(m, now, half)
     load_tensor(m, tiles, content)
     for number in range(m.height):
-        queue_step(m, m.rows[number])
+        slots_step(m, m.rows[number])
     for number in range(len(SKIDS)):
         skid_step(m.skids[number])
 
 
 @compiled
-def _run(machines: Any, tiles: Any, content: Any, b: Bus, phase: int, patience: int) -> int:
+def _run(machines: Any, tiles: Any, content: Any, b: Bus, phase: int, watch: Any) -> int:
     """The cycle in which the job has finished, counted from its start; negative if it never
     does."""
     m = machines[0]
-    now = moved = moved_at = 0
+    now = 0
     half = phase % m.height
     while True:
-        for number in range(len(READERS)):
-            port = m.ports[number]
-            port.accepts = accepts(b, number)
-            port.line = has_line(b, number)
-            port.asks = 0
-            port.takes = 0
+        look_at_ports(m.ports, b)
         m.line_accepts = takes_line(b)
         m.writer_idle = writer_idle(b)
         finished = is_finished(m)
@@ -179,19 +172,13 @@ def _run(machines: Any, tiles: Any, content: Any, b: Bus, phase: int, patience: 
             m.walk_asks = 0
         store_tiles(m, tiles, busy, now)
         if m.direct:
-            m.ports[OUTPUT].last = is_last(b, OUTPUT)
             for channel in range(b.c.channels):
                 m.answers[channel] = b.stores[channel].answers_out
             add_sums(m)
         _parts_step(m, tiles, content, now, half)
         if m.direct:
             leave_for_memory(m, tiles)
-        for number in range(len(READERS)):
-            port = m.ports[number]
-            if port.asks:
-                ask(b, number, port.address, port.bytes)
-            if port.takes:
-                take_line(b, number)
+        use_ports(m.ports, b)
         step(b, now)
         if finished:
             return now
@@ -201,13 +188,10 @@ def _run(machines: Any, tiles: Any, content: Any, b: Bus, phase: int, patience: 
             m.list_cuts = 1
         now += 1
         half = half + 1 if half + 1 < m.height else 0
-        if now - moved_at > patience:
-            found = m.drains + m.last_at + m.sent + m.check_tile + m.row_tiles[0]
-            for number in range(len(READERS)):
-                found += b.readers[number].beats
-            if found == moved:
+        if looks(watch, now):
+            moved = m.drains + m.last_at + m.sent + m.check_tile + m.row_tiles[0]
+            if stands_still(watch, now, moved + beats_read(b)):
                 return -now
-            moved, moved_at = found, now
 
 
 def run_job(
@@ -221,8 +205,7 @@ def run_job(
     """Run a job of at least one tile, behind a reset.
 
     ``memory``: of each channel; ``phase``: cycles from the reset to the job's start, modulo rows,
-    which decide whose turn it is at the scratchpads. Raises RuntimeError if the model comes to a
-    standstill, which no job that the hardware takes does.
+    which decide whose turn it is at the scratchpads. Raises RuntimeError as :func:`ended`.
     """
     machines = np.zeros(1, MACHINE)
     m = machines[0]
@@ -241,7 +224,5 @@ def run_job(
         memory=memory,
         gigahertz=gigahertz,
     )
-    end = _run(machines, job.tiles, job.content, channels, phase, _PATIENCE)
-    if end < 0:
-        raise RuntimeError(f"the cycle model has come to a standstill in cycle {-end}")
+    end = ended(_run(machines, job.tiles, job.content, channels, phase, watch(_PATIENCE)))
     return report(config, job.kernel, m, channels, end, len(job.tiles), gigahertz)

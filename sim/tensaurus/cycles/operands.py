@@ -1,4 +1,4 @@
-"""Cycle model: the list of tiles, and their check."""
+"""Cycle model: the list of tiles, operands to the scratchpads, tokens to the rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from ....hw.spec.tensaurus_tiles import TILE_BYTES
 from ...timing.compiled import called
-from ...timing.gearbox import gear
+from ...timing.parts import gear, skid_full, skid_put
 from .array_state import DELAYS, SIDES
 from .compute_array import has_room_for_token
 from .load_state import LIST, MATRICES
@@ -89,9 +89,9 @@ def _write(m: Any, tiles: Any, now: int) -> bool:
     done = False
     loaded = -1
     if writes.valid and not m.due:
-        done = not _loads(tiles, writes.value)
+        done = not _loads(tiles, writes.place)
         if not done:
-            operand = writes.value & _OPERANDS
+            operand = writes.place & _OPERANDS
             ready = most <= m.since[operand]
             if ready and parts.valid and parts.last:
                 done = True
@@ -104,7 +104,7 @@ def _write(m: Any, tiles: Any, now: int) -> bool:
         m.tokens += 1
     if done:
         writes.takes = 1
-        m.due = (writes.value & _OPERANDS) + 2 == m.order
+        m.due = (writes.place & _OPERANDS) + 2 == m.order
     elif told:
         m.due = 0
     _sides(m, now, loaded, told)
@@ -143,7 +143,7 @@ def _pipeline(m: Any, tiles: Any) -> None:
             free = False
     tile = m.skids[_TILES_SKID]
     if free and tile.valid:
-        m.stages[0] = ((tile.value << _OPERAND_BITS) | m.operand) + 1
+        m.stages[0] = ((tile.place << _OPERAND_BITS) | m.operand) + 1
         m.operand += 1
         if m.operand + 1 == m.order:
             m.operand = 0
@@ -158,7 +158,7 @@ def load_matrices(m: Any, tiles: Any, now: int) -> None:
     ready = _write(m, tiles, now)
     count = size = 1
     if cuts.valid:
-        count, size = _count(m, tiles, cuts.value), _size(m, cuts.value)
+        count, size = _count(m, tiles, cuts.place), _size(m, cuts.place)
     took, ends = gear(
         m.gears[_PARTS], cuts.valid != 0, count, size, m.line_bytes, port.line != 0, ready
     )
@@ -169,10 +169,10 @@ def load_matrices(m: Any, tiles: Any, now: int) -> None:
 
 
 @called
-def put(skid: Any, value: int) -> None:
-    """Into a skid buffer whose spare place is free."""
+def put(skid: Any, place: int) -> None:
+    """Puts a number into a skid buffer, whose second place is free, at the end of the cycle."""
     skid.puts = 1
-    skid.put_value = value
+    skid.put_place = place
 
 
 @called
@@ -180,18 +180,14 @@ def skid_step(skid: Any) -> None:
     """The end of a cycle in which something was put, or was taken (``takes``), or neither."""
     if not (skid.puts or skid.takes):
         return
-    if skid.takes or not skid.valid:
-        skid.valid = skid.spare or skid.puts
-        skid.value = skid.spare_value if skid.spare else skid.put_value
-        skid.spare = 0
-    else:
-        skid.spare = 1
-        skid.spare_value = skid.put_value
+    if skid.takes:
+        skid.valid = 0
+    skid_full(skid)
+    if skid.puts:
+        skid_put(skid, 0, skid.put_place, 0)
     skid.puts = 0
     skid.takes = 0
 
-
-__all__ = ["USERS", "fetch_tiles"]
 
 USERS = 3
 _LOOK, _MULTIPLY, _OFFER = range(3)

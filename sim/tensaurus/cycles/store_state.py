@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ....hw.spec.tensaurus import TensaurusConfig
+from ...timing.parts import QUEUE, fields
 from ..result.kernel import Kernel
-from .array_state import fields
 
 _MOST_SLOTS = 64
 _MOST_CHANNELS = 16
@@ -26,12 +26,13 @@ SUMS: list[tuple[Any, ...]] = [
     ("sum_at", np.int64, (_MOST_SLOTS,)),
     # What travels, a bit a cycle: from a row to the columns, through their adders.
     *fields("coming", "adding"),
-    # Queues: what is in them, and at their outputs; which unit waits for which one that is under
-    # way to memory (-1: for none), and whether that was looked up.
-    *fields("units_queued", "units_there", "extents_queued", "written_queued", "written_there"),
+    # Queues: extents; units, lines that are written, sums of the columns. Which unit waits for
+    # which one that is under way to memory (-1: for none), and whether that was looked up.
+    *fields("extents_queued"),
+    *((name, QUEUE) for name in ("units", "written", "sums")),
     *fields("meets", "meets_of"),
-    # Vectors that the columns have, sums that they have, the line of the one that is written.
-    *fields("vectors_there", "sums_there", "sum_line"),
+    # Vectors that the columns have, the line of the sum that is written.
+    *fields("vectors_there", "sum_line"),
     # The line that is answered next; by channel the blocks that were answered, and those of them
     # that belong to lines before it.
     *fields("answer_line"),

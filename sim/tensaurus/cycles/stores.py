@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...timing.compiled import called
-from ...timing.gearbox import gear, gear_is_ready
+from ...timing.parts import gear, gear_is_ready, queue_step
 from .load_state import OUTPUT
 
 # Cycle model: sums in memory. Units are read, added to, and written, many at a time.
@@ -27,22 +27,20 @@ def _blocks(m: Any, line: int) -> int:
 @called
 def write_sums(m: Any) -> None:
     """A cycle of the sums on their way to the writer: ``puts_line`` says whether a line leaves."""
-    takes = m.unit_valid != 0 and m.line_accepts != 0
+    takes = m.sums.valid != 0 and m.line_accepts != 0
     ends = takes and m.sum_line + 1 == m.sum_lines
-    reads = m.sums_there != 0 and (ends or not m.unit_valid)
     m.puts_line = takes
     if takes:
         behind = m.result_unit_bytes - m.sum_line * m.line_bytes
         m.sent += min(behind, m.line_bytes)
         m.sum_line = 0 if ends else m.sum_line + 1
-    m.unit_valid = reads or (m.unit_valid and not ends)
-    m.sums_there += (m.adding >> m.adding_last & 1) - reads
+    queue_step(m.sums, (m.adding >> m.adding_last & 1) != 0, ends)
 
 
 @called
 def _is_answered(m: Any) -> bool:
     """Whether memory has all blocks of the oldest line."""
-    if not m.written_there:
+    if not m.written.valid:
         return False
     block = m.sum_at[m.sums_done & (m.sum_slots - 1)] + m.answer_line
     channel = block * m.sum_line_blocks % m.sum_channels
@@ -69,9 +67,7 @@ def _answers(m: Any) -> bool:
     if done:
         m.answer_line = 0
         m.sums_done += 1
-    reads = m.written_queued != 0 and (goes or not m.written_there)
-    m.written_there = reads or (m.written_there and not goes)
-    m.written_queued += m.puts_line - reads
+    queue_step(m.written, m.puts_line != 0, goes)
     return done
 
 
@@ -94,15 +90,13 @@ def _ask(m: Any) -> None:
     """Units to the reader, and their addresses to the writer, whose port has taken what it is
     given (``walk_asks``) or not."""
     port = m.ports[OUTPUT]
-    goes = m.units_there != 0 and port.accepts != 0 and not _meets(m)
+    goes = m.units.valid != 0 and port.accepts != 0 and not _meets(m)
     if goes:
         port.asks = 1
         port.address = m.sum_at[m.sums_asked & (m.sum_slots - 1)] * m.line_bytes
         port.bytes = m.result_unit_bytes
         m.sums_asked += 1
-    reads = m.units_queued != 0 and (goes or not m.units_there)
-    m.units_there = reads or (m.units_there and not goes)
-    m.units_queued += (m.coming >> _FOUND & 1) - reads
+    queue_step(m.units, (m.coming >> _FOUND & 1) != 0, goes)
     extent = m.extents_queued != 0 and not m.walk_asks
     if extent:
         m.walk_asks = 1
@@ -214,7 +208,7 @@ def store_tiles(m: Any, tiles: Any, busy: bool, now: int) -> None:
             source.takes = 1
             m.opens = 1
             m.drained = 0
-            m.store_tile = source.value
+            m.store_tile = source.place
             m.storing = _DRAIN
     elif m.storing == _DRAIN:
         if m.drained == m.height and now >= m.drained_at + _SEEN:

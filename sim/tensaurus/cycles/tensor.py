@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...timing.compiled import called, inlined
-from ...timing.gearbox import gear
+from ...timing.parts import gear, queue_step
 from .compute_array import END, HEADER, VALUE
 from .groups import wrapped
 from .load_state import TENSOR
@@ -82,7 +82,7 @@ def entries_step(m: Any, tiles: Any, content: Any) -> bool:
     if seen_free:
         m.seen_valid = context.valid and cut.valid
         if m.seen_valid:
-            m.seen = tiles[context.value].stream + m.entry * m.entry_bytes
+            m.seen = tiles[context.place].stream + m.entry * m.entry_bytes
             m.seen_last = cut.last
             m.entry += 1
             if cut.last:
@@ -90,7 +90,7 @@ def entries_step(m: Any, tiles: Any, content: Any) -> bool:
                 context.takes = 1
     tile, port = m.skids[_TILE_SKID], m.ports[TENSOR]
     wants = tile.valid != 0 and not m.forks[_USERS] & 1
-    count = tiles[tile.value].entries if wants else 1
+    count = tiles[tile.place].entries if wants else 1
     took, ends = gear(cut, wants, count, m.entry_bytes, m.line_bytes, port.line != 0, ready)
     port.takes = took
     return ends
@@ -99,7 +99,7 @@ def entries_step(m: Any, tiles: Any, content: Any) -> bool:
 @called
 def row_is_free(m: Any, row: Any) -> bool:
     """Whether the queue takes a slot in this cycle."""
-    return row.level_queued != m.queue_depth
+    return row.slots.level != m.queue_depth
 
 
 @called
@@ -115,23 +115,17 @@ def put_slot(m: Any, row: Any) -> None:
 
 
 @called
-def queue_step(m: Any, row: Any) -> None:
+def slots_step(m: Any, row: Any) -> None:
     """The end of a cycle in which something was put, and what is there taken (``took``), or not."""
-    read = row.level_queued != 0 and (row.took or not row.there)
-    if row.took:
-        row.there = 0
-        if row.kind == END:
-            row.tiles_inside -= 1
-    if read:
+    if row.took and row.kind == END:
+        row.tiles_inside -= 1
+    if queue_step(row.slots, row.puts != 0, row.took != 0):
         slot = row.queue[row.read_at]
         row.read_at = wrapped(row.read_at + 1, m.queue_depth)
-        row.there = 1
         row.kind = slot.kind
         row.index_0 = slot.index_0
         row.index_1 = slot.index_1
         row.index_2 = slot.index_2
-        row.level_queued -= 1
-    row.level_queued += row.puts
     row.puts = 0
     row.took = 0
 
@@ -262,7 +256,7 @@ def _sparse(m: Any, tiles: Any, content: Any) -> int:
     taken = m.forks[_USERS]
     ends = entries_step(m, tiles, content)
     if tile.valid and not taken & 2 and not context.spare:
-        put(context, tile.value)
+        put(context, tile.place)
         taken |= 2
     return int(taken | ends)
 
@@ -275,10 +269,10 @@ def _dense(m: Any, tiles: Any, requests_tile: int) -> tuple[int, bool]:
     taken = m.forks[_USERS]
     found = taken
     for number in range(m.height):
-        mine = tile.value if tile.valid and not taken >> 3 + number & 1 else -1
+        mine = tile.place if tile.valid and not taken >> 3 + number & 1 else -1
         if dense_row_step(m, m.rows[number], number, tiles, mine):
             found |= 1 << 3 + number
-    mine = tile.value if tile.valid and not taken & 4 else -1
+    mine = tile.place if tile.valid and not taken & 4 else -1
     requested, placed = lines_step(m, tiles, mine, requests_tile)
     if placed:
         found |= 4
@@ -298,7 +292,7 @@ def load_tensor(m: Any, tiles: Any, content: Any) -> None:
     ahead = m.forks[_AHEAD]
     before = ahead
     if m.dense:
-        requests_tile = source.value if there and not before & 2 else -1
+        requests_tile = source.place if there and not before & 2 else -1
         users, requested = _dense(m, tiles, requests_tile)
         ahead |= 2 * requested
         wanted = ((1 << m.height) - 1 << 3) | 4
@@ -307,8 +301,8 @@ def load_tensor(m: Any, tiles: Any, content: Any) -> None:
         wanted = 3
         if there and not before & 1 and port.accepts:
             port.asks = 1
-            port.address = tiles[source.value].tensor
-            port.bytes = tiles[source.value].entries * m.entry_bytes
+            port.address = tiles[source.place].tensor
+            port.bytes = tiles[source.place].entries * m.entry_bytes
             ahead |= 1
     if tile.valid:
         if users == wanted:
@@ -317,7 +311,7 @@ def load_tensor(m: Any, tiles: Any, content: Any) -> None:
         m.forks[_USERS] = users
     if there:
         if not before & 4 and not tile.spare:
-            put(tile, source.value)
+            put(tile, source.place)
             ahead |= 4
         if ahead == (6 if m.dense else 5):
             ahead = 0

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dram import Channels, MemoryModel, Timing, channels, timing
+from ..parts import QUEUE, SKID, SPLITTER, fields
 
 __all__ = ["RING", "Managers", "Reader", "Shape", "Writer", "managers"]
 
@@ -55,13 +56,15 @@ class Writer:
 class Shape(NamedTuple):
     """What does not change, in numbers for compiled code.
 
-    ``readers``, ``managers``: how many; ``stores``: the writer's manager; ``beat``: bytes; of the
-    writer ``burst``, ``buffer``: beats; ``addresses``, ``deep``: its queue of addresses, whether
-    it is a memory; ``registers``: to the manager.
+    ``readers``, ``managers``: how many; ``loads``: of the first managers, which have readers;
+    ``stores``: the writer's manager; ``beat``: bytes; of the writer ``burst``, ``buffer``: beats;
+    ``addresses``, ``deep``: its queue of addresses, whether it is a memory; ``registers``: to the
+    manager.
     """
 
     readers: int
     managers: int
+    loads: int
     stores: int
     beat: int
     burst: int
@@ -77,43 +80,50 @@ class Shape(NamedTuple):
     write_queue: int
 
 
-def _fields(*names: str) -> Any:
-    return np.dtype([(name, np.int64) for name in names])
-
-
-_READER = _fields(
-    *("burst", "buffer", "outstanding"),
-    # The splitter's request and its burst, the burst on its way to the arbiter; in beats.
-    *("active", "place", "left", "split", "split_place", "split_beats"),
-    *("issued", "issued_place", "issued_beats"),
-    # Bursts under way, beats of the buffer that are promised, in it, and at its output.
-    *("under", "reserved", "level", "valid"),
-    # In this cycle: what is asked for, and whether it is accepted; whether the beat at the output
-    # is taken; the arbiter's answer; whether a beat comes, and the last one of its burst.
-    *("asks", "ask_place", "ask_beats", "accepts", "takes", "granted", "comes", "comes_last"),
-    # Bursts that a DRAM has taken, and that it has sent.
-    *("bursts", "whole"),
+_READER = np.dtype(
+    [
+        *fields("burst", "buffer", "outstanding"),
+        # The splitter, the burst on its way to the arbiter.
+        ("request", SPLITTER),
+        *fields("issued", "issued_place", "issued_beats"),
+        # Bursts under way, beats of the buffer that are promised; the buffer.
+        *fields("under", "reserved"),
+        ("beats", QUEUE),
+        # In this cycle: what is asked for, and whether it is accepted; whether the beat at the
+        # output is taken; the arbiter's answer; whether a beat comes, and the last one of its
+        # burst.
+        *fields("asks", "ask_place", "ask_beats", "accepts", "takes"),
+        *fields("granted", "comes", "comes_last"),
+        # Bursts that a DRAM has taken, and that it has sent.
+        *fields("bursts", "whole"),
+    ]
 )
-_MANAGER = _fields(
-    # The arbiter: the input served last, its register and the one before that.
-    *("served", "held", "held_reader", "held_place", "held_beats"),
-    *("spare", "spare_reader", "spare_place", "spare_beats"),
-    # Bursts that the memory sends, by count; beats of the first one that were sent.
-    *("sends_in", "sends_out", "sending"),
+_MANAGER = np.dtype(
+    [
+        # The arbiter: the input served last, its registers: reader, place and beats of a burst.
+        *fields("served"),
+        ("requests", SKID),
+        # Bursts that the memory sends, by count; beats of the first one that were sent.
+        *fields("sends_in", "sends_out", "sending"),
+    ]
 )
-_WRITER = _fields(
-    # In this cycle: what is asked for, and whether it is accepted; whether a beat is offered, and
-    # whether one would be taken.
-    *("asks", "ask_place", "ask_beats", "accepts", "beat", "takes"),
-    # The splitter; the burst at `aw`; beats in the buffer, at its output, without a burst.
-    *("active", "place", "left", "split", "split_place", "split_beats"),
-    *("aw", "aw_place", "aw_beats", "level", "valid", "stored"),
-    # Addresses that wait for a response, and at the output of their memory.
-    *("addresses", "address"),
-    # Bursts at `aw` taken, whose data are sent; beats sent of the first; the beat at `w`.
-    *("lengths_in", "lengths_out", "sent", "w", "w_last"),
-    # Bursts whose data have come to the memory, that it has taken; responses.
-    *("arrived", "written", "answers_in", "answers_out"),
+_WRITER = np.dtype(
+    [
+        # In this cycle: what is asked for, and whether it is accepted; whether a beat is offered,
+        # and whether one would be taken.
+        *fields("asks", "ask_place", "ask_beats", "accepts", "beat", "takes"),
+        # The splitter; the burst at `aw`; the buffer.
+        ("request", SPLITTER),
+        *fields("aw", "aw_place", "aw_beats"),
+        ("beats", QUEUE),
+        # Addresses that wait for a response: without a memory the level alone counts.
+        ("addresses", QUEUE),
+        # Beats without a burst; bursts at `aw` taken, whose data are sent; beats sent of the first;
+        # the beat at `w`.
+        *fields("stored", "lengths_in", "lengths_out", "sent", "w", "w_last"),
+        # Bursts whose data have come to the memory, that it has taken; responses.
+        *fields("arrived", "written", "answers_in", "answers_out"),
+    ]
 )
 
 
@@ -165,6 +175,7 @@ def managers(
     c = Shape(
         readers=len(readers),
         managers=count,
+        loads=1 + max(one.manager for one in readers),
         stores=count - 1,
         beat=beat,
         burst=writer.burst,

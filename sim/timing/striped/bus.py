@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiled import compiled, inlined
+from ..parts import skid_full, skid_put
 from .memory import free_for_read, read, serve_dram
-from .reader import reader_step
+from .reader import accepts, ask, has_line, is_last, reader_step, take_line
 from .state import Bus
 from .writer import writer_step, writer_works
 
@@ -15,62 +16,35 @@ from .writer import writer_step, writer_works
 def _leave(b: Bus, channel: int, now: int) -> None:
     """Out of the interconnect's registers."""
     record = b.channels[channel]
-    if record.held and free_for_read(b, channel):
-        read(b, channel, record.held_reader, record.held_slot, record.held_block, now)
-        record.held = 0
+    held = record.requests
+    if held.valid and free_for_read(b, channel):
+        read(b, channel, held.source, held.note, held.place, now)
+        held.valid = 0
         record.asking -= 1
-
-
-@inlined
-def _is_full(record: Any) -> bool:
-    """Whether a skid buffer has two at the beginning of the cycle: of which one may have left."""
-    full: bool = record.spare != 0
-    if full and not record.held:
-        record.held = 1
-        record.held_reader = record.spare_reader
-        record.held_slot = record.spare_slot
-        record.held_block = record.spare_block
-        record.spare = 0
-    return full
-
-
-@inlined
-def _put(record: Any, reader: int, slot: int, block: int) -> None:
-    """Into one that was not full."""
-    if record.held:
-        record.spare = 1
-        record.spare_reader = reader
-        record.spare_slot = slot
-        record.spare_block = block
-    else:
-        record.held = 1
-        record.held_reader = reader
-        record.held_slot = slot
-        record.held_block = block
 
 
 @inlined
 def _enter(b: Bus, channel: int) -> None:
     """Into the channel's registers, from the next input that has a request."""
     record = b.channels[channel]
-    if _is_full(record):
+    if skid_full(record.requests):
         return
     group = record.turn
     for _ in range(b.c.groups):
         group = group + 1 if group + 1 < b.c.groups else 0
         first = b.members[group, 0]
         if b.members[group, 1] > 1:
-            joint = b.joints[group, channel]
-            if joint.held:
+            joint = b.joints[group, channel].requests
+            if joint.valid:
                 record.turn = group
-                _put(record, joint.held_reader, joint.held_slot, joint.held_block)
-                joint.held = 0
+                skid_put(record.requests, joint.source, joint.place, joint.note)
+                joint.valid = 0
                 return
         else:
             unit = b.units[first, channel]
             if unit.asks:
                 record.turn = group
-                _put(record, first, unit.ask_slot, unit.ask_block)
+                skid_put(record.requests, first, unit.ask_block, unit.ask_slot)
                 unit.asks = 0
                 return
 
@@ -79,16 +53,15 @@ def _enter(b: Bus, channel: int) -> None:
 def _join(b: Bus, channel: int, group: int) -> None:
     """Into a group's registers, the next of its readers that has a request."""
     joint = b.joints[group, channel]
-    if _is_full(joint):
+    if skid_full(joint.requests):
         return
-    first, size = b.members[group, 0], b.members[group, 1]
-    number = joint.turn
+    first, size, number = b.members[group, 0], b.members[group, 1], joint.turn
     for _ in range(size):
         number = number + 1 if number + 1 < size else 0
         unit = b.units[first + number, channel]
         if unit.asks:
             joint.turn = number
-            _put(joint, first + number, unit.ask_slot, unit.ask_block)
+            skid_put(joint.requests, first + number, unit.ask_block, unit.ask_slot)
             unit.asks = 0
             return
 
@@ -109,13 +82,10 @@ def requests(b: Bus, channel: int, now: int) -> None:
         # Straight to the memory, from the only reader's own register.
         unit = b.units[0, channel]
         if unit.asks:
-            _put(record, 0, unit.ask_slot, unit.ask_block)
+            skid_put(record.requests, 0, unit.ask_block, unit.ask_slot)
         _leave(b, channel, now)
-        unit.asks = record.held
-        record.held = 0
-
-
-__all__ = ["step"]
+        unit.asks = record.requests.valid
+        record.requests.valid = 0
 
 
 @inlined
@@ -154,3 +124,38 @@ def step(b: Bus, now: int) -> None:
     """
     if _works(b):
         _step(b, now)
+
+
+@inlined
+def look_at_ports(ports: Any, b: Bus) -> None:
+    """What the readers show in a cycle; ``ports``: a ``PORT`` for each."""
+    for number in range(b.c.readers):
+        port = ports[number]
+        port.accepts = accepts(b, number)
+        port.line = has_line(b, number)
+        port.last = is_last(b, number)
+        port.asks = 0
+        port.takes = 0
+
+
+@inlined
+def use_ports(ports: Any, b: Bus) -> int:
+    """What was asked of the readers, and taken; returns the lines that were taken."""
+    lines = 0
+    for number in range(b.c.readers):
+        port = ports[number]
+        if port.asks:
+            ask(b, number, port.address, port.bytes)
+        if port.takes:
+            take_line(b, number)
+            lines += 1
+    return lines
+
+
+@inlined
+def beats_read(b: Bus) -> int:
+    """Beats that came to all readers so far."""
+    beats = 0
+    for number in range(b.c.readers):
+        beats += b.readers[number].beats
+    return beats

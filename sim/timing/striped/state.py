@@ -10,6 +10,7 @@ import numpy as np
 
 from ....hw.spec.channels import ChannelGeometry
 from ..dram import FLAT, Channels, MemoryModel, Timing, channels, timing
+from ..parts import SKID, fields, record
 
 __all__ = ["BEHIND", "DIVISION", "NEVER", "Bus", "Reader", "Shape", "Writer", "bus"]
 
@@ -79,11 +80,7 @@ class Shape(NamedTuple):
     write_queue: int
 
 
-def _fields(*names: str) -> Any:
-    return np.dtype([(name, np.int64) for name in names])
-
-
-_READER = _fields(
+_READER = record(
     *("line_blocks", "outstanding", "requests"),
     # In this cycle: whether a request would be taken, and the one that is; a line is taken.
     *("accepts", "asked", "block", "blocks", "channel", "takes"),
@@ -96,7 +93,7 @@ _READER = _fields(
     # Beats that came.
     "beats",
 )
-_UNIT = _fields(
+_UNIT = record(
     # Runs: at the output of the queue, in it; what is left of the one that is asked for.
     *("waits", "waiting", "waiting_out", "within", "next_block", "next_blocks"),
     # Slots in use, the next one, the one that is read next; whether a block is at the output.
@@ -105,21 +102,18 @@ _UNIT = _fields(
     *("asks", "ask_block", "ask_slot"),
     "beats",
 )
-_CHANNEL = _fields(
-    # Requests of all readers at `ar`, and in the interconnect's registers.
-    *("asking", "turn"),
-    *("held", "held_reader", "held_slot", "held_block"),
-    *("spare", "spare_reader", "spare_slot", "spare_block"),
-    # When `r` is free; what the memory has moved, in bytes.
-    *("free_at", "read", "written"),
+_CHANNEL = np.dtype(
+    [
+        # Requests of all readers at `ar`, and in the interconnect's registers: reader, block, slot.
+        *fields("asking", "turn"),
+        ("requests", SKID),
+        # When `r` is free; what the memory has moved, in bytes.
+        *fields("free_at", "read", "written"),
+    ]
 )
-_JOINT = _fields(
-    # A group's interconnect before a channel's: as there.
-    "turn",
-    *("held", "held_reader", "held_slot", "held_block"),
-    *("spare", "spare_reader", "spare_slot", "spare_block"),
-)
-_WRITER = _fields(
+_JOINT = np.dtype([*fields("turn"), ("requests", SKID)])
+"""A group's interconnect before a channel's: as there."""
+_WRITER = record(
     # In this cycle: whether a line would be taken, whether one is; the extent that is.
     *("accepts", "puts", "asked", "ask_block", "ask_left"),
     # The extent at hand; how many are being divided.
@@ -127,19 +121,23 @@ _WRITER = _fields(
     # Channels that have something inside; bytes of lines.
     *("busy", "bytes"),
 )
-_STORE = _fields(
-    # A block and what of it was taken, the one behind it.
-    *("valid", "beats", "block", "index", "asked", "sent"),
-    *("spare", "spare_beats", "spare_block"),
-    # The splitter's request and its burst, the burst at `aw`.
-    *("request", "request_beats", "request_block", "burst", "burst_beats", "burst_block"),
-    *("aw", "aw_beats", "aw_block"),
-    # Beats without a burst, in the buffer, at its output; addresses in their queue and its output.
-    *("stored", "buffered", "beat", "addresses", "address"),
-    # Bursts whose data are being sent, the beat of the first one, and the beat at `w`.
-    *("lengths_in", "lengths_out", "sending", "w", "w_last", "w_first", "w_beats", "w_block"),
-    # Responses to come.
-    *("answers_in", "answers_out"),
+_STORE = np.dtype(
+    [
+        # A block and the one behind it: number and beats; what of it was taken.
+        ("blocks", SKID),
+        *fields("index", "asked", "sent"),
+        # The splitter's request and its burst, the burst at `aw`.
+        *fields("request", "request_beats", "request_block"),
+        *fields("burst", "burst_beats", "burst_block", "aw", "aw_beats", "aw_block"),
+        # Beats without a burst, in the buffer, at its output; addresses in their queue and at its
+        # output.
+        *fields("stored", "buffered", "beat", "addresses", "address"),
+        # Bursts whose data are being sent, the beat of the first one, and the beat at `w`.
+        *fields("lengths_in", "lengths_out", "sending"),
+        *fields("w", "w_last", "w_first", "w_beats", "w_block"),
+        # Responses to come.
+        *fields("answers_in", "answers_out"),
+    ]
 )
 
 
@@ -253,11 +251,11 @@ def bus(
 
     c = _shape(geometry, groups, store, memory, shared)
     records = np.zeros(count, _READER)
-    for record, reader in zip(records, readers, strict=True):
-        record["line_blocks"] = reader.line_blocks
-        record["outstanding"] = reader.outstanding
-        record["requests"] = reader.requests
-        record["accepts"] = 1
+    for made, reader in zip(records, readers, strict=True):
+        made["line_blocks"] = reader.line_blocks
+        made["outstanding"] = reader.outstanding
+        made["requests"] = reader.requests
+        made["accepts"] = 1
     return Bus(
         c=c,
         readers=records,

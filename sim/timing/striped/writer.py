@@ -7,6 +7,7 @@ What is asked here is known from registers, as they are at the beginning of a cy
 from __future__ import annotations
 
 from ..compiled import inlined
+from ..parts import skid_full, skid_put
 from .memory import free_for_data, write
 from .state import DIVISION, Bus
 
@@ -90,17 +91,15 @@ def _block(b: Bus, channel: int, room: bool) -> None:
     asks = store.asked or not store.request
     if not store.asked and not store.request:
         store.request = 1
-        store.request_beats = store.beats
-        store.request_block = store.block
-    sends = store.sent or (room and store.index + 1 == store.beats)
+        store.request_beats = store.blocks.note
+        store.request_block = store.blocks.place
+    sends = store.sent or (room and store.index + 1 == store.blocks.note)
     if room and not store.sent:
         store.buffered += 1
         store.stored += 1
     if asks and sends:
-        store.valid = store.spare
-        store.block = store.spare_block
-        store.beats = store.spare_beats
-        store.spare = 0
+        store.blocks.valid = 0
+        skid_full(store.blocks)
         store.asked = 0
         store.sent = 0
         store.index = 0
@@ -116,27 +115,19 @@ def store_free(b: Bus, channel: int) -> bool:
     """Whether the register before it takes a block in the next cycle."""
     store = b.stores[channel]
     if b.c.skids:
-        return store.spare == 0
-    if not store.valid:
+        return store.blocks.spare == 0
+    if not store.blocks.valid:
         return True
     issues = store.stored >= store.burst_beats and store.addresses != b.c.addresses
     asks = store.asked or not store.request or not store.burst or issues
     room = store.buffered != b.c.buffer
-    return asks and (store.sent != 0 or (room and store.index + 1 == store.beats))
+    return asks and (store.sent != 0 or (room and store.index + 1 == store.blocks.note))
 
 
 @inlined
 def put_block(b: Bus, channel: int, block: int, beats: int) -> None:
     """A block into the register that is free for it, behind the step of its channel."""
-    store = b.stores[channel]
-    if store.valid:
-        store.spare = 1
-        store.spare_block = block
-        store.spare_beats = beats
-    else:
-        store.valid = 1
-        store.block = block
-        store.beats = beats
+    skid_put(b.stores[channel].blocks, 0, block, beats)
 
 
 @inlined
@@ -148,20 +139,9 @@ def store_step(b: Bus, channel: int, now: int) -> bool:
     _answer(b, channel, now)
     _send(b, channel, now)
     _issue(b, channel, room_for_address)
-    if store.valid:
+    if store.blocks.valid:
         _block(b, channel, room)
-    return (store.valid | store.stored | store.addresses | store.address) != 0
-
-
-__all__ = [
-    "put_extent",
-    "put_line",
-    "takes_extent",
-    "takes_line",
-    "writer_idle",
-    "writer_step",
-    "writer_works",
-]
+    return (store.blocks.valid | store.stored | store.addresses | store.address) != 0
 
 
 @inlined

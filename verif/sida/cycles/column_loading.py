@@ -10,12 +10,12 @@ import numpy.typing as npt
 from tilewright.hw.sida.layouts import set_layout
 from tilewright.hw.sida.load.column_loader import ColumnLoader
 from tilewright.hw.sida.load.layouts import job_layout
-from tilewright.sim.sida.cycles.columns import columns_idle, columns_step, look_at_ports, use_ports
+from tilewright.sim.sida.cycles.columns import columns_idle, columns_step
+from tilewright.sim.sida.cycles.compute import MACHINE
 from tilewright.sim.sida.cycles.load_state import GROUPS, memory_bus, set_up_load
 from tilewright.sim.sida.cycles.shared import set_up_shared
-from tilewright.sim.sida.cycles.state import MACHINE
 from tilewright.sim.timing.compiled import compiled
-from tilewright.sim.timing.striped.bus import step
+from tilewright.sim.timing.striped.bus import look_at_ports, step, use_ports
 from tilewright.sim.timing.striped.reader import reader_idle
 from tilewright.verif.channels.striped.memories import ChannelMemory, Manner
 from tilewright.verif.channels.striped.memory_bench import Image
@@ -123,7 +123,7 @@ def _run(
     m = machines[0]
     found = 0
     for now in range(len(idle)):
-        look_at_ports(m, b)
+        look_at_ports(m.ports, b)
         is_idle = columns_idle(m)
         for number in range(3):
             is_idle = is_idle and reader_idle(b, number)
@@ -143,7 +143,7 @@ def _run(
                     leaves[found, leaf, 2] = m.set.offset[leaf]
             found += 1
         columns_step(m, pointers, rows)
-        use_ports(m, b)
+        use_ports(m.ports, b)
         step(b, now)
     return found
 

@@ -9,9 +9,9 @@ import numpy as np
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.sida.cycles.held_elements import held_offer, held_ready, held_step
 from tilewright.sim.sida.cycles.held_state import Held
-from tilewright.sim.sida.cycles.shared import fields
 from tilewright.sim.sida.result.products import Columns
 from tilewright.sim.timing.compiled import compiled, inlined
+from tilewright.sim.timing.parts import fields
 from tilewright.verif.sida.cycles.sets import Sets, show_set
 
 __all__ = ["GATES", "SEEN", "Passage", "passage", "run_pass"]

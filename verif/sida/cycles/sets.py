@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.sida import SidaConfig
-from tilewright.sim.sida.cycles.shared import fields
 from tilewright.sim.timing.compiled import inlined
+from tilewright.sim.timing.parts import fields
 
 __all__ = ["Sets", "any_sets", "set_inputs", "show_set"]
 

@@ -9,11 +9,12 @@ import pytest
 from tilewright.hw.sida.elementwise.ewise_core import EwiseCore
 from tilewright.hw.spec.elementwise.program import words_of
 from tilewright.hw.spec.sida import SidaConfig
+from tilewright.sim.sida.cycles.compute import MACHINE
 from tilewright.sim.sida.cycles.elementwise_state import Program, program, set_up_elementwise
 from tilewright.sim.sida.cycles.ewise_core import core_offer, core_step
-from tilewright.sim.sida.cycles.shared import fields, set_up_sizes
-from tilewright.sim.sida.cycles.state import MACHINE
+from tilewright.sim.sida.cycles.shared import set_up_sizes
 from tilewright.sim.timing.compiled import compiled
+from tilewright.sim.timing.parts import fields
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.cycles.replay import Replayed
 from tilewright.verif.sida.elementwise.random_programs import random_program

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tilewright.hw.sida.vectors.gather import Gather
 from tilewright.hw.spec.sida import SidaConfig
+from tilewright.sim.sida.cycles.compute import MACHINE
 from tilewright.sim.sida.cycles.gather import (
     Lanes,
     gather_ready,
@@ -16,7 +17,6 @@ from tilewright.sim.sida.cycles.gather import (
     set_up_vectors,
 )
 from tilewright.sim.sida.cycles.shared import set_up_sizes
-from tilewright.sim.sida.cycles.state import MACHINE
 from tilewright.sim.timing.compiled import compiled
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.cycles.replay import Replayed

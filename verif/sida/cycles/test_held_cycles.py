@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tilewright.hw.sida.held.held_elements import HeldElements
 from tilewright.hw.spec.sida import SidaConfig
+from tilewright.sim.sida.cycles.compute import MACHINE
 from tilewright.sim.sida.cycles.held_state import set_up_held
 from tilewright.sim.sida.cycles.shared import set_up_sizes
-from tilewright.sim.sida.cycles.state import MACHINE
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.cycles.held_pass import GATES, SEEN, passage, run_pass
 from tilewright.verif.sida.cycles.replay import Replayed

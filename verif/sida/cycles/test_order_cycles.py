@@ -9,15 +9,16 @@ import pytest
 from tilewright.hw.sida.elementwise.scalar_port import ScalarPort
 from tilewright.hw.sida.pass_control import PassControl
 from tilewright.hw.spec.elementwise.instructions import SCALARS
+from tilewright.sim.sida.cycles.compute import MACHINE
 from tilewright.sim.sida.cycles.order import (
     order_offer,
     order_step,
     scalars_row_ready,
     scalars_step,
 )
-from tilewright.sim.sida.cycles.shared import fields, set_up_shared
-from tilewright.sim.sida.cycles.state import MACHINE
+from tilewright.sim.sida.cycles.shared import set_up_shared
 from tilewright.sim.timing.compiled import compiled
+from tilewright.sim.timing.parts import fields
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.configs import small
 from tilewright.verif.sida.cycles.registers import job_registers

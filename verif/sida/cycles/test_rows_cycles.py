@@ -10,12 +10,12 @@ from tilewright.hw.sida.elementwise.row_packer import RowPacker
 from tilewright.hw.sida.held.sum_rows import SumRows
 from tilewright.hw.sida.sums.both_sums import BothSums
 from tilewright.hw.spec.sida import SidaConfig
+from tilewright.sim.sida.cycles.compute import MACHINE
 from tilewright.sim.sida.cycles.ewise_core import packer_step, sum_rows_step
-from tilewright.sim.sida.cycles.gather import sums_offer, sums_step
-from tilewright.sim.sida.cycles.shared import fields, set_up_sizes
-from tilewright.sim.sida.cycles.state import MACHINE
-from tilewright.sim.sida.cycles.sums_state import set_up_sums
+from tilewright.sim.sida.cycles.gather import set_up_sums, sums_offer, sums_step
+from tilewright.sim.sida.cycles.shared import set_up_sizes
 from tilewright.sim.timing.compiled import compiled
+from tilewright.sim.timing.parts import fields
 from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.sida.cycles.replay import Replayed
 from tilewright.verif.timing.striped.pace import pattern

@@ -13,8 +13,8 @@ from tilewright.hw.sida.vectors.vector_loader import VectorLoader, whole_layout
 from tilewright.hw.sida.vectors.vector_writer import VectorWriter
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.sida.cycles import load_state as state
+from tilewright.sim.sida.cycles.compute import MACHINE
 from tilewright.sim.sida.cycles.shared import set_up_shared
-from tilewright.sim.sida.cycles.state import MACHINE
 from tilewright.sim.sida.cycles.vector_port import (
     stores_idle,
     stores_offer,

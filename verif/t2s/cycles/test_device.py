@@ -10,8 +10,7 @@ from tilewright.hw.spec.jobs.t2s import job_spec
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.t2s.cycles import machine
-from tilewright.sim.t2s.cycles.device import T2sCycles
-from tilewright.sim.t2s.cycles.machine import bound, counts_of, run_job
+from tilewright.sim.t2s.cycles.machine import T2sCycles, bound, counts_of, run_job
 from tilewright.sim.t2s.driver import Driver
 from tilewright.sim.t2s.job import job_at
 from tilewright.sim.t2s.model import T2sModel

@@ -8,19 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
-from ....hw.spec.tensaurus import TensaurusConfig
-from ....sim.tensaurus.cycles.array_state import COUNTS, SIDES, set_up_array
-from ....sim.tensaurus.cycles.compute_array import (
+from tilewright.hw.spec.tensaurus import TensaurusConfig
+from tilewright.sim.tensaurus.cycles.array_state import COUNTS, SIDES, set_up_array
+from tilewright.sim.tensaurus.cycles.compute_array import (
     END,
     HEADER,
     VALUE,
     array_step,
     has_room_for_token,
 )
-from ....sim.tensaurus.cycles.state import MACHINE
-from ....sim.tensaurus.result.kernel import Kernel
-from ....sim.timing.compiled import called, compiled
+from tilewright.sim.tensaurus.cycles.state import MACHINE
+from tilewright.sim.tensaurus.result.kernel import Kernel
+from tilewright.sim.timing.compiled import called, compiled
 
 __all__ = ["END", "HEADER", "VALUE", "ArrayCounts", "RowSlots", "array_counts"]
 
@@ -72,8 +71,8 @@ class _Slots(NamedTuple):
 def _show(row: Any, start: Any, at: Any, kind: Any, index: Any, number: int) -> None:
     """The next slot of a row."""
     place = at[number]
-    row.there = place < start[number + 1]
-    if row.there:
+    row.slots.valid = place < start[number + 1]
+    if row.slots.valid:
         row.kind = kind[place]
         row.index_0 = index[place, 0]
         row.index_1 = index[place, 1]

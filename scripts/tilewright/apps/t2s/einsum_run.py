@@ -108,7 +108,7 @@ def _model(config: T2sConfig, memory_bytes: int, backend: str) -> T2sModel:
     """What knows the result, and with the backend "cycles" when it is there."""
     if backend != "cycles":
         return T2sModel(config, memory_bytes)
-    from ...sim.t2s.cycles.device import T2sCycles
+    from ...sim.t2s.cycles.machine import T2sCycles
 
     return T2sCycles(config, memory_bytes, memory=replace(FLAT, latency=_LATENCY))
 
