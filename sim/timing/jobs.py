@@ -72,7 +72,7 @@ class TimedDevice:
         **others: Any,
     ) -> None:
         size = () if memory_bytes is None else (memory_bytes,)
-        super().__init__(config, *size, **others)
+        super().__init__(config, *size, **others)  # type: ignore[call-arg]
         clock = self.own_gigahertz if gigahertz is None else gigahertz
         self._timing: dict[str, Any] = {"memory": memory, "gigahertz": clock}
 

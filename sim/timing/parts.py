@@ -1,7 +1,8 @@
 """Parts of cycle models: records that compiled code works on, and the function for a cycle of each.
 
 Words are counted or numbered; the caller keeps what they carry. A record of one of the types here
-may lie in another record: the function is then compiled once for all models.
+may lie in another record: the function is then compiled once for all models. No type begins with
+the fields of another one: Numba would take it for that.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def record(*names: str) -> Any:
 QUEUE = record("level", "valid")
 """A ``DeepQueue``: words in its memory, and whether one is at its output."""
 
-RING_QUEUE = record("level", "valid", "head", "tail", "at")
+RING_QUEUE = record("head", "tail", "at", "level", "valid")
 """A ``DeepQueue`` whose words the caller keeps in a ring of one place more than its depth.
 ``tail``: the place of the next word; ``at``: that of the word at the output."""
 

@@ -30,7 +30,7 @@ FORKS = ("fetched", "loads", "ahead", "users")
 
 MOST_STAGES = 6
 
-_SKID = record(*SKID.names, "puts", "put_place", "takes")
+_SKID = record("puts", "put_place", "takes", *SKID.names)
 """A number as ``place``, what is put at the end of the cycle, whether the first word is taken."""
 _WALK = record("active", "slices", "elements", "group", "line", "address", "row", "pitch")
 
