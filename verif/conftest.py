@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tilewright.hw.spec.host import wasm_tools
 from tilewright.verif.kit.kept_units import keep_units
-from tilewright.verif.kit.sampling import SIZE
+from tilewright.verif.kit.sampling import SIZE, leaves_out
 
 if TYPE_CHECKING:
     from tilewright.verif.kit.commands import Run
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LEFT_OUT = {"quick": ("slow", "long"), "default": ("long",), "long": ()}[SIZE]
 _LONGEST = 40
 # Simulations of the shorter tests are so short that building them takes longer.
-os.environ.setdefault("TILEWRIGHT_OPTIMISE", "2" if SIZE == "long" else "1")
+os.environ.setdefault("TILEWRIGHT_OPTIMISE", {"quick": "0", "default": "1", "long": "2"}[SIZE])
 _run_wasm_tool = wasm_tools.run_wasm_tool
 _spent: dict[str, float] = defaultdict(float)
 _last = 0.0
@@ -45,6 +45,13 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     from tilewright.verif.kit.commands import Run
 
     return Run(tmp_path, capsys)
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Modules that the size of the test leaves out are not imported."""
+    name = collection_path.name
+    is_module = name.startswith("test_") and name.endswith(".py")
+    return True if is_module and leaves_out(collection_path.read_text()) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

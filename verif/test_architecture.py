@@ -19,6 +19,8 @@ from tilewright.verif.kit.imports import (
     read_imports,
 )
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).resolve().parents[1]
 
 REACH = {

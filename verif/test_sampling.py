@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from tilewright.verif.kit import sampling
 from tilewright.verif.kit.data import data_file
-from tilewright.verif.kit.sampling import by_size, cases, slow_but
+from tilewright.verif.kit.sampling import by_size, cases, leaves_out, slow_but
+
+pytestmark = pytest.mark.quick
 
 
 def _marks(parameters: list[Any]) -> list[tuple[Any, str]]:
@@ -28,12 +30,29 @@ def test_a_parameter_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "few", "many"), [("quick", 10, 500), ("default", 25, 1250), ("long", 100, 10_000)]
+    ("size", "few", "many"), [("quick", 10, 500), ("default", 20, 625), ("long", 100, 10_000)]
 )
 def test_counts_by_size(monkeypatch: pytest.MonkeyPatch, size: str, few: int, many: int) -> None:
     monkeypatch.setattr(sampling, "SIZE", size)
     assert (cases(100), cases(10_000)) == (few, many)
     assert by_size("quick", "default", "long") == size
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("size", "out"),
+    [("quick", [True, False, True, True, False]), ("default", [False] * 3 + [True, False])],
+)
+def test_modules_by_size(monkeypatch: pytest.MonkeyPatch, size: str, out: list[bool]) -> None:
+    monkeypatch.setattr(sampling, "SIZE", size)
+    texts = [
+        "@pytest.mark.quick\ndef test(): ...",
+        "pytestmark = pytest.mark.quick",
+        "pytestmark = needs_data",
+        "pytestmark = pytest.mark.long\n@pytest.mark.quick",
+        "pytestmark = [\n    needs_data,\n    pytest.mark.quick,\n]\n",
+    ]
+    assert [leaves_out(text) for text in texts] == out
 
 
 def test_data_is_for_tests_that_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:

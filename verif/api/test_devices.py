@@ -17,6 +17,8 @@ from tilewright.sim.timing.memories import FLAT
 from tilewright.verif.catalogue.toy.system import SYSTEM
 from tilewright.verif.kit.refusal import refused
 
+pytestmark = pytest.mark.quick
+
 ACCELERATORS = [name for name, entry in entries().items() if entry.unit.jobs is not None]
 BACKENDS = [(name, backend) for name in ACCELERATORS for backend in entries()[name].backends]
 

@@ -11,6 +11,8 @@ from scipy.sparse import csr_array, random_array
 from tilewright import formats, units
 from tilewright.verif.kit.refusal import refused
 
+pytestmark = pytest.mark.quick
+
 _NUMPY: dict[str, Any] = {
     "fp8e4m3": ml_dtypes.float8_e4m3fn,
     "fp8e5m2": ml_dtypes.float8_e5m2,

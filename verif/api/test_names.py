@@ -12,6 +12,8 @@ import tilewright
 from tilewright.verif.kit.imports import ROOMS
 from tilewright.verif.kit.refusal import refused
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).resolve().parents[2]
 _PACKAGE = Path(tilewright.__file__)
 

@@ -13,6 +13,8 @@ from tilewright.hw.spec.host.words import UnknownName
 from tilewright.registry import entries
 from tilewright.verif.kit.refusal import refused
 
+pytestmark = pytest.mark.quick
+
 
 def test_units_are_those_that_are_registered() -> None:
     assert list(tilewright.units) == list(entries())

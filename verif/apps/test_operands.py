@@ -16,6 +16,8 @@ from tilewright.hw.spec.formats import FLOAT_FORMATS, FORMATS
 from tilewright.hw.spec.m3xu import MODES, M3xuConfig
 from tilewright.hw.spec.simd2 import Simd2Config
 
+pytestmark = pytest.mark.quick
+
 
 def operands(values: NDArray[Any], mode: str) -> Rounded:
     return numbers_of(M3xuConfig(), mode).operands(values)

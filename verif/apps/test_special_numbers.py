@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from tilewright.verif.kit.commands import Run
 
+pytestmark = pytest.mark.quick
+
 WARN = {
     "gemm": "a.npy a.npy --backend model",
     "dft": "v.npy --backend model",

@@ -14,6 +14,8 @@ from tilewright.errors import UserError
 from tilewright.sim.sparse.tensor import Tensor
 from tilewright.verif.kit.sampling import by_size
 
+pytestmark = pytest.mark.quick
+
 GOOD = """# a tensor of three modes
 
 1 1 1 1.5

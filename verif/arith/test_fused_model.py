@@ -14,6 +14,8 @@ from tilewright.verif.oracles import softfloat, stimuli
 from tilewright.verif.oracles.accuracy import ACCURACY_KINDS, as_fp32, fma_chain, ulp_errors
 from tilewright.verif.oracles.dot_product import Report, check_dot_products
 
+pytestmark = pytest.mark.quick
+
 FP32 = FLOAT_FORMATS["fp32"]
 MODES = {"fp16": 8, "bf16": 8, "tf32": 4, "fp32": 4}
 BASELINE = {"fp16": 8, "bf16": 8, "tf32": 4}

@@ -14,6 +14,8 @@ from tilewright.verif.kit.sampling import cases, operand_pairs
 from tilewright.verif.oracles import softfloat, stimuli
 from tilewright.verif.oracles.values import decode, round_exact
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("name", softfloat.FORMATS)
 def test_operations_against_softfloat(name: str) -> None:

@@ -11,6 +11,8 @@ from tilewright.verif.oracles import softfloat, stimuli
 from tilewright.verif.oracles.dot_product import exact_terms
 from tilewright.verif.oracles.values import round_exact
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("name", ["fp16", "fp32", "fp64"])
 def test_against_softfloat(name: str) -> None:

@@ -17,6 +17,8 @@ from tilewright.verif.kit.sampling import cases, operand_pairs, slow_but
 from tilewright.verif.oracles import softfloat
 from tilewright.verif.oracles.values import decode, order_key, round_exact
 
+pytestmark = pytest.mark.quick
+
 SMALL = ("fp8e4m3", "fp8e5m2")
 LARGE = ("fp16", "bf16", "fp32")
 

@@ -18,6 +18,8 @@ from tilewright.verif.oracles.semirings import rounded_difference, widened
 from tilewright.verif.oracles.values import decode as exact_value
 from tilewright.verif.oracles.values import order_key, round_exact
 
+pytestmark = pytest.mark.quick
+
 Array = npt.NDArray[Any]
 
 FP8 = {"fp8e4m3": ml_dtypes.float8_e4m3fn, "fp8e5m2": ml_dtypes.float8_e5m2}

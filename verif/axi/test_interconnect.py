@@ -19,6 +19,8 @@ from tilewright.sim.rtl.streams import NativeSimulation, Pauses
 from tilewright.verif.axi.wrapped import each_of, with_ready
 from tilewright.verif.kit.sampling import rng_of
 
+pytestmark = pytest.mark.quick
+
 Words = npt.NDArray[np.uint32]
 
 MEMBERS, BURSTS, RESPONSES = 3, 60, 200

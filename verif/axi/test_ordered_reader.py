@@ -14,6 +14,8 @@ from tilewright.verif.kit.front_ends import complaints
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
 
+pytestmark = pytest.mark.quick
+
 SIZES = {
     "small": RoutedSizes(),
     "least": RoutedSizes(outstanding=2, burst_beats=1, addr_bits=32),

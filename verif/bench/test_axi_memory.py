@@ -11,6 +11,8 @@ from tilewright.verif.bench import axi_memory
 from tilewright.verif.bench.axi_memory import AxiMemory, Behaviour, Storage
 from tilewright.verif.bench.axi_modes import FLAGS, any_modes
 
+pytestmark = pytest.mark.quick
+
 DATA_BITS = 64
 READ_AT = 1 << 16
 LATE = Behaviour(ready_after_valid=True)

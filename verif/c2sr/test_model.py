@@ -17,6 +17,8 @@ from tilewright.verif.c2sr.jobs import any_case
 from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.sampling import cases, slow_but
 
+pytestmark = pytest.mark.quick
+
 MEMORY_BYTES = 1 << 18
 # The first is that of the exercise over all accelerators, which is built anyhow.
 CONFIGS: dict[str, dict[str, Any]] = {

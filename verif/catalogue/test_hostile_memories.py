@@ -25,8 +25,8 @@ STRUCTURES = [
 ]
 """Accelerators, and numbers of their variants, 0 being the small one."""
 SMALL = [f"{name}:0" for name in ACCELERATORS]
-EVERY_STRUCTURE = slow_but(["t2s:0"], STRUCTURES, [*SMALL, "gta:1", "t2s:3", "t2s:5"])
-"""By default besides the small ones: one manager instead of two; three; a sparse matrix."""
+EVERY_STRUCTURE = slow_but(["t2s:0"], STRUCTURES, SMALL)
+"""By default the small ones."""
 
 MEMORIES = {
     "aw_after_w": AxiBehaviour(aw_after_w=True),

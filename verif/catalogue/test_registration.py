@@ -203,7 +203,7 @@ def test_synth_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         assert re.fullmatch(r"(hw|verif)/[a-z_0-9/]+\.py:[0-9]+", place)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_tests_over_all_units_take_it() -> None:
     """They run in a process of their own, in which it is registered before they are collected."""
     folders = [str(ROOT / "verif" / name) for name in ("emit", "job", "catalogue", "conformance")]

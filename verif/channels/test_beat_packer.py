@@ -13,6 +13,8 @@ from tilewright.verif.channels.placed_words import base_of, draw_words, placed, 
 from tilewright.verif.channels.streams import StreamRun
 from tilewright.verif.kit.sampling import by_size
 
+pytestmark = pytest.mark.quick
+
 STEPS = by_size((1, 3), (1, 3, 16), (1, 2, 3, 4, 8, 16))
 COUNT = 60
 Word = dict[str, int]

@@ -13,6 +13,8 @@ from tilewright.verif.channels.writer_settings import WriterSettings
 from tilewright.verif.channels.writer_top import WriterTop
 from tilewright.verif.kit.sampling import by_size, slow_but
 
+pytestmark = pytest.mark.long
+
 BENCH = "tilewright.verif.channels.writer_bench"
 SETTINGS: dict[str, dict[str, Any]] = {
     "own_channel": {"lanes": 2, "channels": 2, "data_bits": 128},

@@ -11,6 +11,8 @@ from tilewright.hw.spec.c2sr import C2srLayout
 from tilewright.hw.spec.channels import ChannelGeometry, LaneMap, Striping
 from tilewright.verif.channels.geometries import GEOMETRIES
 
+pytestmark = pytest.mark.quick
+
 POWER = "must be a power of two in"
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "no channel": (

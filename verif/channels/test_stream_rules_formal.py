@@ -17,6 +17,8 @@ from tilewright.hw.channels.word_placer import WordPlacer
 from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.verif.stream.proof import never_broken
 
+pytestmark = pytest.mark.long
+
 GEOMETRY = ChannelGeometry(channels=3, interleave=64, data_bits=128, addr_bits=32)
 PARTS: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
     # what builds it, its outputs

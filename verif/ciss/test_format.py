@@ -19,6 +19,8 @@ from tilewright.verif.ciss.cases import Case, layout, random_case, tensor
 from tilewright.verif.ciss.oracle import Refused, add_up, decode, pattern, stream, tensor_of
 from tilewright.verif.kit.sampling import by_size
 
+pytestmark = pytest.mark.quick
+
 
 def seen(found: Tensor) -> dict[tuple[int, ...], str]:
     """Values by place, NaN and the sign of a zero told apart; each place once."""

@@ -5,6 +5,8 @@ from contextlib import suppress
 import pytest
 from tilewright.hw.spec.host.activity import Activity, Event, Stopwatch, activity, listening
 
+pytestmark = pytest.mark.quick
+
 
 class Heard:
     """A listener's memory: the event, what it was about, how far that was."""

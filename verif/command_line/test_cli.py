@@ -13,6 +13,8 @@ from tilewright.registry import entries, tables
 from tilewright.sim.rtl.toolchain import find_compiler
 from tilewright.verif.kit.commands import complaint
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(tilewright.__file__).resolve().parents[2]
 
 SMALL = ["--set", "rows=2", "--set", "cols=2", "--set", "modes=fp16"]

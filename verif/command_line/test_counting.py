@@ -6,9 +6,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 import typer
 from tilewright.commands.application import application
 from tilewright.registry import commands
+
+pytestmark = pytest.mark.quick
 
 COUNTED = {
     *((name, "--source") for name in ("bfs", "khop", "sssp")),

@@ -29,6 +29,8 @@ from tilewright.synth.cells import library_text
 from tilewright.synth.tables import Row, Table
 from tilewright.verif.kit.sampling import slow_but
 
+pytestmark = pytest.mark.quick
+
 READ = {
     "--config", "--c", "--labels", "--query-labels", "--mask", "--right", "--program", "--x",
     "--schedule", "--weights", "--solve",

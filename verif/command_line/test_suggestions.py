@@ -8,6 +8,8 @@ from tilewright.hw.spec.host.words import close_words, did_you_mean, not_one_of,
 from tilewright.registry import commands, tables
 from tilewright.verif.kit.commands import complaint
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize(
     ("word", "close"),

@@ -17,6 +17,8 @@ from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.job_checks import check_interrupt
 from tilewright.verif.kit.sampling import by_size, rng_of
 
+pytestmark = pytest.mark.quick
+
 Unit = Conformance[NativeAccelerator[Any]]
 
 _CYCLES = 300_000
@@ -98,6 +100,7 @@ def test_registers_are_free_while_a_job_runs(unit: Unit) -> None:
         unit.check_busy(job)
 
 
+@pytest.mark.slow
 def test_read_errors(unit: Unit) -> None:
     """Of a beat of each array that jobs read, with each response; all readers meet some."""
     rng, met = begin(unit, 6), set[str]()
@@ -127,6 +130,7 @@ def test_write_errors(unit: Unit) -> None:
             unit.check_next(f"a write error at {bad[0]:#x}", place)
 
 
+@pytest.mark.slow
 def test_arrays_behind_the_memory(unit: Unit) -> None:
     """Each address of a job leads there, one by one: errors are those of the model."""
     rng, failed = begin(unit, 9), set[str]()

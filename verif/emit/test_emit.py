@@ -16,6 +16,7 @@ from amaranth.lib.wiring import In, Out
 from tilewright.hw.axi.ports import LitePort, ManagerPort
 from tilewright.hw.emit import unit as emitter
 from tilewright.hw.spec.m3xu import M3xuConfig
+from tilewright.registry import entries
 from tilewright.verif.emit.components import (
     Arithmetic,
     Cell,
@@ -31,6 +32,8 @@ from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints, run_yosys
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.kit.units import EVERY_UNIT, emitted_unit
 
+pytestmark = pytest.mark.quick
+
 COMPONENTS = {
     "arithmetic": Arithmetic,
     "machine": Machine,
@@ -44,6 +47,9 @@ COMPONENTS = {
 
 
 GRIDS = ["m3xu", "m3xu_baseline", "m3xu_wide"]
+
+SAMPLE = ["m3xu", "m3xu_sequencer", "c2sr_converter", "engine_simd2", "matraptor"]
+"""Units that other tools read in the default test, besides the options of ``test_options``."""
 
 
 def emitted(name: str) -> emitter.Emitted:
@@ -149,7 +155,7 @@ def test_text_grows_with_different_modules_only(unit: str) -> None:
 
 
 @pytest.mark.parametrize("tool", FRONT_ENDS)
-@pytest.mark.parametrize("name", [*COMPONENTS, *EVERY_UNIT])
+@pytest.mark.parametrize("name", [*COMPONENTS, *slow_but(["simd2"], entries(), SAMPLE)])
 def test_every_front_end_accepts(tool: str, name: str, tmp_path: Path) -> None:
     text = emitted(name).verilog if name in COMPONENTS else unit_text(name)
     assert complaints(tool, text, name, tmp_path) == ""

@@ -15,7 +15,7 @@ INSTALLED = [tool for tool in FRONT_ENDS if tool != "icarus" or shutil.which("iv
 """``test_emit`` is skipped, and says so, where Icarus is missing."""
 
 QUICK = ["simd2-format:int8"]
-SAMPLE = [*dict.fromkeys(["matraptor-outer_product:True", *[*OPTIONS][5::31]])]
+SAMPLE = [*dict.fromkeys(["matraptor-outer_product:True", *[*OPTIONS][5::75]])]
 """Those of the default test, with the quick test's."""
 
 

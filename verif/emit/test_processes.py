@@ -15,6 +15,8 @@ from tilewright.hw.emit.verilog.selects import Names, with_selects
 from tilewright.hw.emit.verilog.statements import items, written
 from tilewright.verif.kit.units import EVERY_UNIT, emitted_unit
 
+pytestmark = pytest.mark.quick
+
 SCOPE: Scope = {
     **dict.fromkeys(("a", "b", "x", "long"), (8, False)),
     **dict.fromkeys(("p", "q", "r", "bit"), (1, False)),

@@ -2,9 +2,12 @@
 
 import re
 
+import pytest
 from amaranth.lib import wiring
 from tilewright.hw.emit.unit import emit_component
 from tilewright.verif.emit.components import Steps, Tables
+
+pytestmark = pytest.mark.quick
 
 
 def _body(component: wiring.Component) -> str:

@@ -137,6 +137,7 @@ def native_build(name: str) -> Emitted:
     return emit(unit_of(config), config)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", slow_but([], RATES, ["simd2"]))
 @pytest.mark.parametrize("transposed_b", [False, True])
 def test_large_products_keep_the_unit_busy(name: str, transposed_b: bool) -> None:

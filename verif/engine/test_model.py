@@ -28,6 +28,8 @@ from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.oracles.semiring_matrices import matrix_product
 
+pytestmark = pytest.mark.quick
+
 FP16 = Simd2EngineConfig(tile=4, block_rows=2, block_cols=2, block_depth=2)
 INT8 = Simd2EngineConfig(tile=2, format="int8")
 COMPLEX = M3xuEngineConfig(rows=2, cols=4, depth=8)

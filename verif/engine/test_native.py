@@ -47,7 +47,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[Engine]:
 
 every_engine = pytest.mark.parametrize(
     "device",
-    slow_but(["small"], CONFIGS, ["three_managers", "two_steps"]),
+    slow_but(["small"], CONFIGS, ["three_managers"]),
     indirect=True,
     scope="module",
 )
@@ -162,6 +162,7 @@ def test_a_reset_in_the_middle(device: Engine) -> None:
     assert interrupted > cases(60) // 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "shape", slow_but([], [(65535, 1, 1), (1, 65535, 1), (1, 1, 65535)], [(1, 1, 65535)])
 )

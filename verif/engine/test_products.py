@@ -14,6 +14,8 @@ from tilewright.sim.engine.model import EngineModel
 from tilewright.sim.engine.products import LONGEST, plan_product
 from tilewright.sim.timing.memories import FLAT, HBM, MemoryModel
 
+pytestmark = pytest.mark.quick
+
 SMALL_PAGES = replace(HBM, page_bytes=256)
 SEMIRINGS = Simd2EngineConfig(tile=4, ops=("mma", "minplus"))
 MODES = M3xuEngineConfig(rows=4, cols=4, depth=4, modes=("fp16", "fp32c"), data_bits=128)

@@ -9,7 +9,7 @@ import pytest
 from tilewright.verif.examples.readme import Example, needs_icarus
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_in_verilator(tmp_path: Path) -> None:
     """With the command that the environment has for everybody's benches."""
     example = Example("cocotb", tmp_path)

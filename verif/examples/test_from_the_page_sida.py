@@ -18,6 +18,8 @@ from tilewright.sim.sida.images import program_words
 from tilewright.verif.examples.strangers import Stranger, memory_lines, page_of_memory
 from tilewright.verif.kit.pages import page
 
+pytestmark = pytest.mark.long
+
 PAGE = page_of_memory("sida.md")
 PROGRAM = """
 scalar factor

@@ -12,6 +12,8 @@ from tilewright.sim.t2s.sparse.entries import Entries
 from tilewright.sim.t2s.sparse.operands import laid_out_operands
 from tilewright.verif.examples.strangers import Stranger, memory_lines, page_of_memory
 
+pytestmark = pytest.mark.long
+
 PAGE = page_of_memory("t2s.md")
 SPARSE_PAGE = page_of_memory("t2s-sparse.md")
 

@@ -12,6 +12,8 @@ from tilewright.sim.sparse.ciss import from_tensor
 from tilewright.sim.sparse.tensor import Tensor
 from tilewright.verif.examples.strangers import Stranger, memory_lines, page_of_memory
 
+pytestmark = pytest.mark.long
+
 PAGE = page_of_memory("tensaurus.md")
 
 

@@ -10,6 +10,8 @@ import pytest
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, Rows, pack, unpack
 from tilewright.verif.harness.adder import build, stimuli
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(scope="module")
 def simulation() -> NativeSimulation:

@@ -16,6 +16,8 @@ from tilewright.sim.device.placement import Placement
 from tilewright.sim.device.protocol import JobError
 from tilewright.verif.kit.job_checks import Mismatch, check_restarts
 
+pytestmark = pytest.mark.quick
+
 SPEC = JobSpec(
     accelerator="adder",
     letters=b"TWAD",

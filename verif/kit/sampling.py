@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ __all__ = [
     "cases",
     "draw_until",
     "integer_pairs",
+    "leaves_out",
     "operand_pairs",
     "rng_of",
     "slow_but",
@@ -25,6 +27,7 @@ __all__ = [
 ]
 
 _MANY = 1000
+_MODULE_MARKS = re.compile(r"^pytestmark = (\[[^\]]*\]|.*)", re.MULTILINE)
 _SIZES = ("quick", "default", "long")
 
 SIZE = os.environ.get("TILEWRIGHT_TESTS", "default")
@@ -43,11 +46,19 @@ def by_size(quick: Chosen, default: Chosen, long: Chosen) -> Chosen:
     return (quick, default, long)[_SIZES.index(SIZE)]
 
 
+def leaves_out(module: str) -> bool:
+    """Whether the size of the test leaves out a module of tests, of which this is the text: the
+    quick test takes those that are marked ``quick``, the default test all but those that are marked
+    ``long``, by a ``pytestmark`` of their own."""
+    marks = set(re.findall(r"\bpytest\.mark\.(\w+)", "".join(_MODULE_MARKS.findall(module))))
+    return by_size("quick" not in marks, "long" in marks, False)
+
+
 def cases(full: int) -> int:
     """The number of random cases to run of ``full``: all only in the long test, and of many a
     smaller part than of few."""
-    many = 1 + (full >= _MANY)
-    return by_size(full // (10 * many), full // (4 * many), full)
+    many = full >= _MANY
+    return by_size(full // (20 if many else 10), full // (16 if many else 5), full)
 
 
 def rng_of(seed: int) -> np.random.Generator:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.proofs.proof import Proof
 from tilewright.verif.proofs.table import PROOFS
 from tilewright.verif.stream.prover import prove
 
-MARKS = {"default": pytest.mark.slow, "long": pytest.mark.long}
+SAMPLE = [one for one in PROOFS if one.size == "default"][::4]
+"""Those of the default test."""
 
 
-@pytest.mark.parametrize(
-    "proof", [pytest.param(one, id=one.name, marks=MARKS[one.size]) for one in PROOFS]
-)
+@pytest.mark.parametrize("proof", slow_but([], PROOFS, SAMPLE), ids=lambda proof: proof.name)
 def test_no_sequence_of_inputs_breaks_it(proof: Proof, tmp_path: Path) -> None:
     verdict = prove(proof.claim(), tmp_path, cycles=proof.cycles, within=proof.within)
     assert verdict.holds is not proof.refuted

@@ -20,6 +20,8 @@ from tilewright.verif.sida.jobs import Placed, check_job, random_job
 from tilewright.verif.sida.sequences import EVERY_JOB, drawn_setup
 from tilewright.verif.sida.wrong_jobs import check_bus_error, check_reset
 
+pytestmark = pytest.mark.long
+
 Device = NativeAccelerator[SidaConfig]
 KEPT = ("x_spill", "z_spill", "w_spill")
 

@@ -12,6 +12,8 @@ from tilewright.sim.sparse.generated.tensors import TENSORS, generate, split_las
 from tilewright.sim.sparse.tensor import Tensor, arrangement
 from tilewright.verif.kit.sampling import by_size
 
+pytestmark = pytest.mark.quick
+
 
 def ascends(tensor: Tensor) -> bool:
     """Whether entries are in order, and no place is there twice."""

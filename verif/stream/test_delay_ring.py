@@ -10,6 +10,8 @@ from tilewright.hw.stream.delay_ring import DelayRing
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.native.parts import NativeParts
 
+pytestmark = pytest.mark.quick
+
 CYCLES = [2, 3, 4, 9]
 RTL = NativeParts("delay_rings", {f"ring_{n}": partial(DelayRing, 7, n) for n in CYCLES})
 

@@ -13,6 +13,8 @@ from tilewright.hw.stream.join import Join
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.native.parts import NativeParts
 
+pytestmark = pytest.mark.quick
+
 CYCLES = 1500
 BITS = 12
 INPUTS = ("a", "b", "c")

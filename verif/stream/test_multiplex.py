@@ -13,6 +13,8 @@ from amaranth.lib.wiring import In, Out
 from tilewright.hw.stream.multiplex import bypass_unless, demultiplex, multiplex
 from tilewright.verif.native.parts import NativeParts
 
+pytestmark = pytest.mark.quick
+
 BITS = 12
 TRANSFERS = 60
 CYCLES = 2000

@@ -18,6 +18,8 @@ from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.native.parts import NativeParts
 from tilewright.verif.stream.rigid_pipeline import RigidPipeline
 
+pytestmark = pytest.mark.quick
+
 BITS = 16
 PARTS: dict[str, tuple[Callable[[], Any], int, int]] = {
     # what builds it, its latency, how many transfers it holds

@@ -13,6 +13,8 @@ from tilewright.synth.library.liberty import read_library
 from tilewright.verif.kit.data import needs_data, real_library
 from tilewright.verif.synth.cell_libraries import CMOS, REGISTER
 
+pytestmark = pytest.mark.quick
+
 
 def test_boolean_expressions() -> None:
     assert truth_table("(!((S A) + (!S B)))", ["A", "B", "S"]) == truth_table(

@@ -110,7 +110,7 @@ def test_the_command_says_how_far_it_is_and_not_to_a_pipe(
     assert not captured.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_small_designs() -> None:
     """Two of the table's designs, as small as they can be."""
     size: dict[str, Any] = {**TINY, "alignment_bits": 56}

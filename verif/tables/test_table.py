@@ -8,6 +8,8 @@ import pytest
 from rich.console import Console
 from tilewright.synth.tables import Row, Table
 
+pytestmark = pytest.mark.quick
+
 
 def printed(table: Table) -> list[str]:
     file = StringIO()

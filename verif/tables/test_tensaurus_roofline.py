@@ -151,7 +151,7 @@ def check(found: Roofline) -> None:
         assert each.operations > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_no_point_is_above_its_roof(tmp_path: Path) -> None:
     svg = tmp_path / "roof.svg"
     said: list[str] = []

@@ -12,6 +12,8 @@ from tilewright.sim.tcu.formulas import streaming as formulas
 from tilewright.sim.tcu.streaming import stream
 from tilewright.sim.tcu.words import BOOLEAN, FP32, FP64, INT64, MINPLUS, Words, modular
 
+pytestmark = pytest.mark.quick
+
 
 class Narrow(NumpyBackend):
     """Holds fp32 alone."""

@@ -17,6 +17,8 @@ from tilewright.sim.timing import compiled as compiler
 from tilewright.sim.timing.compiled import called, code_directory, compiled, inlined, sources
 from tilewright.verif.kit.imports import imports_of
 
+pytestmark = pytest.mark.quick
+
 PACKAGE = Path(str(tilewright.__file__)).parent
 MODELS = sorted(PACKAGE.glob("sim/*/cycles/**/*.py"))
 

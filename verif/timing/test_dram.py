@@ -22,6 +22,8 @@ from tilewright.sim.timing.dram import (
     timing,
 )
 
+pytestmark = pytest.mark.quick
+
 Ints = npt.NDArray[np.int64]
 
 

@@ -12,6 +12,8 @@ from tilewright.apps.graphs import paths
 from tilewright.verif.apps.graphs.examples import Edges, closure, example, write_graph
 from tilewright.verif.kit.commands import Run
 
+pytestmark = pytest.mark.quick
+
 MODEL = ("--backend", "model")
 
 

@@ -18,6 +18,8 @@ from tilewright.hw.spec.simd2 import SIMD2, Simd2Config
 from tilewright.verif.apps.graphs.examples import Edges, random_edges, write_graph
 from tilewright.verif.kit.sampling import by_size
 
+pytestmark = pytest.mark.quick
+
 UNIT = Simd2Config()
 
 

@@ -15,6 +15,8 @@ from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Agent, Sink, Source, Wire, run_agents
 
+pytestmark = pytest.mark.long
+
 
 def _geometry(channels: int, data_bits: int, interleave: int = 64) -> ChannelGeometry:
     return ChannelGeometry(

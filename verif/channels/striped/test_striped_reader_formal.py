@@ -14,6 +14,8 @@ from tilewright.hw.channels.striped_reader import StripedReader
 from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.verif.stream.proof import never_broken
 
+pytestmark = pytest.mark.long
+
 READERS = {
     # channels, blocks of a line, cycles of the proof
     "two": (2, 2, 12),

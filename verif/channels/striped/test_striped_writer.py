@@ -15,6 +15,8 @@ from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Source, Wire, run_agents
 
+pytestmark = pytest.mark.long
+
 LINES = {
     "one channel": 1,
     "three channels": 1,

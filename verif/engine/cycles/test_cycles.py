@@ -54,7 +54,7 @@ def both(request: pytest.FixtureRequest) -> Iterator[Both]:
 
 
 every_engine = pytest.mark.parametrize(
-    "both", slow_but(["small"], ENGINES, ["three_managers", "two_steps"]), indirect=True
+    "both", slow_but(["small"], ENGINES, ["two_steps"]), indirect=True
 )
 one_engine = pytest.mark.parametrize("both", ["small"], indirect=True)
 

@@ -16,7 +16,7 @@ from tilewright.sim.timing.dram import FLAT, HBM, MemoryModel
 from tilewright.verif.engine.cycles.against_rtl import any_latency, sampled_config
 from tilewright.verif.kit.sampling import cases
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 SMALL_PAGES = replace(HBM, page_bytes=64)
 TILE_16 = Simd2EngineConfig(tile=16, data_bits=256, managers=3, outstanding=32)

@@ -11,6 +11,8 @@ from tilewright.apps.gta.integers import MOST_BITS, read_integer, write_integer
 from tilewright.errors import UserError
 from tilewright.verif.kit.sampling import by_size
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("suffix", [".txt", ".hex"])
 def test_there_and_back(suffix: str, tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from tilewright.hw.gta.mpra import Mpra
 from tilewright.hw.spec.gta import COLS, ROWS, GtaConfig
 from tilewright.verif.kit.sampling import slow_but
 
+pytestmark = pytest.mark.long
+
 Matrix = npt.NDArray[np.int64]
 
 TIMES = [1, 5, 8, 13]

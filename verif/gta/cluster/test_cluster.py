@@ -11,7 +11,7 @@ from tilewright.verif.gta.cluster.products import Product, Region, exact, random
 from tilewright.verif.gta.devices import SHARED
 
 CONFIG = SHARED
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 SIDE_BY_SIDE = [Region(1, 1, 3, 0, 2), Region(1, 1, 9, 1, 2)]
 

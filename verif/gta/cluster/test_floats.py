@@ -18,6 +18,8 @@ from tilewright.verif.gta.cluster.random_products import cut, masks_of, random_p
 from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
 
+pytestmark = pytest.mark.long
+
 
 def config_of(
     formats: tuple[str, ...] = FORMATS_OF_GTA,

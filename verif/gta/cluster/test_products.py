@@ -14,6 +14,8 @@ from tilewright.verif.gta.cluster.random_products import cut, masks_of, random_p
 from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
 
+pytestmark = pytest.mark.long
+
 
 def config_of(**parameters: object) -> GtaConfig:
     """Integers alone."""

@@ -17,6 +17,8 @@ from tilewright.verif.gta.cluster.random_products import cut, masks_of
 from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
 
+pytestmark = pytest.mark.long
+
 CONFIGS = {
     "shared": SHARED,
     "int8 and int16": GtaConfig(lanes=2, formats=("int8", "int16"), vector_bytes=8192),

@@ -21,6 +21,8 @@ from tilewright.verif.gta.cluster.vector_command import MEMORIES, VectorCommand
 from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
 
+pytestmark = pytest.mark.long
+
 HERE = Region(1, 1)
 
 

@@ -15,6 +15,8 @@ from tilewright.verif.gta.cluster.vector_command import VectorCommand
 from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import slow_but
 
+pytestmark = pytest.mark.long
+
 CONFIGS = {
     "shared": SHARED,
     "int8": GtaConfig(lanes=1, formats=("int8",), partial_bits=20, vector_bytes=8192),

@@ -19,6 +19,8 @@ from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.gta.float.representatives import representatives
 from tilewright.verif.kit.sampling import by_size, slow_but
 
+pytestmark = pytest.mark.long
+
 FLOATS = FORMATS_OF_GTA[4:]
 ALL = ",".join(FLOATS)
 

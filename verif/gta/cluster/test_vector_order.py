@@ -13,6 +13,8 @@ from tilewright.verif.gta.cluster.vector_command import VectorCommand
 from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
 
+pytestmark = pytest.mark.long
+
 CHAINS = ("dot", "sum")
 
 CONFIGS = {

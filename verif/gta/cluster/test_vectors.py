@@ -20,6 +20,8 @@ from tilewright.verif.gta.cluster.random_vectors import random_vectors
 from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
 
+pytestmark = pytest.mark.long
+
 
 def config_of(formats: Sequence[str], lanes: int = 2, kib: int = 8, **others: Any) -> GtaConfig:
     return GtaConfig(formats=tuple(formats), lanes=lanes, vector_bytes=1024 * kib, **others)

@@ -15,6 +15,8 @@ from tilewright.verif.gta.float.float_stream import Fold, payloads
 from tilewright.verif.gta.float.random_floats import random_floats
 from tilewright.verif.kit.sampling import by_size, slow_but
 
+pytestmark = pytest.mark.long
+
 ALL = ",".join(FORMATS_OF_GTA)
 BUILDS = [
     *(f"{ALL} {adders} {stages}" for adders in (8, 16, 32, 64) for stages in (1, 2, 3)),

@@ -16,6 +16,8 @@ from tilewright.verif.kit.sampling import by_size
 
 from .exact_integers import clamped, integer_matrices, signed, words, wrapped
 
+pytestmark = pytest.mark.quick
+
 Array = npt.NDArray[Any]
 
 INTEGERS = ("int8", "int16", "int32", "int64")

@@ -19,6 +19,8 @@ from tilewright.verif.oracles.values import decode
 from .exact_integers import integer_matrices, signed
 from .float_matrices import FLOATS
 
+pytestmark = pytest.mark.quick
+
 Array = npt.NDArray[Any]
 
 INTEGERS = tuple(name for name in FORMATS_OF_GTA if not is_float(name))

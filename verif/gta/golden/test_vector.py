@@ -21,6 +21,8 @@ from tilewright.verif.oracles.values import decode, order_key, round_exact
 from .exact_integers import signed, wrapped
 from .float_matrices import FLOATS
 
+pytestmark = pytest.mark.quick
+
 Array = npt.NDArray[Any]
 
 INTEGERS = tuple(name for name in FORMATS_OF_GTA if not is_float(name))

@@ -12,6 +12,8 @@ from tilewright.hw.gta.lane.multi_precision_accumulator import MultiPrecisionAcc
 from tilewright.hw.spec.gta import COLS, GtaConfig, limbs
 from tilewright.verif.kit.sampling import slow_but
 
+pytestmark = pytest.mark.long
+
 SETS = [
     ("int8", "int16", "int32", "int64"),
     ("int8",),

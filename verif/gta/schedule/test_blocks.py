@@ -18,6 +18,8 @@ from tilewright.sim.gta.schedule.pgemm import PGemm
 from tilewright.verif.gta.schedule.counted import counted_accesses, counted_bytes
 from tilewright.verif.kit.sampling import cases
 
+pytestmark = pytest.mark.quick
+
 CONFIG = GtaConfig()
 
 

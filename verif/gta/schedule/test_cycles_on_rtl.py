@@ -21,6 +21,8 @@ from tilewright.verif.gta.schedule.cluster_jobs import (
 )
 from tilewright.verif.kit.sampling import by_size, slow_but
 
+pytestmark = pytest.mark.long
+
 CONFIGS = {
     "shared": SHARED,
     "two lanes": GtaConfig(lanes=2, formats=INTEGERS, vector_bytes=32768),

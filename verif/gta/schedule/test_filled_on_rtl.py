@@ -23,6 +23,8 @@ from tilewright.verif.gta.schedule.cluster_jobs import (
 )
 from tilewright.verif.kit.sampling import by_size, slow_but
 
+pytestmark = pytest.mark.long
+
 CONFIGS = {
     "shared": SHARED,
     "four lanes": GtaConfig(lanes=4, formats=INTEGERS, vector_bytes=32768),

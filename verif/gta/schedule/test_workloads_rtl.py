@@ -14,6 +14,8 @@ from tilewright.tables.gta.workloads_rtl import COLUMNS, MOST, gta_workloads_rtl
 from tilewright.verif.gta.devices import DEVICES
 from tilewright.verif.kit.pages import page
 
+pytestmark = pytest.mark.long
+
 
 def settings(config: GtaConfig) -> list[str]:
     """As the command line has them."""

@@ -15,6 +15,8 @@ from tilewright.verif.kit.sampling import cases, slow_but
 from .plane_steps import BYTE_FUNCTIONS, plane_steps
 from .plane_stream import PlaneStream
 
+pytestmark = pytest.mark.long
+
 ALL = "int8 int16 int32 int64 bf16 fp16 fp32 fp64"
 SETS = [ALL, "int8 int16 int32 int64", "bf16", "fp16", "fp32 fp64", "int64 fp16", "fp64"]
 

@@ -18,6 +18,8 @@ from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.matraptor.load.loader_jobs import LoaderJob, ends_mask, random_matrix
 from tilewright.verif.matraptor.load.loader_top import Loaders
 
+pytestmark = pytest.mark.long
+
 BENCH = "tilewright.verif.matraptor.load.loader_bench"
 ROUGH = {"latency": [1, 200], "stall": 0.3, "mixed": True, "modes": True, "gap": 0.2, "pause": 0.3}
 EVEN = {"latency": [1, 30], "mixed": True}

@@ -26,6 +26,8 @@ from tilewright.verif.matraptor.merge.element import (
 from tilewright.verif.matraptor.merge.element_outcome import Outcome, joined, tokens
 from tilewright.verif.matraptor.merge.element_unit import ProcessingElementUnit
 
+pytestmark = pytest.mark.long
+
 PAUSES = [Pauses(seed=1), Pauses(seed=2, gap=0.3, stall=0.3), Pauses(seed=3, stall=0.7),
           Pauses(seed=4, gap=0.7)]  # fmt: skip
 

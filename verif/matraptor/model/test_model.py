@@ -16,6 +16,8 @@ from tilewright.sim.sparse.c2sr import from_csr, to_csr
 from tilewright.verif.c2sr.rows import NUMPY
 from tilewright.verif.matraptor.samples import config, operands, scipy_structure, some_matrix
 
+pytestmark = pytest.mark.quick
+
 SHAPES = [
     (1, 1, 1), (1, 300, 1), (300, 1, 300), (1, 50, 200), (200, 50, 1), (40, 60, 80), (97, 97, 97),
 ]  # fmt: skip

@@ -17,6 +17,8 @@ from tilewright.verif.kit.sampling import cases
 from tilewright.verif.matraptor.model.rules import check_against_rules
 from tilewright.verif.matraptor.samples import DIVIDING, config, operands
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("queues", range(3, 17))
 def test_rules_for_every_number_of_queues(queues: int) -> None:

@@ -25,7 +25,7 @@ CONFIG = MatRaptorConfig(
 )
 Device = AxiDevice[MatRaptorConfig]
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")

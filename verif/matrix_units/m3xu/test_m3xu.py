@@ -135,6 +135,7 @@ def test_a_thousand_operations_back_to_back_lose_no_cycle(mix: str) -> None:
     assert elapsed(free) == expected_cycles(emitted("m3xu").sidecar, op)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("gap", "stall"), [(0.0, 0.7), (0.7, 0.0), (0.5, 0.5)])
 def test_stream_rules_under_heavy_pauses(gap: float, stall: float) -> None:
     sent = operations(MAIN, cases(2000), 607)

@@ -15,6 +15,8 @@ from tilewright.verif.kit.sampling import cases
 from tilewright.verif.matrix_units.matrix_stimuli import TILE_KINDS, operations, tiles
 from tilewright.verif.oracles.dot_product import check_dot_products
 
+pytestmark = pytest.mark.quick
+
 M3XU = M3xuConfig(rows=3, cols=2)
 CONFIGS: tuple[GridUnitConfig, ...] = (
     M3XU,

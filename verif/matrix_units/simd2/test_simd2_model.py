@@ -22,6 +22,8 @@ from tilewright.verif.matrix_units.simd2.semiring_checks import fault
 from tilewright.verif.matrix_units.simd2.semiring_pairs import alone
 from tilewright.verif.oracles import graphs
 
+pytestmark = pytest.mark.quick
+
 Array = npt.NDArray[Any]
 
 ACCUMULATORS = ("fp16", "bf16", "fp32", "fp64", "int32", "int64")

@@ -10,6 +10,8 @@ from tilewright.verif.kit.sampling import SIZE, cases, slow_but
 from tilewright.verif.matrix_units.matrix_stimuli import operations
 from tilewright.verif.matrix_units.simd2.semiring_rtl import rtl
 
+pytestmark = pytest.mark.long
+
 RESULTS = {
     "fp16": 10**6, "bf16": 10**6, "fp8e4m3": 10**5, "fp8e5m2": 10**5, "fp32": 10**5,
     "fp64": 10**5, "int8": 10**5, "int16": 10**5, "int32": 10**5,

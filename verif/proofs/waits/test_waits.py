@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.proofs.waits.explorer import explore
 from tilewright.verif.proofs.waits.table import WAITS, Wait
 
-MARKS = {"default": pytest.mark.slow, "long": pytest.mark.long}
+SAMPLE = [one for one in WAITS if one.size == "default"][::3]
+"""Those of the default test."""
 
 
-@pytest.mark.parametrize(
-    "wait", [pytest.param(one, id=one.name, marks=MARKS[one.size]) for one in WAITS]
-)
+@pytest.mark.parametrize("wait", slow_but([], WAITS, SAMPLE), ids=lambda wait: wait.name)
 def test_no_wait_is_longer(wait: Wait, tmp_path: Path) -> None:
     found = explore(wait.claim(patience=wait.patience), tmp_path)
     assert found.longest == wait.longest

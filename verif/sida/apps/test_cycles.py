@@ -9,6 +9,8 @@ from tilewright.verif.sida.apps.files import report, save_graph
 from tilewright.verif.sida.configs import small
 from tilewright.verif.sida.iterations.random_graphs import random_graph
 
+pytestmark = pytest.mark.long
+
 CONFIG = small()
 NAMES = ("pes", "subtensor", "buffer_words", "vector_words", "channels", "data_bits",
          "outstanding")  # fmt: skip

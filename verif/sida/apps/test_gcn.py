@@ -129,7 +129,7 @@ def test_half_of_the_bytes_on_the_cycle_model(run: Run) -> None:
     assert (results[0] == results[1]).all()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_on_rtl(run: Run) -> None:
     """Every vector, scalar and counter that does not depend on time is the model's."""
     graph, columns = files(run, 50, 7)

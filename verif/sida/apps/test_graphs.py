@@ -17,6 +17,8 @@ from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.sida.apps.files import report, save_graph
 from tilewright.verif.sida.iterations.random_graphs import random_graph
 
+pytestmark = pytest.mark.quick
+
 PATH = csr_array((np.array([2.0, 3.0, 4.0]), ([0, 1, 2], [1, 2, 3])), shape=(5, 5))
 """A path of three edges, and a vertex that none leads to."""
 

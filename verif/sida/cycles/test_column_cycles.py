@@ -12,6 +12,8 @@ from tilewright.verif.sida.load.configs import CONFIGS
 from tilewright.verif.sida.load.matrices import Matrix, drawn
 from tilewright.verif.timing.striped.pace import Pace, pattern
 
+pytestmark = pytest.mark.long
+
 
 def check(matrix: Matrix, seed: int, passes: int = 1) -> None:
     rng = np.random.default_rng(seed)

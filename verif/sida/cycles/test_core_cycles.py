@@ -20,6 +20,8 @@ from tilewright.verif.sida.cycles.replay import Replayed
 from tilewright.verif.sida.elementwise.random_programs import random_program
 from tilewright.verif.timing.striped.pace import pattern
 
+pytestmark = pytest.mark.long
+
 CONFIGS = {
     "fp16": SidaConfig(pes=4, subtensor=32, vector_words=512, value="fp16", program_words=64),
     "int32": SidaConfig(

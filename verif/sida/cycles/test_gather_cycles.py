@@ -23,6 +23,8 @@ from tilewright.verif.sida.cycles.replay import Replayed
 from tilewright.verif.sida.cycles.sets import Sets, any_sets, set_inputs, show_set
 from tilewright.verif.timing.striped.pace import pattern
 
+pytestmark = pytest.mark.long
+
 CONFIGS = {
     "four": SidaConfig(pes=4, subtensor=8, vector_words=64, window=4, value="fp16"),
     "eight": SidaConfig(pes=8, subtensor=8, vector_words=256, value="fp16"),

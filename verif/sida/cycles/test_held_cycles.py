@@ -18,6 +18,8 @@ from tilewright.verif.sida.cycles.sets import set_inputs
 from tilewright.verif.sida.held.matrices import SHAPES, drawn
 from tilewright.verif.timing.striped.pace import pattern
 
+pytestmark = pytest.mark.long
+
 
 def small(**changes: Any) -> SidaConfig:
     given: dict[str, Any] = {

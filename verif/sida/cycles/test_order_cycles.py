@@ -24,7 +24,7 @@ from tilewright.verif.sida.configs import small
 from tilewright.verif.sida.cycles.registers import job_registers
 from tilewright.verif.sida.cycles.replay import Replayed
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 PULSES = ("program_idle", "scalars_loaded", "x_loaded", "part_done", "sums_done", "quiet", "saved",
           "checked", "whole_ready")  # fmt: skip

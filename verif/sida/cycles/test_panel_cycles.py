@@ -14,6 +14,8 @@ from tilewright.verif.sida.load.matrices import drawn
 from tilewright.verif.sida.load.panels import asked_of
 from tilewright.verif.timing.striped.pace import Pace, pattern
 
+pytestmark = pytest.mark.long
+
 KINDS = {**CONFIGS, "one panel": replace(CONFIGS["a set a step"], subtensor=256)}
 
 

@@ -20,6 +20,8 @@ from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.sida.cycles.replay import Replayed
 from tilewright.verif.timing.striped.pace import pattern
 
+pytestmark = pytest.mark.long
+
 CONFIG = SidaConfig(
     pes=4, subtensor=8, vector_words=64, value="fp16", semirings=("minplus",), adder_stages=2
 )

@@ -16,6 +16,8 @@ from tilewright.sim.sida.iterations.minimal_residuals import minimal_residuals
 from tilewright.sim.sida.result.products import Rules
 from tilewright.sim.sida.sequence_driver import SequenceDriver, sum_of
 
+pytestmark = pytest.mark.long
+
 CONFIG = SidaConfig(
     pes=4, subtensor=8, vector_words=64, buffer_words=64, channels=2, program_words=64
 )

@@ -18,6 +18,8 @@ from tilewright.verif.sida.cycles.vector_traffic import (
 from tilewright.verif.sida.vectors.configs import CONFIGS
 from tilewright.verif.timing.striped.pace import Pace, pattern
 
+pytestmark = pytest.mark.long
+
 CYCLES = 30_000
 
 

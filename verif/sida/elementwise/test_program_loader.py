@@ -13,6 +13,8 @@ from tilewright.verif.channels.striped.memory_bench import MANNERS, PERFECT, Ima
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Pulse
 
+pytestmark = pytest.mark.long
+
 CONFIGS = {
     "one channel": SidaConfig(pes=4, addr_bits=32, channels=1, data_bits=64),
     "three channels": SidaConfig(addr_bits=32, channels=3, interleave=128, program_words=8),

@@ -14,6 +14,8 @@ from tilewright.hw.spec.sida import SidaConfig
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Sink, run_agents
 
+pytestmark = pytest.mark.long
+
 CONFIGS = {
     "small": SidaConfig(pes=4, subtensor=8, vector_words=64, value="fp16"),
     "16 wide": SidaConfig(pes=16, subtensor=16, vector_words=64, value="fp16"),

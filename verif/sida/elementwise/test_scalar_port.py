@@ -16,6 +16,8 @@ from tilewright.sim.numbers.values import decode
 from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.sida.elementwise.random_programs import random_values
 
+pytestmark = pytest.mark.long
+
 CONFIGS = {
     "fp32": SidaConfig(pes=4, subtensor=4, vector_words=64),
     "int32, a row of all": SidaConfig(pes=32, subtensor=32, vector_words=64, value="int32"),

@@ -11,6 +11,8 @@ from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.held.matrices import SHAPES
 from tilewright.verif.sida.held.pass_bench import Pass, Seen, drawn_passes, run_passes
 
+pytestmark = pytest.mark.long
+
 
 def small(**changes: Any) -> SidaConfig:
     given: dict[str, Any] = {

@@ -17,6 +17,8 @@ from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.held.matrices import drawn, numbers
 from tilewright.verif.sida.held.pass_bench import Pass, run_passes
 
+pytestmark = pytest.mark.long
+
 KINDS = ("value", "row", "column", "missing")
 PLACE_BITS, VALUE_BITS = 20, 32
 Bits = npt.NDArray[np.bool_]

@@ -14,6 +14,8 @@ from tilewright.hw.sida.held.scatter_bank import scattered_layout
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Sink, Source, run_agents
 
+pytestmark = pytest.mark.long
+
 NUMBER_BITS = 16
 Set = tuple[list[tuple[int, int]], bool]
 """Leaves with an element, and its bank; whether there is a mark."""

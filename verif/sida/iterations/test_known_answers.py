@@ -17,6 +17,8 @@ from tilewright.sim.sida.result.products import Rules
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.oracles.graphs import vector_product
 
+pytestmark = pytest.mark.quick
+
 RULES = Rules(fmt=FORMATS["fp64"], leaves=4, subtensor=4)
 MOST = 500
 GRAPHS = ("karate", "A", "ldbc-directed-example", "ldbc-undirected-example", "west0067")

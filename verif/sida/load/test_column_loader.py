@@ -18,6 +18,8 @@ from tilewright.verif.sida.load.configs import CONFIGS
 from tilewright.verif.sida.load.matrices import Matrix, drawn, read_sets
 from tilewright.verif.stream.agents import Pulse, Sink, Wire, run_agents
 
+pytestmark = pytest.mark.long
+
 ERRORS = ("pointer", "row", "order")
 
 

@@ -19,6 +19,8 @@ from tilewright.verif.sida.load.matrices import Matrix
 from tilewright.verif.sida.load.panels import Asked, asked_of, panel_elements, read_panels
 from tilewright.verif.stream.agents import Sink, Source
 
+pytestmark = pytest.mark.long
+
 ERRORS = ("pointer", "column", "order")
 
 

@@ -35,6 +35,8 @@ from tilewright.verif.sida.jobs import (
     random_job,
 )
 
+pytestmark = pytest.mark.quick
+
 MEMORY_BYTES = 1 << 18
 SMALL = SidaConfig(pes=4, subtensor=8, vector_words=128, semirings=tuple(SIDA_SEMIRINGS))
 CONFIGS = [

@@ -25,6 +25,8 @@ from tilewright.verif.kit.sampling import cases
 from tilewright.verif.oracles.graphs import vector_product
 from tilewright.verif.sida.model.drawn import drawn
 
+pytestmark = pytest.mark.quick
+
 Both = Callable[[Any, Any], Any]
 
 

@@ -17,6 +17,8 @@ from tilewright.hw.spec.elementwise.instructions import (
 from tilewright.hw.spec.elementwise.program import Program, Scalar, words_of
 from tilewright.verif.kit.sampling import cases
 
+pytestmark = pytest.mark.quick
+
 TEXT = """
 scalar damping = 0.85       # a constant
 scalar base

@@ -13,6 +13,8 @@ from tilewright.verif.sida.held.pass_bench import drawn_passes
 from tilewright.verif.sida.spilled.configs import DEVICES, few
 from tilewright.verif.sida.spilled.windowed_bench import run_windowed
 
+pytestmark = pytest.mark.long
+
 EVERY = slow_but(["two rows"], DEVICES, ["two rows", "semirings"])
 MEMORIES: list[dict[str, Any]] = [
     {"latency": 20, "stall": 0.2, "gap": 0.3},

@@ -29,6 +29,8 @@ from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.sums.sets import KINDS, drawn_columns, drawn_values, sets_of
 
+pytestmark = pytest.mark.long
+
 Patterns = npt.NDArray[np.uint64]
 Cycle = tuple[int, int, bool]
 """The word that comes in, the semiring, whether all is forgotten."""

@@ -15,6 +15,8 @@ from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.vectors.gathered import check_gathered, drawn, steps_of
 from tilewright.verif.stream.agents import Agent, Sink, Source, Wire, run_agents
 
+pytestmark = pytest.mark.long
+
 CONFIGS = {
     "small": SidaConfig(pes=4, subtensor=8, vector_words=64, window=4),
     "a row a step": SidaConfig(pes=4, subtensor=4, vector_words=64, window=2, value="fp16"),

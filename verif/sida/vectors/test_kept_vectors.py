@@ -17,6 +17,8 @@ from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.vectors.configs import WINDOWED
 from tilewright.verif.stream.agents import Agent, Source, Wire, run_agents
 
+pytestmark = pytest.mark.long
+
 Piece = tuple[int, int]
 """Where it begins, and behind which byte it ends."""
 

@@ -17,6 +17,8 @@ from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.vectors.configs import CONFIGS
 from tilewright.verif.stream.agents import Sink, Source
 
+pytestmark = pytest.mark.long
+
 Request = tuple[int, int, int]
 """Vector, first row, rows."""
 

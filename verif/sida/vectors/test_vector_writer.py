@@ -18,6 +18,8 @@ from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.vectors.configs import CONFIGS
 from tilewright.verif.stream.agents import Agent, Source, Wire, run_agents
 
+pytestmark = pytest.mark.long
+
 SETTLES = 4
 """Cycles in which all is idle, at the end."""
 

@@ -14,6 +14,8 @@ from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.vectors.configs import WINDOWED
 from tilewright.verif.stream.agents import Sink, Source
 
+pytestmark = pytest.mark.long
+
 
 class Run:
     """Blocks of x and z, and rows of w, asked for at random.

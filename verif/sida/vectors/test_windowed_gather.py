@@ -15,6 +15,8 @@ from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.vectors.gathered import check_gathered, drawn, steps_of
 from tilewright.verif.stream.agents import Agent, Sink, Source, Wire, run_agents
 
+pytestmark = pytest.mark.long
+
 SMALL: dict[str, Any] = {"pes": 4, "subtensor": 16, "channels": 2, "data_bits": 64, "window": 4}
 
 CONFIGS = {

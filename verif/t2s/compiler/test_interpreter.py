@@ -15,6 +15,8 @@ from tilewright.hw.t2s.compiler.passes import compiled
 from tilewright.hw.t2s.language import compute, indices, tensor
 from tilewright.sim.t2s.interpreter import Deadlock, interpret
 
+pytestmark = pytest.mark.quick
+
 OUTER = Loop("i", "i", None, 2, False)
 INNER = Loop("ii", "i", 2, 1, False)
 PLACE = Affine((("i", 2), ("ii", 1)))

@@ -15,6 +15,8 @@ from tilewright.verif.kit.sampling import cases
 from tilewright.verif.stream.agents import Sink, Source, run_agents
 from tilewright.verif.t2s.hardware.jobs import Job, Run, is_own, iterations, random_words
 
+pytestmark = pytest.mark.long
+
 TRIP_BITS = 4
 
 

@@ -13,6 +13,8 @@ from tilewright.verif.stream.proof import never_broken
 
 from .watched import Watched
 
+pytestmark = pytest.mark.long
+
 BITS = 2
 TRIP_BITS = 2
 

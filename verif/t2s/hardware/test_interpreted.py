@@ -27,6 +27,8 @@ from tilewright.verif.t2s.designs import IN_HARDWARE, bounds_of
 from tilewright.verif.t2s.hardware.jobs import Job, Run, random_words
 from tilewright.verif.t2s.random_mappings import KERNELS, random_mapping
 
+pytestmark = pytest.mark.long
+
 TRIP_BITS = 4
 
 Part = FeederPart | MoverPart

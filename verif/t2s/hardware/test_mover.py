@@ -12,6 +12,8 @@ from tilewright.hw.t2s.mover import Collector, Drainer, mover
 from tilewright.verif.kit.sampling import cases
 from tilewright.verif.t2s.hardware.jobs import Job, Run, is_own, iterations, random_words
 
+pytestmark = pytest.mark.long
+
 TRIP_BITS = 4
 
 

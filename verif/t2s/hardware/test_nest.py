@@ -13,6 +13,8 @@ from tilewright.verif.kit.sampling import cases
 from tilewright.verif.stream.simulated import simulate
 from tilewright.verif.t2s.hardware.jobs import is_own, iterations
 
+pytestmark = pytest.mark.long
+
 TRIP_BITS = 3
 
 

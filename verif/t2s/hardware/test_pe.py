@@ -25,6 +25,8 @@ from tilewright.verif.t2s.hardware.elements import (
     random_operations,
 )
 
+pytestmark = pytest.mark.long
+
 
 def _lanes(
     lanes: int,

@@ -21,6 +21,8 @@ from tilewright.verif.t2s.random_mappings import KERNELS, random_mapping
 
 from .counted_jobs import FEW, goes_on, longer, registers, rooms_of, words_of
 
+pytestmark = pytest.mark.quick
+
 TRIED = by_size(6, 12, 60)
 """Random mappings of each kernel, those that are refused among them."""
 

@@ -21,6 +21,8 @@ from tilewright.verif.kit.refusal import refused
 
 from ..designs import IN_HARDWARE, bounds_of
 
+pytestmark = pytest.mark.long
+
 MTTKRP = T2sConfig(design="mttkrp", largest=2, managers=2, trip_bits=10)
 SPEC = job_spec(MTTKRP)
 BASE = {"A": 1 << 34, "B": 4096, "C": 8192, "D": 12288}

@@ -15,6 +15,8 @@ from .bus import Manner
 from .hand_made import PARTS, Walk, around, memory_part, runs
 from .loading import Loading
 
+pytestmark = pytest.mark.long
+
 SIZE = 1 << 14
 ROUGH = Manner(latency=(1, 20), stall=0.3)
 LATENCY = 12

@@ -16,6 +16,8 @@ from tilewright.hw.t2s.beat_packer import BeatPacker
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.stream.proof import never_broken
 
+pytestmark = pytest.mark.long
+
 SIZES = {
     # bytes of a word and of a beat, words of a run
     "narrow": (1, 2, 3),

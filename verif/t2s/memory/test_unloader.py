@@ -21,6 +21,8 @@ from tilewright.verif.stream.agents import Source, run_agents
 from .bus import Manner, WriteMemory
 from .hand_made import PARTS, Walk, around, memory_part, runs
 
+pytestmark = pytest.mark.long
+
 SIZE = 1 << 14
 ROUGH = Manner(latency=(1, 20), stall=0.3)
 ONCE = {name: part for name, part in PARTS.items() if part.repeats == 1}

@@ -26,6 +26,8 @@ from tilewright.verif.t2s.memory.loading import Loading
 
 from .tokens import draw_layout
 
+pytestmark = pytest.mark.long
+
 SIZE = 1 << 14
 ROUGH = Manner(latency=(1, 20), stall=0.3)
 LATENCY = 12

@@ -19,6 +19,8 @@ from tilewright.verif.t2s.hardware.watched import Watched
 
 from .element_work import element_of
 
+pytestmark = pytest.mark.long
+
 LAYOUT = TokenLayout(FORMATS["int8"], (Coordinate("k", "kk", 2),), 1, ("i", "k"))
 
 

@@ -21,6 +21,8 @@ from tilewright.verif.t2s.hardware.jobs import Job, Run, iterations, random_word
 
 from .tokens import draw_entry, draw_layout, draw_nothing, end_token, random_ends, token
 
+pytestmark = pytest.mark.long
+
 WORD_BITS = 8
 
 

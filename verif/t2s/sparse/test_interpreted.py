@@ -18,6 +18,8 @@ from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.oracles import stimuli
 from tilewright.verif.t2s.designs import SPARSE, bounds_of
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("format", ["fp32", "fp16"])
 @pytest.mark.parametrize("name", SPARSE)

@@ -17,6 +17,8 @@ from tilewright.verif.t2s.hardware.jobs import Job, Run
 
 from .tokens import draw_layout, draw_nothing, end_token, random_ends, token
 
+pytestmark = pytest.mark.long
+
 KINDS = ("intersection", "union")
 
 Place = tuple[int, ...]

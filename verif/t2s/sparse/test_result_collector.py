@@ -13,6 +13,8 @@ from tilewright.hw.t2s.sparse.result_collector import ResultCollector
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.stream.agents import Sink, Source, run_agents
 
+pytestmark = pytest.mark.long
+
 
 @dataclass(frozen=True)
 class _Rows:

@@ -32,6 +32,8 @@ from .element_work import (
     work_of,
 )
 
+pytestmark = pytest.mark.long
+
 
 def _sums(
     format: str, accumulator: str, semiring: str = "mma", *, lanes: int = 1, pipeline: int = 4

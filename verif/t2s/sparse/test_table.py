@@ -106,7 +106,7 @@ def test_results_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
             sides.tensaurus(SMALL, tensor)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_small_arrays() -> None:
     """On the Verilog of both."""
     said: list[str] = []

@@ -14,6 +14,8 @@ from ..random_mappings import KERNELS
 from .drawn import DrawnConfig, drawn
 from .jobs import check_case, largest_case_bytes, random_case
 
+pytestmark = pytest.mark.long
+
 _JOBS = 6
 _TIME_OUT = 1_000_000
 

@@ -22,6 +22,8 @@ from tilewright.verif.kit.behaviours import any_behaviour
 
 from .jobs import Case, check_case, largest_case_bytes, random_case
 
+pytestmark = pytest.mark.long
+
 HEAD = """\
 from tilewright.hw.t2s.language import compute, indices, tensor
 

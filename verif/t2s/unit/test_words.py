@@ -17,6 +17,8 @@ from tilewright.verif.kit.sampling import cases, slow_but
 from ..word_kinds import KINDS, written
 from .jobs import check_case, largest_case_bytes, random_case
 
+pytestmark = pytest.mark.long
+
 FORMATS = ("int8", "fp16", "fp8e5m2", "fp32")
 
 CHOSEN = {"bias": "fp16", "operands": "int8"}

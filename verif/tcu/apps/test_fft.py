@@ -12,6 +12,8 @@ from tilewright.cli import main
 from tilewright.sim.tcu.formulas import transform_cost as costs
 from tilewright.verif.kit.commands import check_refused
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

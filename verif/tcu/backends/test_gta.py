@@ -168,7 +168,7 @@ def test_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -
 @pytest.mark.parametrize(
     "bits", [3000, pytest.param(1 << 16, marks=pytest.mark.long)], ids=lambda bits: f"{bits} bits"
 )
-@pytest.mark.slow
+@pytest.mark.long
 def test_long_integers_in_verilog(bits: int) -> None:
     backend = gta(16, rtl=True) if bits > 3000 else simulated("gta")
     draw = random.Random(bits)

@@ -31,6 +31,8 @@ from tilewright.sim.tcu.words import (
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.tcu.reference_units import SIDES, unit_of
 
+pytestmark = pytest.mark.quick
+
 Algorithm = Callable[[TensorUnit, Array, Array], Array]
 SQUARE: tuple[Algorithm, ...] = (tall, standard, strassen)
 WORDS: tuple[Words, ...] = (INT64, modular(998244353), BOOLEAN, MINPLUS)

@@ -32,6 +32,8 @@ from tilewright.sim.tcu.words.floats import Floats
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.tcu.reference_units import SIDES, unit_of
 
+pytestmark = pytest.mark.quick
+
 
 def drawn(n: int, seed: int, edges: float = 1.3) -> Array:
     """About so many edges a vertex, those to itself among them."""

@@ -20,6 +20,8 @@ from tilewright.sim.tcu.words import FP64, INT64, Words, integer
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.tcu.reference_units import SIDES, unit_of
 
+pytestmark = pytest.mark.quick
+
 Algorithm = Callable[..., int]
 BOTH: tuple[Algorithm, ...] = (schoolbook, karatsuba)
 

@@ -10,6 +10,8 @@ from tilewright.verif.kit.commands import Run, draw
 from tilewright.verif.tensaurus.apps.files import random_tensor, report, save_tensor
 from tilewright.verif.tensaurus.model.cases import device
 
+pytestmark = pytest.mark.long
+
 CONFIG = device()
 NAMES = ("rows", "cols", "vlen", "order", "spm_bytes", "banks", "out_bytes", "channels",
          "data_bits", "marker")  # fmt: skip

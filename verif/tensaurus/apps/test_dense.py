@@ -9,6 +9,8 @@ from scipy.sparse import random_array
 from tilewright.verif.kit.commands import Run, draw
 from tilewright.verif.tensaurus.apps.files import random_tensor, report, save_tensor
 
+pytestmark = pytest.mark.quick
+
 UNIT = ("--unit", "tensaurus", "--backend", "model")
 
 

@@ -9,6 +9,8 @@ from tilewright.verif.kit.sampling import cases, slow_but
 
 from .array_bench import JOBS, ArrayBench, random_job, random_tile, small
 
+pytestmark = pytest.mark.long
+
 PAUSES = [Pauses(), Pauses(seed=5, gap=0.5), Pauses(seed=6, gap=0.9)]
 
 

@@ -10,6 +10,8 @@ from tilewright.verif.kit.sampling import by_size
 from .array_bench import ArrayBench, Tile, random_job, small, values_of
 from .order_of_sums import Entry, Slice
 
+pytestmark = pytest.mark.long
+
 _INDICES = 32
 
 

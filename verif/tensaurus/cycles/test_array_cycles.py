@@ -18,6 +18,8 @@ from tilewright.verif.tensaurus.array.array_bench import (
 )
 from tilewright.verif.tensaurus.cycles.array_alone import RowSlots, array_counts
 
+pytestmark = pytest.mark.long
+
 
 def row_slots(bench: ArrayBench, tiles: list[Tile]) -> list[RowSlots]:
     """The slots that the bench sends."""

@@ -16,6 +16,8 @@ from tilewright.verif.stream.agents import Source
 from tilewright.verif.tensaurus.load.configs import CONFIGS, job_bits, tile_bits
 from tilewright.verif.tensaurus.load.scratchpads import Operand, Scratchpads
 
+pytestmark = pytest.mark.long
+
 SEEDS = by_size(1, 2, 12)
 SETTLED = 5
 """Cycles from a job to its first tile, at least."""

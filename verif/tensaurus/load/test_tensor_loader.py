@@ -15,6 +15,8 @@ from tilewright.verif.tensaurus.load.configs import CONFIGS
 from tilewright.verif.tensaurus.load.streams import DenseTile, SparseTile
 from tilewright.verif.tensaurus.load.tensor_runs import Run, dense_tiles, sparse_tiles
 
+pytestmark = pytest.mark.long
+
 SEEDS = by_size(1, 2, 8)
 
 

@@ -15,6 +15,8 @@ from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.tensaurus.load.configs import CONFIGS
 from tilewright.verif.tensaurus.load.lists import List
 
+pytestmark = pytest.mark.long
+
 SETTLING = 10
 """Cycles from a job to its first description."""
 

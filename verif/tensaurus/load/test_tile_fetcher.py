@@ -15,6 +15,8 @@ from tilewright.verif.stream.agents import Agent, Sink, Wire
 from tilewright.verif.tensaurus.load.configs import CONFIGS
 from tilewright.verif.tensaurus.load.lists import List
 
+pytestmark = pytest.mark.long
+
 SEEDS = by_size(1, 2, 12)
 
 

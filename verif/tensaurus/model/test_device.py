@@ -18,6 +18,8 @@ from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.tensaurus.model.cases import device
 from tilewright.verif.tensaurus.model.works import random_product
 
+pytestmark = pytest.mark.quick
+
 CONFIG = device(marker="zero", rows=2)
 LAYOUT = CONFIG.layout(3)
 NO_OP = LAYOUT.no_op

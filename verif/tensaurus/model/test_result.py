@@ -30,6 +30,8 @@ from tilewright.verif.tensaurus.model.cases import (
 )
 from tilewright.verif.tensaurus.model.oracle import Oracle
 
+pytestmark = pytest.mark.quick
+
 VALUES = ("fp32", "int8", "bf16", "fp16", "fp64", "int32")
 
 

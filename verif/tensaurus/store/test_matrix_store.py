@@ -17,6 +17,8 @@ from tilewright.verif.stream.agents import Source, Wire, run_agents
 from tilewright.verif.tensaurus.model.cases import device, patterns
 from tilewright.verif.tensaurus.store.rows import Given, Rows, job_word, tile_bits
 
+pytestmark = pytest.mark.long
+
 SMALL: dict[str, Any] = {"out_bytes": 1024, "spm_bytes": 256, "data_bits": 64}
 DEVICES = {
     "units of three columns": device(**SMALL),

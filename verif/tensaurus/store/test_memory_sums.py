@@ -18,6 +18,8 @@ from tilewright.verif.tensaurus.model.cases import device, patterns
 from tilewright.verif.tensaurus.store.coherent_memory import WritingChannel, coherent
 from tilewright.verif.tensaurus.store.rows import Given, Rows, job_word, tile_bits
 
+pytestmark = pytest.mark.long
+
 SMALL: dict[str, Any] = {"out_bytes": 1024, "spm_bytes": 256, "data_bits": 64}
 DEVICES = {
     "part of a line": device(**SMALL, value="int32", outstanding=16),

@@ -13,6 +13,8 @@ from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.timing.striped import reading, writing
 from tilewright.verif.timing.striped.geometries import GEOMETRIES
 
+pytestmark = pytest.mark.long
+
 GIGAHERTZ = 2.0
 HBMS = pytest.mark.parametrize("memory", [HBM, HBM_32], ids=lambda memory: memory.name)
 

@@ -10,6 +10,8 @@ from tilewright.verif.timing.striped.geometries import GEOMETRIES
 from tilewright.verif.timing.striped.pace import Pace
 from tilewright.verif.timing.striped.reading import Reading, on_model, on_rtl
 
+pytestmark = pytest.mark.long
+
 
 def check(
     name: str, seed: int, readers: int, *, shared: bool = True, groups: list[int] | None = None

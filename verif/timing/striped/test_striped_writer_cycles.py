@@ -11,6 +11,8 @@ from tilewright.verif.timing.striped.geometries import GEOMETRIES
 from tilewright.verif.timing.striped.pace import Pace
 from tilewright.verif.timing.striped.writing import Writing, on_model, on_rtl
 
+pytestmark = pytest.mark.long
+
 
 def check(geometry: ChannelGeometry, line_blocks: int, seed: int) -> None:
     """A writer of any size, and what it is asked for."""

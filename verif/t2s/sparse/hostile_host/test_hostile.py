@@ -22,6 +22,8 @@ from .jobs import HostileJob, hostile_job
 from .mapping_files import DrawnFile, drawn_file
 from .spoilt_images import KINDS, spoilt
 
+pytestmark = pytest.mark.long
+
 _MEMORY = 1 << 17
 _CYCLES = 20_000
 """Jobs that end take a tenth of that."""

@@ -21,6 +21,8 @@ from tilewright.verif.oracles.values import round_exact
 from .kernels import KERNELS, Kernel, operands
 from .plans import Made, made
 
+pytestmark = pytest.mark.quick
+
 Words = npt.NDArray[np.uint64]
 INTEGERS = {"format": "int16", "accumulator": "int32"}
 
