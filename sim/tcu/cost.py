@@ -9,7 +9,7 @@ __all__ = ["Cost", "UnitWork"]
 
 @dataclass(frozen=True)
 class UnitWork:
-    """Calls of the unit, and the rows of all their left operands: what the formulas give.
+    """Calls of the unit, and the rows of all their left operands.
 
     ``+`` is one after the other, ``* k`` is k times the same.
     """
@@ -69,6 +69,10 @@ class Cost:
     def __add__(self, other: Cost) -> Cost:
         """One after the other."""
         return Cost(**{name: count + vars(other)[name] for name, count in vars(self).items()})
+
+    def __mul__(self, times: int) -> Cost:
+        """So many times the same."""
+        return Cost(**{name: count * times for name, count in vars(self).items()})
 
     def __sub__(self, before: Cost) -> Cost:
         """What came since ``before``, an earlier copy."""

@@ -7,7 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from .cost import Cost
-from .formulas import dense_cost, graphs_cost, integers_cost, stencils_cost
+from .formulas import dense, graphs, integers, stencils
 
 __all__ = ["COMPARISONS", "GRID", "Comparison", "UnitModel", "blocks", "crossover", "octaves"]
 
@@ -101,7 +101,7 @@ def _ascending(sizes: Iterable[int]) -> list[int]:
 
 
 def _tall_weak(n: int, s: int) -> Cost:
-    return dense_cost.tall(n, s, weak=True)
+    return dense.tall(n, s, weak=True)
 
 
 def _sweeps_of_the_grid(algorithm: Callable[..., Cost]) -> Counted:
@@ -115,28 +115,28 @@ def _path(algorithm: Callable[..., Cost]) -> Counted:
 
 COMPARISONS = {
     "strassen / standard": Comparison(
-        dense_cost.strassen, dense_cost.standard, "side", blocks()
+        dense.strassen, dense.standard, "side", blocks()
     ),
-    "strassen / tall": Comparison(dense_cost.strassen, dense_cost.tall, "side", blocks()),
+    "strassen / tall": Comparison(dense.strassen, dense.tall, "side", blocks()),
     "tall / square calls": Comparison(
-        dense_cost.tall, _tall_weak, "side", octaves(lambda s: s, 1, 21)
+        dense.tall, _tall_weak, "side", octaves(lambda s: s, 1, 21)
     ),
     "karatsuba / schoolbook": Comparison(
-        integers_cost.karatsuba, integers_cost.schoolbook, "pieces", octaves(lambda s: s * s)
+        integers.karatsuba, integers.schoolbook, "pieces", octaves(lambda s: s * s)
     ),
     "distances / squaring": Comparison(
-        _path(graphs_cost.distances), _path(graphs_cost.squaring), "vertices",
+        _path(graphs.distances), _path(graphs.squaring), "vertices",
         octaves(lambda s: s),
     ),
     "distances / squaring by the CPU": Comparison(
-        _path(graphs_cost.distances),
-        lambda n, s: graphs_cost.squaring_by_cpu(n, n - 1),
+        _path(graphs.distances),
+        lambda n, s: graphs.squaring_by_cpu(n, n - 1),
         "vertices",
         octaves(lambda s: 2),
     ),
     "stencil / sweeps": Comparison(
-        _sweeps_of_the_grid(stencils_cost.stencil),
-        lambda k, s: stencils_cost.sweeps(GRID, k),
+        _sweeps_of_the_grid(stencils.stencil),
+        lambda k, s: stencils.sweeps(GRID, k),
         "sweeps",
         octaves(lambda s: 1, 16, GRID.bit_length() - 1),
     ),

@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 from .cost import Cost
 from .formulas import (
-    dense_cost,
-    elimination_cost,
-    graphs_cost,
-    integers_cost,
-    polynomials_cost,
-    sparse_cost,
-    stencils_cost,
-    transform_cost,
+    dense,
+    elimination,
+    graphs,
+    integers,
+    polynomials,
+    sparse,
+    stencils,
+    transform,
 )
 from .formulas.io_bound import STRASSEN_EXPONENT, product_bound
 
@@ -105,7 +105,7 @@ def _compressed(entries: int, s: int) -> float:
 
 
 def _sparse(entries: int, s: int) -> Cost:
-    return sparse_cost.spmul(LINES, entries, _inputs(entries), s)
+    return sparse.spmul(LINES, entries, _inputs(entries), s)
 
 
 def _inputs(entries: int) -> int:
@@ -118,51 +118,51 @@ def _halves(n: int, s: int) -> float:
 
 
 THEOREMS = {
-    "standard": Theorem("1", "n^3 / s", _product, dense_cost.standard, _powers(6, 14)),
+    "standard": Theorem("1", "n^3 / s", _product, dense.standard, _powers(6, 14)),
     "strassen": Theorem(
-        "1", "m (n / s)^2.807", _strassen, dense_cost.strassen, _powers(6, 14)
+        "1", "m (n / s)^2.807", _strassen, dense.strassen, _powers(6, 14)
     ),
-    "tall": Theorem("2", "n^3 / s", _product, dense_cost.tall, _powers(6, 14)),
+    "tall": Theorem("2", "n^3 / s", _product, dense.tall, _powers(6, 14)),
     "spmul": Theorem(
         "3", "n Z / s + I in Z, n = 2^16, I = 2 sqrt(n Z)", _compressed, _sparse,
         lambda s: [LINES << 2 * h for h in range(6)],
     ),
     "eliminate": Theorem(
-        "4", "n^3 / s + n^2 s", _product_and_strips, elimination_cost.eliminate, _powers(9, 15)
+        "4", "n^3 / s + n^2 s", _product_and_strips, elimination.eliminate, _powers(9, 15)
     ),
     "closure": Theorem(
-        "5", "n^3 / s + n^2 s", _product_and_strips, graphs_cost.closure, _powers(6, 14)
+        "5", "n^3 / s + n^2 s", _product_and_strips, graphs.closure, _powers(6, 14)
     ),
     "distances": Theorem(
-        "6", "n^3 / s log2 n", _levels, lambda n, s: graphs_cost.distances(n, n - 1, s),
+        "6", "n^3 / s log2 n", _levels, lambda n, s: graphs.distances(n, n - 1, s),
         _powers(6, 14),
     ),
     "dft": Theorem(
-        "7", "n log_s n", _transform, transform_cost.dft, lambda s: [s**h for h in range(2, 8)]
+        "7", "n log_s n", _transform, transform.dft, lambda s: [s**h for h in range(2, 8)]
     ),
     "dft_complex": Theorem(
-        "7", "n log_s n", _transform, transform_cost.dft_complex,
+        "7", "n log_s n", _transform, transform.dft_complex,
         lambda s: [s**h for h in range(2, 8)],
     ),
     "stencil": Theorem(
         "8", f"n^2 log_s k, k = {SWEEPS}", lambda n, s: n * n * math.log(SWEEPS, s),
-        lambda n, s: stencils_cost.stencil(n, SWEEPS, s), lambda s: [1 << h for h in range(10, 20)],
+        lambda n, s: stencils.stencil(n, SWEEPS, s), lambda s: [1 << h for h in range(10, 20)],
     ),
     "stencil, sweeps": Theorem(
         "8", "n^2 log_s k in k, n = 2^24", lambda k, s: CELLS**2 * math.log(k, s),
-        lambda k, s: stencils_cost.stencil(CELLS, k, s), lambda s: [1 << h for h in range(8, 21)],
+        lambda k, s: stencils.stencil(CELLS, k, s), lambda s: [1 << h for h in range(8, 21)],
     ),
     "schoolbook": Theorem(
-        "9", "n^2 / s", lambda n, s: n * n / s, integers_cost.schoolbook,
+        "9", "n^2 / s", lambda n, s: n * n / s, integers.schoolbook,
         lambda s: [s * s << h for h in range(4, 12)],
     ),
     "karatsuba": Theorem(
-        "10", "(n / m)^1.585 m s", _halves, integers_cost.karatsuba,
+        "10", "(n / m)^1.585 m s", _halves, integers.karatsuba,
         lambda s: [s * s << h for h in range(4, 12)],
     ),
     "polyval": Theorem(
         "11", f"p d / s + p s in d, p = {POINTS:,}", lambda d, s: POINTS * d / s + POINTS * s,
-        lambda d, s: polynomials_cost.polyval(d, POINTS, s),
+        lambda d, s: polynomials.polyval(d, POINTS, s),
         lambda s: [s * s << h for h in range(4, 12)],
     ),
 }  # fmt: skip
@@ -171,16 +171,16 @@ THEOREMS = {
 BOUNDS = {
     "tall, weak": Theorem(
         "12", "n^3 / (sqrt(3) s)", product_bound,
-        lambda n, s: dense_cost.tall(n, s, weak=True), _powers(6, 14),
+        lambda n, s: dense.tall(n, s, weak=True), _powers(6, 14),
     ),
     "standard, weak": Theorem(
         "12", "n^3 / (sqrt(3) s)", product_bound,
-        lambda n, s: dense_cost.standard(n, s, weak=True), _powers(6, 14),
+        lambda n, s: dense.standard(n, s, weak=True), _powers(6, 14),
     ),
     "strassen, weak": Theorem(
         "12", "3 m (n / (sqrt(3) s))^2.807",
         lambda n, s: product_bound(n, s, STRASSEN_EXPONENT),
-        lambda n, s: dense_cost.strassen(n, s, weak=True), _powers(6, 14),
+        lambda n, s: dense.strassen(n, s, weak=True), _powers(6, 14),
     ),
 }  # fmt: skip
 """Time of a weak unit beside what a memory of 3 m words must move: constants are above 1."""

@@ -11,7 +11,7 @@ from tilewright.sim.tcu import NumpyBackend, TensorUnit
 from tilewright.sim.tcu.crossovers import COMPARISONS, UnitModel, crossover
 from tilewright.sim.tcu.dense.recursive import standard, strassen
 from tilewright.sim.tcu.dense.tall import tall
-from tilewright.sim.tcu.formulas import stencils_cost
+from tilewright.sim.tcu.formulas import stencils
 from tilewright.sim.tcu.integers.karatsuba import karatsuba
 from tilewright.sim.tcu.integers.schoolbook import schoolbook
 from tilewright.sim.tcu.words import INT64
@@ -124,6 +124,6 @@ def test_sweeps_one_by_one_as_counted() -> None:
     n, k = 6, 3
     grid, weights = (np.full((side, side), Counted(), object) for side in (n, 3))
     swept(grid, weights, k, "periodic")
-    cost = stencils_cost.sweeps(n, k)
+    cost = stencils.sweeps(n, k)
     assert (cost.cpu_adds, cost.cpu_multiplies) == (Counted.adds, Counted.multiplies)
     assert cost.cpu == Counted.adds + Counted.multiplies

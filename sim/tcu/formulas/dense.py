@@ -1,11 +1,12 @@
-"""Calls and rows of products of dense matrices (Theorems 1 and 2, Corollary 1)."""
+"""Costs of products of dense matrices (Theorems 1 and 2, Corollary 1)."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from ..blocks import multiple
-from ..cost import UnitWork
+from ..cost import Cost, UnitWork
 from .streaming import stream
 
 __all__ = [
@@ -34,17 +35,22 @@ class Squares(NamedTuple):
         return self.down * self.deep * self.across
 
 
-def tall(n: int, s: int, weak: bool = False) -> UnitWork:
-    """Matrices of side ``n``: q^2 calls of n rows, q = n / s."""
+def tall(n: int, s: int, weak: bool = False) -> Cost:
+    """Matrices of side ``n``: q^2 calls of n rows, q = n / s; ``(q - 1) n^2`` words are
+    added where s divides n."""
     return rectangular(n, n, n, s, weak)
 
 
-def rectangular(n: int, k: int, p: int, s: int, weak: bool = False) -> UnitWork:
-    """Matrices (n, k) and (k, p): a call of n rows a block of the right one; of p rows a block of
-    the left one if `transposes` says so."""
+def rectangular(n: int, k: int, p: int, s: int, weak: bool = False) -> Cost:
+    """Matrices (n, k) and (k, p): a call of n rows a block of the right one, or of p rows a block
+    of the left one if `transposes` says so; sums over k, and copies of what is padded."""
     if transposes(n, k, p, s, weak):
         n, p = p, n
-    return _a_call_a_block(n, k, p, s, weak)
+    work = _a_call_a_block(n, k, p, s, weak)
+    high, depth, width = multiple(n, s) if weak else max(n, s), multiple(k, s), multiple(p, s)
+    moves = high * depth * ((high, depth) != (n, k)) + depth * width * ((depth, width) != (k, p))
+    adds = (depth // s - 1) * high * width
+    return Cost(work.calls, work.rows, cpu_adds=adds, cpu_moves=moves)
 
 
 def transposes(n: int, k: int, p: int, s: int, weak: bool = False) -> bool:
@@ -72,24 +78,33 @@ def squares(n: int, k: int, p: int, s: int, side: int = 2) -> Squares:
     return Squares(wide, *(-(-length // wide) for length in (n, k, p)))
 
 
-def in_squares(n: int, k: int, p: int, s: int, products: int, side: int = 2) -> UnitWork:
-    """Matrices (n, k) and (k, p), each product of squares as `recursive`."""
+def recursive(n: int, s: int, products: int, additions: int, side: int = 2) -> Cost:
+    """Matrices of side ``n`` by a Strassen-like algorithm of so many products and additions of
+    blocks a level, none of which is a negation or a copy: products^h calls of s rows, on a weak
+    unit as on any."""
+    h = levels(n, s, side)
+    calls, wide = products**h, s * side**h
+    adds = sum(additions * products**i * (wide // side ** (i + 1)) ** 2 for i in range(h))
+    return Cost(calls, calls * s, cpu_adds=adds, cpu_moves=2 * wide * wide * (wide != n))
+
+
+def in_squares(
+    n: int, k: int, p: int, s: int, products: int, additions: int, side: int = 2
+) -> Cost:
+    """Matrices (n, k) and (k, p) in squares: each as `recursive`, sums along k, copies of what is
+    padded."""
     cut = squares(n, k, p, s, side)
-    return recursive(cut.side, s, products, side) * cut.products
+    found = recursive(cut.side, s, products, additions, side) * cut.products
+    high, depth, width = (cut.side * count for count in (cut.down, cut.deep, cut.across))
+    moves = high * depth * ((high, depth) != (n, k)) + depth * width * ((depth, width) != (k, p))
+    return replace(found, cpu_adds=found.cpu_adds + (cut.deep - 1) * high * width, cpu_moves=moves)
 
 
-def recursive(n: int, s: int, products: int, side: int = 2) -> UnitWork:
-    """Matrices of side ``n`` by a Strassen-like algorithm of p0 = ``products``, n0 = ``side``^2:
-    p0^h calls of s rows, on a weak unit as on any."""
-    calls = products ** levels(n, s, side)
-    return UnitWork(calls, calls * s)
+def standard(n: int, s: int, weak: bool = False) -> Cost:
+    """The standard recursion: ``(2^h - 1) n^2`` words are added where n is ``s 2^h``."""
+    return recursive(n, s, 8, 4)
 
 
-def standard(n: int, s: int, weak: bool = False) -> UnitWork:
-    """The standard recursion, (p0, n0) = (8, 4)."""
-    return recursive(n, s, 8)
-
-
-def strassen(n: int, s: int, weak: bool = False) -> UnitWork:
-    """Strassen's, (p0, n0) = (7, 4)."""
-    return recursive(n, s, 7)
+def strassen(n: int, s: int, weak: bool = False) -> Cost:
+    """Strassen's in Winograd's form: ``5 s^2 (7^h - 4^h)`` words are added where n is ``s 2^h``."""
+    return recursive(n, s, 7, 15)

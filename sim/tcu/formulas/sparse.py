@@ -1,4 +1,4 @@
-"""Calls and rows of output-sensitive products of sparse matrices (Theorem 3).
+"""Costs of output-sensitive products of sparse matrices (Theorem 3).
 
 How many rounds there are, and how many entries each is made for, depends on the operands: a round
 is a size here.
@@ -10,19 +10,20 @@ from math import isqrt
 from typing import NamedTuple
 
 from ..blocks import multiple
-from ..cost import UnitWork
-from . import dense
-from .dense import levels
+from ..cost import Cost
+from .dense import levels, rectangular, recursive
 
 __all__ = [
     "ERROR_BITS",
     "SPREAD",
     "Sizes",
     "buckets_for",
+    "check",
+    "exact_round",
     "products_of",
-    "round_of",
     "sizes_of",
     "spmul",
+    "value_round",
 ]
 
 SPREAD = 2
@@ -65,13 +66,80 @@ def products_of(n: int, p: int, buckets: int) -> int:
     return 1 + (buckets < n) + (buckets < p)
 
 
-def round_of(n: int, k: int, p: int, entries: int, s: int, weak: bool = False) -> UnitWork:
-    """A round for ``entries`` of the product of (n, k) by (k, p): up to three products by tall
-    calls."""
+def exact_round(
+    n: int, k: int, p: int, entries: int, s: int, weak: bool = False, *,
+    left: int, right: int, known: int, summing: int, peeled: int,
+    scheme: tuple[int, int, int] | None = None,
+) -> Cost:  # fmt: skip
+    """A round for ``entries`` of the product of (n, k) by (k, p): up to three products, by tall
+    calls.
+
+    Parameters
+    ----------
+    left, right: entries of the operands
+    known: entries of the result, before
+    summing: buckets whose values do not sum to zero
+    peeled: entries that it finds
+    scheme: products, additions and side of a Strassen-like algorithm
+    """
+    b, sizes = sizes_of(n, k, p, entries, s, weak, scheme[2] if scheme else 0)
+    rows, columns = min(b, n), min(b, p)
+    products = products_of(n, p, b)
+    lines, wide_lines = 1 + (rows < n), 1 + (columns < p)
+    found = _drawn(n, p, b)
+    found += Cost(
+        cpu_adds=left * lines + right * wide_lines,
+        cpu_multiplies=left * (lines - 1) + right * (wide_lines - 1),
+        cpu_moves=sizes.inner * (sizes.high * lines + sizes.wide * wide_lines),
+    )
+    found += _product(sizes, s, weak, scheme) * products
+    found += Cost(cpu_adds=products * known, cpu_multiplies=(products - 1) * known)
+    found += Cost(cpu_adds=products * rows * columns)
+    found += Cost(cpu_adds=3 * (products - 1) * summing, cpu_multiplies=(products - 1) * summing)
+    return found + Cost(cpu_adds=peeled, cpu_moves=3 * peeled)
+
+
+def check(
+    n: int, k: int, p: int, entries: int, vectors: int = 2, fields: int = 1, reduced: bool = False
+) -> Cost:
+    """Freivalds' check of (n, k) by (k, p): ``entries`` of all three; ``vectors`` modulo each of
+    ``fields``, to which integers are ``reduced``."""
+    a_vector = Cost(cpu_adds=entries + n, cpu_multiplies=entries, cpu_moves=p + k + 2 * n)
+    return a_vector * (vectors * fields) + Cost(cpu_multiplies=0 if reduced else entries * fields)
+
+
+def value_round(
+    n: int, k: int, p: int, entries: int, s: int, weak: bool = False,
+    left: int = 0, right: int = 0, structure: int = 0,
+) -> Cost:  # fmt: skip
+    """A product of floats for ``entries``, where so many of the ``structure`` are known."""
     b, sizes = sizes_of(n, k, p, entries, s, weak)
-    return dense.rectangular(*sizes, s, weak) * products_of(n, p, b)
+    found = _drawn(n, p, b) + _product(sizes, s, weak, None)
+    moves = sizes.inner * (sizes.high + sizes.wide) + left + right
+    moves += min(b, n) * min(b, p) + structure
+    return found + Cost(cpu_adds=structure, cpu_moves=moves)
 
 
-def spmul(n: int, entries: int, s: int, weak: bool = False, inputs: int = 0) -> UnitWork:
-    """Matrices of side ``n``, one round for ``entries`` of the product. Rounds add up."""
-    return round_of(n, n, n, entries, s, weak)
+def spmul(n: int, entries: int, inputs: int, s: int, weak: bool = False) -> Cost:
+    """Matrices of side ``n`` and so many ``inputs`` in both, in one round for ``entries``, which
+    are the result's and all alone in their buckets: checks before and behind it included."""
+    half = inputs // 2
+    found = exact_round(
+        n, n, n, entries, s, weak, left=inputs - half, right=half, known=0, summing=entries,
+        peeled=entries,
+    )  # fmt: skip
+    return check(n, n, n, inputs) + found + check(n, n, n, inputs + entries)
+
+
+def _drawn(n: int, p: int, b: int) -> Cost:
+    return Cost(cpu_moves=n * (b < n) + p * (b < p))
+
+
+def _product(sizes: Sizes, s: int, weak: bool, scheme: tuple[int, int, int] | None) -> Cost:
+    high, inner, wide = sizes
+    if scheme is None:
+        return rectangular(high, inner, wide, s, weak)
+    products, additions, side = scheme
+    blocks = inner // high
+    found = recursive(high, s, products, additions, side) * blocks
+    return found + Cost(cpu_adds=(blocks - 1) * high * high)

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dense.tall import rectangular
-from ..formulas.sparse import sizes_of
-from ..formulas.sparse_cost import value_round
+from ..formulas.sparse import sizes_of, value_round
 from ..tensor_unit import TensorUnit
 from ..words import Array
 from .entries import Entries

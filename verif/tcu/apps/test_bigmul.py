@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tilewright.apps.gta.integers import read_integer
 from tilewright.cli import main
-from tilewright.sim.tcu.formulas import integers_cost as costs
+from tilewright.sim.tcu.formulas import integers as costs
 from tilewright.verif.kit.commands import check_refused
 
 A, B = random.Random(1).getrandbits(9000) | 1 << 8999, random.Random(2).getrandbits(7000)

@@ -14,8 +14,7 @@ from tilewright.cli import main
 from tilewright.hw.spec.host.activity import listening
 from tilewright.hw.spec.unit import named_object
 from tilewright.registry import commands
-from tilewright.sim.tcu.formulas import dense as formulas
-from tilewright.sim.tcu.formulas import dense_cost as costs
+from tilewright.sim.tcu.formulas import dense as costs
 from tilewright.sim.tcu.presets import PRESETS
 from tilewright.verif.kit.commands import check_refused
 
@@ -65,7 +64,7 @@ def test_products(method: str, weak: bool, capsys: pytest.CaptureFixture[str]) -
     report = report_of(words + " --weak" * weak)
     a, b = np.load("a.npy"), np.load("b.npy")
     np.testing.assert_allclose(np.load("out.npy"), a @ b, atol=1e-12)
-    work = getattr(formulas, method)(21, 4, weak)
+    work = getattr(costs, method)(21, 4, weak)
     assert (report["calls"], report["rows"]) == (work.calls, work.rows)
     assert report["unit_time"] == work.unit_time(4, 2.5)
     assert report["cpu_words"] == sum(report["cpu"].values())
@@ -190,12 +189,11 @@ def test_costs_are_the_formulas(name: str) -> None:
     sizes = {one.name: 100 + 10 * i for i, one in enumerate(row.sizes)}
     more = " ".join(f"--size {one.name}={sizes[one.name]}" for one in row.sizes[1:])
     report = report_of(f"tcu cost {name} --n 100 {more} --m 64 --l 1000")
-    work = named_object(row.formula)(**sizes, s=8)
-    assert (report["calls"], report["rows"]) == (work.calls, work.rows)
-    assert report["unit_time"] == work.rows * 8 + work.calls * 1000
+    cost = named_object(row.formula)(**sizes, s=8)
+    assert (report["calls"], report["rows"]) == (cost.calls, cost.rows)
+    assert report["unit_time"] == cost.rows * 8 + cost.calls * 1000
     assert report["sizes"] == sizes
-    cpu = named_object(row.cost)(**sizes, s=8).cpu if row.cost else None
-    assert report["cpu_words"] == cpu
+    assert report["cpu_words"] == cost.cpu
 
 
 @pytest.mark.parametrize(("preset", "s", "bits"), [("tpu", 256, 8), ("volta", 16, 16)])

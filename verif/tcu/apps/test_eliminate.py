@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.cli import main
-from tilewright.sim.tcu.formulas import elimination_cost as costs
+from tilewright.sim.tcu.formulas import elimination as costs
 from tilewright.verif.kit.commands import check_refused
 
 

@@ -11,7 +11,7 @@ import networkx
 import numpy as np
 import pytest
 from tilewright.cli import main
-from tilewright.sim.tcu.formulas import graphs_cost as costs
+from tilewright.sim.tcu.formulas import graphs as costs
 from tilewright.verif.kit.commands import check_refused
 
 

@@ -11,7 +11,7 @@ import pytest
 import scipy.io
 import scipy.sparse
 from tilewright.cli import main
-from tilewright.sim.tcu.formulas import dense_cost
+from tilewright.sim.tcu.formulas import dense
 from tilewright.sim.tcu.split.split_cost import split
 from tilewright.sim.tcu.words import integer
 from tilewright.verif.kit.commands import check_refused
@@ -78,7 +78,7 @@ def test_results_are_the_same(words: str, backend: str) -> None:
 @pytest.mark.usefixtures("files")
 def test_costs_are_those_of_the_formula(capsys: pytest.CaptureFixture[str]) -> None:
     report = report_of("strassen i.npy i.npy --words int32 --limbs --l 7")
-    cost = split(dense_cost.strassen(13, 4), 4, integer(32))
+    cost = split(dense.strassen(13, 4), 4, integer(32))
     assert (report["calls"], report["rows"], report["cpu_words"]) == (
         cost.calls,
         cost.rows,

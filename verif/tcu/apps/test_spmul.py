@@ -11,8 +11,8 @@ import pytest
 from scipy import sparse
 from scipy.io import mmread, mmwrite
 from tilewright.cli import main
-from tilewright.sim.tcu.formulas import sparse as formulas
 from tilewright.verif.kit.commands import check_refused
+from tilewright.verif.tcu.sparse.costs import round_of
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_floats(options: str, capsys: pytest.CaptureFixture[str]) -> None:
     report = report_of(f"run spmul a.mtx b.npz --m 16 --l 9 -o out.mtx {options}")
     true = mmread("a.mtx") @ sparse.load_npz("b.npz")
     assert abs(mmread("out.mtx") - true).max() < 1e-6
-    calls = [formulas.round_of(60, 50, 70, one["entries"], 4, "weak" in options)
+    calls = [round_of(60, 50, 70, one["entries"], 4, "weak" in options)
              for one in report["rounds"]]  # fmt: skip
     assert report["value_rounds"] == []
     assert report["calls"] == sum(one.calls for one in calls)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.cli import main
-from tilewright.sim.tcu.formulas import stencils_cost as costs
+from tilewright.sim.tcu.formulas import stencils as costs
 from tilewright.verif.kit.commands import check_refused
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.tcu.stencils.sweeps import swept

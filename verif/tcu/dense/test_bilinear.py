@@ -63,7 +63,7 @@ def test_others_multiply(make: Any) -> None:
         unit = TensorUnit(NumpyBackend(2), INT64)
         np.testing.assert_array_equal(recursive(unit, scheme, a, b), a @ b)
         products = len(scheme.products)
-        assert unit.cost.work == formulas.recursive(n, 2, products, scheme.side)
+        assert unit.cost.work == formulas.recursive(n, 2, products, 0, scheme.side).work
 
 
 def test_negated_terms_and_copies_are_charged() -> None:

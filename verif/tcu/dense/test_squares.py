@@ -14,8 +14,7 @@ from tilewright.sim.tcu.dense.recursive import recursive
 from tilewright.sim.tcu.dense.rounding import in_squares_error, recursive_error
 from tilewright.sim.tcu.dense.schemes import STANDARD, STRASSEN
 from tilewright.sim.tcu.dense.squares import in_squares
-from tilewright.sim.tcu.formulas import dense as formulas
-from tilewright.sim.tcu.formulas import dense_cost as costs
+from tilewright.sim.tcu.formulas import dense as costs
 from tilewright.sim.tcu.words import BOOLEAN, FP32, FP64, INT64, Words, modular
 from tilewright.sim.tcu.words.floats import Floats
 from tilewright.verif.tcu.reference_units import SIDES, unit_of
@@ -40,7 +39,6 @@ def test_any_shape(
     expected = exact if words is INT64 else exact % 997
     assert in_squares(unit, scheme, a, b).tolist() == expected.tolist()
     products, additions = SIZES[scheme]
-    assert unit.cost.work == formulas.in_squares(n, k, p, s, products)
     assert unit.cost == costs.in_squares(n, k, p, s, products, additions)
 
 
@@ -84,7 +82,7 @@ def test_errors_are_within_the_bound(scheme: Bilinear, words: Floats) -> None:
         true = exact(a.astype(float)) @ exact(b.astype(float))
         worst = np.abs(exact(found.astype(float)) - true).max()
         largest = float(np.abs(a).max()) * float(np.abs(b).max())
-        cut = formulas.squares(n, k, p, s)
+        cut = costs.squares(n, k, p, s)
         bound = in_squares_error(scheme, cut, s, words) * largest
         assert 0 < worst <= bound < 0.1 * largest
         if cut.deep == 1:

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright.sim.tcu import Cost, UnitWork
-from tilewright.sim.tcu.formulas import graphs as formulas
-from tilewright.sim.tcu.formulas import graphs_cost as costs
+from tilewright.sim.tcu.formulas import graphs as costs
 from tilewright.sim.tcu.graphs.distances import distances
 from tilewright.sim.tcu.words import (
     BOOLEAN,
@@ -73,13 +72,13 @@ def test_counts_are_those_of_the_theorem(s: int) -> None:
     for graph in graphs:
         n, diameter = len(graph), networkx.diameter(graph)
         levels = int(np.ceil(np.log2(diameter)))
-        assert formulas.halvings(diameter) == levels
+        assert costs.halvings(diameter) == levels
         unit = unit_of(s)
         distances(unit, matrix(graph))
         q = -(-n // s)
         rows = max(n, s)
         assert unit.cost.work == UnitWork(2 * levels * q * q, 2 * levels * q * q * rows)
-        assert unit.cost.work == formulas.distances(n, diameter, s)
+        assert unit.cost.work == costs.distances(n, diameter, s).work
         assert unit.cost == costs.distances(n, diameter, s)
 
 
@@ -99,7 +98,7 @@ def test_the_square_of_the_matrix_alone_is_not_enough() -> None:
         graph = networkx.connected_watts_strogatz_graph(20, 4, 0.3, seed=seed)
         a, true = matrix(graph), expected(graph)
         assert (as_printed(a, 5) != true).any()
-        assert (as_printed(a, formulas.halvings(networkx.diameter(graph))) != true).any()
+        assert (as_printed(a, costs.halvings(networkx.diameter(graph))) != true).any()
         np.testing.assert_array_equal(distances(unit_of(4), a), true)
     circle = networkx.watts_strogatz_graph(20, 4, 0)
     np.testing.assert_array_equal(as_printed(matrix(circle), 5), expected(circle))
@@ -109,7 +108,7 @@ def test_work_of_the_cpu_grows_as_products_do() -> None:
     """n^3 / s sums a level, by the formulas, which are what is counted: a path's levels are the
     logarithm of its length."""
     large = [2**h + 1 for h in range(10, 16)]
-    far = [costs.distances(n, n - 1, 4).cpu / formulas.halvings(n - 1) for n in large]
+    far = [costs.distances(n, n - 1, 4).cpu / costs.halvings(n - 1) for n in large]
     assert fitted(large, far) == pytest.approx(3, abs=0.05)
 
 

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright.sim.tcu import Cost, UnitWork
-from tilewright.sim.tcu.formulas import integers as formulas
-from tilewright.sim.tcu.formulas import integers_cost as costs
+from tilewright.sim.tcu.formulas import integers as costs
 from tilewright.sim.tcu.integers.karatsuba import karatsuba
 from tilewright.sim.tcu.integers.schoolbook import schoolbook
 from tilewright.sim.tcu.words import FP64, INT64, Words, integer
@@ -62,7 +61,7 @@ def test_every_number_of_pieces_up_to_70(algorithm: Algorithm) -> None:
 @pytest.mark.parametrize("s", SIDES)
 def test_the_carry_bits_of_the_middle_term(s: int) -> None:
     """Of both sums, of one, of none, down to pieces alone."""
-    piece = formulas.piece_bits(s)
+    piece = costs.piece_bits(s)
     half = 8 * piece
     full = (1 << half) - 1
     carry, none = full << half | full, 1 << (2 * half - 1) | 1
@@ -81,7 +80,7 @@ def test_counts_are_those_of_the_theorems(s: int) -> None:
         a = drawn(16 * n, q)
         unit = unit_of(s)
         assert schoolbook(unit, a, a, 16) == a * a
-        assert unit.cost.work == formulas.schoolbook(n, s) == UnitWork(q, q * (n + s - 1))
+        assert unit.cost.work == costs.schoolbook(n, s).work == UnitWork(q, q * (n + s - 1))
         assert unit.unit_time == (n + s - 1) * s * n // m
         assert unit.cost == costs.schoolbook(n, s, piece=16)
         elements = n // s * (n + s - 1)
@@ -95,14 +94,14 @@ def test_counts_are_those_of_the_theorems(s: int) -> None:
 
 @pytest.mark.parametrize("s", slow_but([4], among=SIDES))
 def test_karatsuba_is_powers_of_three_of_the_schoolbook(s: int) -> None:
-    base, piece = s * s, formulas.piece_bits(s)
+    base, piece = s * s, costs.piece_bits(s)
     for h, least in ((0, 1), (0, base), (1, base), (2, base - 3), (3, base // 2 + 1), (3, base),
                      (4, base // 2 + 2), (4, base)):  # fmt: skip
         n = least * 2**h
         ones = (1 << n * piece) - 1
         unit = unit_of(s)
         assert karatsuba(unit, ones, ones) == ones * ones
-        assert unit.cost.work == formulas.karatsuba(n, s) == formulas.schoolbook(least, s) * 3**h
+        assert unit.cost.work == costs.schoolbook(least, s).work * 3**h
         assert unit.cost.work == UnitWork(3**h, 3**h * (least + s - 1))
         assert unit.cost == costs.karatsuba(n, s)
     for n in (base + 1, 3 * base - 1):
@@ -114,7 +113,7 @@ def test_karatsuba_is_powers_of_three_of_the_schoolbook(s: int) -> None:
 
 @pytest.mark.parametrize("s", slow_but([4], among=SIDES))
 def test_counts_of_other_lengths_are_the_formulas(s: int) -> None:
-    piece = formulas.piece_bits(s)
+    piece = costs.piece_bits(s)
     for p, q in ((1, 1), (s, 1), (s + 1, s), (40, 3), (s * s + 1, s * s), (90, 90), (99, 70),
                  (2 * s * s + 3, s * s + 5)):  # fmt: skip
         a, b = drawn(p * piece, p), drawn(q * piece, q)
@@ -123,7 +122,7 @@ def test_counts_of_other_lengths_are_the_formulas(s: int) -> None:
                 unit = unit_of(s, weak=weak)
                 assert schoolbook(unit, one, other) == a * b
                 assert unit.cost == costs.product(p, q, s, weak)
-                assert unit.cost.work == formulas.product(p, q, s, weak)
+                assert unit.cost.work == costs.product(p, q, s, weak).work
 
 
 @pytest.mark.parametrize(("s", "bits", "piece", "most"), [(16, 64, 29, 32), (4, 16, 6, 8)])
@@ -131,7 +130,7 @@ def test_sums_are_cut_only_where_words_do_not_hold_them(
     s: int, bits: int, piece: int, most: int
 ) -> None:
     for n, cuts in ((most, False), (most + 1, True)):
-        assert formulas.sums_fit(n, piece, bits) == (not cuts)
+        assert costs.sums_fit(n, piece, bits) == (not cuts)
         ones = (1 << piece * n) - 1
         unit = unit_of(s, integer(bits))
         assert schoolbook(unit, ones, ones, piece) == ones * ones
@@ -142,7 +141,7 @@ def test_sums_are_cut_only_where_words_do_not_hold_them(
 def test_pieces_are_the_most_that_words_allow() -> None:
     for s in range(1, 70):
         for bits in range(2, 65):
-            piece = formulas.piece_bits(s, bits)
+            piece = costs.piece_bits(s, bits)
             if piece < 1:
                 continue
             assert 2 * piece + math.log2(s) < bits
@@ -150,7 +149,7 @@ def test_pieces_are_the_most_that_words_allow() -> None:
             # Sums of s products of wider pieces do not, where s is a power of two.
             wider = 2 * (piece + 1) + math.log2(s)
             assert wider >= bits or s & (s - 1)
-    assert [formulas.piece_bits(s) for s in SIDES] == [30, 30, 29]
+    assert [costs.piece_bits(s) for s in SIDES] == [30, 30, 29]
 
 
 def as_printed(a: list[int], b: list[int], s: int, step: int) -> int:
@@ -190,10 +189,10 @@ def test_theorem_10_counts_less_than_a_call_at_its_base() -> None:
     halving takes longer than the call it replaces."""
     for s in SIDES:
         for latency in (0, 1000):
-            one = formulas.schoolbook(s, s).unit_time(s, latency)
+            one = costs.schoolbook(s, s).unit_time(s, latency)
             assert one >= s * s + latency > s + latency / s
         for n in range(2, s * s + 1, 2):
-            whole, halves = (formulas.karatsuba(n, s, base=b) for b in (n, n // 2))
+            whole, halves = (costs.karatsuba(n, s, base=b).work for b in (n, n // 2))
             assert halves.calls == 3
             assert halves.rows > whole.rows
 

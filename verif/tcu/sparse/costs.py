@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.sim.tcu import Cost, UnitWork
-from tilewright.sim.tcu.formulas import sparse as formulas
-from tilewright.sim.tcu.formulas import sparse_cost as costs
+from tilewright.sim.tcu.formulas import sparse as costs
 from tilewright.sim.tcu.sparse.output_sensitive import SparseProduct
 
 __all__ = ["cost_of", "work_of"]
@@ -42,9 +41,15 @@ def cost_of(
     return total + Cost(cpu_adds=2 * found.terms, cpu_multiplies=found.terms)
 
 
+def round_of(n: int, k: int, p: int, entries: int, s: int, weak: bool = False) -> UnitWork:
+    """Calls and rows of an exact round, by tall calls."""
+    nothing = dict.fromkeys(("left", "right", "known", "summing", "peeled"), 0)
+    return costs.exact_round(n, k, p, entries, s, weak, **nothing).work
+
+
 def work_of(found: SparseProduct, n: int, k: int, p: int, s: int, weak: bool = False) -> UnitWork:
     """Calls and rows of exact rounds, by tall calls."""
     total = UnitWork()
     for one in found.rounds:
-        total += formulas.round_of(n, k, p, one.entries, s, weak)
+        total += round_of(n, k, p, one.entries, s, weak)
     return total

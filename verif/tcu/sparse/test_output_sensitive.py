@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit, UnitWork
 from tilewright.sim.tcu.dense.schemes import STANDARD, STRASSEN
-from tilewright.sim.tcu.formulas import sparse as formulas
-from tilewright.sim.tcu.formulas import sparse_cost as costs
+from tilewright.sim.tcu.formulas import sparse as costs
 from tilewright.sim.tcu.sparse.output_sensitive import MOST_ROUNDS, SparseProduct, spmul
 from tilewright.sim.tcu.words import (
     BOOLEAN,
@@ -29,7 +28,7 @@ from tilewright.sim.tcu.words import (
 )
 from tilewright.sim.tcu.words.floats import Floats
 from tilewright.verif.kit.sampling import slow_but
-from tilewright.verif.tcu.sparse.costs import cost_of, work_of
+from tilewright.verif.tcu.sparse.costs import cost_of, round_of, work_of
 
 SIDES = (4, 8, 16)
 
@@ -113,15 +112,15 @@ def test_a_round_is_that_of_the_theorem(s: int) -> None:
     for q in range(1, 9):
         b, n = q * s, 8 * q * s
         entries = (b // 2) ** 2
-        assert formulas.buckets_for(entries, s) == b
-        work = formulas.round_of(n, n, n, entries, s)
+        assert costs.buckets_for(entries, s) == b
+        work = round_of(n, n, n, entries, s)
         assert work == UnitWork(3 * n * b // s**2, 3 * n * b // s**2 * b)
         assert work.rows * s == 3 * n // b * q**3 * s * s
         a = sparse.csr_array(([1], ([n - 1], [0])), shape=(n, n))
         unit = unit_of(s)
         found = spmul(unit, a, sparse.csr_array(([5], ([0], [2])), shape=(n, n)), entries=entries)
         assert [len(found.rounds), *found.result.values] == [1, 5]
-        assert unit.cost.work == work == formulas.spmul(n, entries, s)
+        assert unit.cost.work == work == costs.spmul(n, entries, 2, s).work
         one = costs.exact_round(n, n, n, entries, s, left=1, right=1, known=0, summing=1, peeled=1)
         around = costs.check(n, n, n, 2) + costs.check(n, n, n, 3)
         assert unit.cost == one + around
@@ -289,14 +288,14 @@ def test_balanced_results_take_few_rounds_that_shrink() -> None:
     for seed in range(3):
         a, b = balanced(np.random.default_rng(seed), n, each)
         z = (a @ b).nnz
-        buckets = formulas.buckets_for(z, s)
+        buckets = costs.buckets_for(z, s)
         shares = []
         for again in range(6):
             unit = unit_of(s)
             found = spmul(unit, a, b, entries=z, seed=again)
             check(found, a, b)
             shares.append(found.rounds[0].peeled / z)
-            first = formulas.round_of(n, n, n, z, s)
+            first = round_of(n, n, n, z, s)
             assert unit.cost.rows <= 2 * first.rows
             assert len(found.rounds) <= 6
         assert np.mean(shares) >= 1 - 2 * each / buckets - z / buckets**2
@@ -327,7 +326,7 @@ def test_a_full_row_is_not_balanced() -> None:
     check(found, a, b)
     assert found.rounds[0].peeled <= 2
     assert max(one.buckets[1] for one in found.rounds) >= n // 2
-    assert unit.cost.rows * s > 10 * formulas.round_of(n, n, n, n, s).rows * s
+    assert unit.cost.rows * s > 10 * round_of(n, n, n, n, s).rows * s
 
 
 def test_checks_are_wrong_as_seldom_as_said() -> None:

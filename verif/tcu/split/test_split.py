@@ -15,8 +15,8 @@ from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit
 from tilewright.sim.tcu.dense.recursive import strassen
 from tilewright.sim.tcu.dense.tall import rectangular, tall
 from tilewright.sim.tcu.elimination.blocked import eliminate
-from tilewright.sim.tcu.formulas import dense_cost as costs
-from tilewright.sim.tcu.formulas import integers_cost
+from tilewright.sim.tcu.formulas import dense as costs
+from tilewright.sim.tcu.formulas import integers
 from tilewright.sim.tcu.graphs.closure import closure
 from tilewright.sim.tcu.graphs.distances import distances
 from tilewright.sim.tcu.integers.karatsuba import karatsuba
@@ -210,7 +210,7 @@ def test_pieces_of_long_integers_are_limbs(bits: int) -> None:
     """Of 8 bits each, carries apart: nothing is split."""
     x = 2**bits - 1
     for algorithm, formula in (
-        (schoolbook, integers_cost.schoolbook), (karatsuba, integers_cost.karatsuba),
+        (schoolbook, integers.schoolbook), (karatsuba, integers.karatsuba),
     ):  # fmt: skip
         unit = TensorUnit(NarrowBackend(4), integer(32))
         assert algorithm(unit, x, x, 8) == x * x

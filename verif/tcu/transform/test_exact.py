@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright.sim.tcu import Cost, TensorUnit
-from tilewright.sim.tcu.formulas import transform as formulas
-from tilewright.sim.tcu.formulas import transform_cost as costs
+from tilewright.sim.tcu.formulas import transform as costs
 from tilewright.sim.tcu.formulas.number_cost import INTEGERS, RESIDUES
 from tilewright.sim.tcu.transform.dft import dft, inverse_dft
 from tilewright.sim.tcu.transform.exact import fields_for, together
@@ -42,7 +41,7 @@ def test_every_length_that_has_roots(words: Words, modulus: int | None, s: int) 
         order = p - 1
         number = INTEGERS if modulus else RESIDUES
         assert unit.cost == costs.transforms(1, n, s, False, number, order)
-        assert unit.cost.work == formulas.transforms(1, n, s, False, number, order)
+        assert unit.cost.work == costs.transforms(1, n, s, False, number, order).work
         # Powers of a root of order n: that of a one behind a zero.
         unit_of_one = np.arange(n) == 1
         roots = [int(w) for w in dft(unit, unit_of_one.astype(int), modulus)] if n > 1 else [1]

@@ -31,9 +31,7 @@ class Algorithm(NamedTuple):
     words: that it needs, in words
     sizes: that the formula takes; the first is what ``--n`` says
     formula: ``module:function``, from the sizes and ``s`` (and ``weak``, where the algorithm runs
-        on a weak unit) to a `tilewright.sim.tcu.cost.UnitWork`
-    cost: the same to a `tilewright.sim.tcu.cost.Cost`, with the work of the CPU; empty if that
-        depends on more than sizes
+        on a weak unit) to a `tilewright.sim.tcu.cost.Cost`
     run: what to say behind ``tilewright run``, if there is a command
     """
 
@@ -42,7 +40,6 @@ class Algorithm(NamedTuple):
     words: str
     sizes: tuple[Size, ...]
     formula: str
-    cost: str = ""
     run: str = ""
 
 
@@ -60,7 +57,6 @@ ALGORITHMS = {
         words="any",
         sizes=(_SIDE,),
         formula=f"{_FORMULAS}.dense:standard",
-        cost=f"{_FORMULAS}.dense_cost:standard",
         run="strassen --method standard",
     ),
     "strassen": Algorithm(
@@ -69,7 +65,6 @@ ALGORITHMS = {
         words="that subtract",
         sizes=(_SIDE,),
         formula=f"{_FORMULAS}.dense:strassen",
-        cost=f"{_FORMULAS}.dense_cost:strassen",
         run="strassen",
     ),
     "tall": Algorithm(
@@ -78,7 +73,6 @@ ALGORITHMS = {
         words="any",
         sizes=(_SIDE,),
         formula=f"{_FORMULAS}.dense:tall",
-        cost=f"{_FORMULAS}.dense_cost:tall",
         run="strassen --method tall",
     ),
     "rectangular": Algorithm(
@@ -87,7 +81,6 @@ ALGORITHMS = {
         words="any",
         sizes=(Size("n", "rows of A"), Size("k", "columns of A"), Size("p", "columns of B")),
         formula=f"{_FORMULAS}.dense:rectangular",
-        cost=f"{_FORMULAS}.dense_cost:rectangular",
         run="strassen --method rectangular",
     ),
     "spmul": Algorithm(
@@ -100,7 +93,6 @@ ALGORITHMS = {
             Size("inputs", "entries of both operands"),
         ),
         formula=f"{_FORMULAS}.sparse:spmul",
-        cost=f"{_FORMULAS}.sparse_cost:spmul",
         run="spmul",
     ),
     "eliminate": Algorithm(
@@ -109,7 +101,6 @@ ALGORITHMS = {
         words="that divide",
         sizes=(Size("n", "side of the matrix"),),
         formula=f"{_FORMULAS}.elimination:eliminate",
-        cost=f"{_FORMULAS}.elimination_cost:eliminate",
         run="eliminate",
     ),
     "closure": Algorithm(
@@ -118,7 +109,6 @@ ALGORITHMS = {
         words="integers, fp32, fp64; boolean, minplus",
         sizes=(_VERTICES,),
         formula=f"{_FORMULAS}.graphs:closure",
-        cost=f"{_FORMULAS}.graphs_cost:closure",
         run="closure",
     ),
     "distances": Algorithm(
@@ -127,7 +117,6 @@ ALGORITHMS = {
         words="integers, fp32, fp64",
         sizes=(_VERTICES, Size("diameter", "largest distance")),
         formula=f"{_FORMULAS}.graphs:distances",
-        cost=f"{_FORMULAS}.graphs_cost:distances",
         run="distances",
     ),
     "squaring": Algorithm(
@@ -136,7 +125,6 @@ ALGORITHMS = {
         words="minplus",
         sizes=(_VERTICES, Size("diameter", "largest distance")),
         formula=f"{_FORMULAS}.graphs:squaring",
-        cost=f"{_FORMULAS}.graphs_cost:squaring",
     ),
     "dft": Algorithm(
         theorem="7",
@@ -144,7 +132,6 @@ ALGORITHMS = {
         words="fp32, fp64",
         sizes=(_LENGTH,),
         formula=f"{_FORMULAS}.transform:dft",
-        cost=f"{_FORMULAS}.transform_cost:dft",
         run="fft",
     ),
     "dft_complex": Algorithm(
@@ -153,7 +140,6 @@ ALGORITHMS = {
         words="complex64, complex",
         sizes=(_LENGTH,),
         formula=f"{_FORMULAS}.transform:dft_complex",
-        cost=f"{_FORMULAS}.transform_cost:dft_complex",
         run="fft --words complex",
     ),
     "ntt": Algorithm(
@@ -162,7 +148,6 @@ ALGORITHMS = {
         words="modular",
         sizes=(_LENGTH,),
         formula=f"{_FORMULAS}.transform:ntt",
-        cost=f"{_FORMULAS}.transform_cost:ntt",
         run="fft --modulus P",
     ),
     "stencil": Algorithm(
@@ -171,7 +156,6 @@ ALGORITHMS = {
         words="fp32, fp64",
         sizes=(Size("n", "side of the grid"), _SWEEPS),
         formula=f"{_FORMULAS}.stencils:stencil",
-        cost=f"{_FORMULAS}.stencils_cost:stencil",
         run="stencil",
     ),
     "stencil_exact": Algorithm(
@@ -184,7 +168,6 @@ ALGORITHMS = {
             Size("primes", "that hold the result"),
         ),
         formula=f"{_FORMULAS}.stencils:stencil_exact",
-        cost=f"{_FORMULAS}.stencils_cost:stencil_exact",
         run="stencil --words int64",
     ),
     "schoolbook": Algorithm(
@@ -193,7 +176,6 @@ ALGORITHMS = {
         words="int64",
         sizes=(_PIECES,),
         formula=f"{_FORMULAS}.integers:schoolbook",
-        cost=f"{_FORMULAS}.integers_cost:schoolbook",
         run="bigmul --method schoolbook",
     ),
     "karatsuba": Algorithm(
@@ -202,7 +184,6 @@ ALGORITHMS = {
         words="int64",
         sizes=(_PIECES,),
         formula=f"{_FORMULAS}.integers:karatsuba",
-        cost=f"{_FORMULAS}.integers_cost:karatsuba",
         run="bigmul",
     ),
     "polyval": Algorithm(
@@ -211,7 +192,6 @@ ALGORITHMS = {
         words="any",
         sizes=(Size("d", "coefficients"), Size("p", "points")),
         formula=f"{_FORMULAS}.polynomials:polyval",
-        cost=f"{_FORMULAS}.polynomials_cost:polyval",
         run="polyval",
     ),
 }

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from ...sim.tcu import Cost
 from ...sim.tcu.formulas import (
-    dense_cost,
-    elimination_cost,
-    graphs_cost,
-    integers_cost,
-    polynomials_cost,
-    stencils_cost,
-    transform_cost,
+    dense,
+    elimination,
+    graphs,
+    integers,
+    polynomials,
+    stencils,
+    transform,
 )
 from ...sim.tcu.formulas.integers import piece_bits
 from ...sim.tcu.split.limbs import limbs_of
@@ -49,28 +49,28 @@ class Case(NamedTuple):
 
 def of_limbs(s: int) -> Iterator[Case]:
     """All algorithms that run on words that can be cut."""
-    n, dense = _SIDE, f"side {_SIDE:,}"
-    exact = elimination_cost.eliminate(n, s, exact=True)
+    n, size = _SIDE, f"side {_SIDE:,}"
+    exact = elimination.eliminate(n, s, exact=True)
     runs: list[tuple[str, Words, Cost]] = [
-        (f"strassen, {dense}", integer(16), dense_cost.strassen(n, s)),
-        (f"tall, {dense}", integer(16), dense_cost.tall(n, s)),
-        (f"tall, {dense}", integer(32), dense_cost.tall(n, s)),
-        (f"tall, {dense}", FP32, dense_cost.tall(n, s)),
-        (f"tall, {dense}", FP64, dense_cost.tall(n, s)),
-        (f"eliminate, {dense}", FP32, elimination_cost.eliminate(n, s)),
-        (f"eliminate, {dense}", modular(_LARGE_PRIME), exact),
-        (f"closure, {n:,} vertices", integer(8 if s < 127 else 16), graphs_cost.closure(n, s)),
-        (f"distances, {n:,} vertices, at most 8", integer(16), graphs_cost.distances(n, 8, s)),
-        (f"dft, {_LENGTH:,} numbers", FP32, transform_cost.dft(_LENGTH, s)),
-        (f"ntt, {_LENGTH:,} residues", modular(_PRIME), transform_cost.ntt(_LENGTH, s)),
-        (f"stencil, {_SWEEPS} sweeps, {dense}", FP32, stencils_cost.stencil(n, _SWEEPS, s)),
+        (f"strassen, {size}", integer(16), dense.strassen(n, s)),
+        (f"tall, {size}", integer(16), dense.tall(n, s)),
+        (f"tall, {size}", integer(32), dense.tall(n, s)),
+        (f"tall, {size}", FP32, dense.tall(n, s)),
+        (f"tall, {size}", FP64, dense.tall(n, s)),
+        (f"eliminate, {size}", FP32, elimination.eliminate(n, s)),
+        (f"eliminate, {size}", modular(_LARGE_PRIME), exact),
+        (f"closure, {n:,} vertices", integer(8 if s < 127 else 16), graphs.closure(n, s)),
+        (f"distances, {n:,} vertices, at most 8", integer(16), graphs.distances(n, 8, s)),
+        (f"dft, {_LENGTH:,} numbers", FP32, transform.dft(_LENGTH, s)),
+        (f"ntt, {_LENGTH:,} residues", modular(_PRIME), transform.ntt(_LENGTH, s)),
+        (f"stencil, {_SWEEPS} sweeps, {size}", FP32, stencils.stencil(n, _SWEEPS, s)),
         (f"polyval, {n:,} coefficients, {_LENGTH:,} points", modular(_LARGE_PRIME),
-         polynomials_cost.polyval(n, _LENGTH, s)),
+         polynomials.polyval(n, _LENGTH, s)),
     ]  # fmt: skip
     for label, words, cost in runs:
         yield Case(f"{label}, {words.name}", cost, split(cost, s, words), limbs_of(words))
     for name, formula in (
-        ("schoolbook", integers_cost.schoolbook), ("karatsuba", integers_cost.karatsuba),
+        ("schoolbook", integers.schoolbook), ("karatsuba", integers.karatsuba),
     ):  # fmt: skip
         whole = piece_bits(s)
         wide = formula(-(-_BITS // whole), s)
@@ -89,5 +89,5 @@ def of_sparse_operands(s: int) -> Iterator[Case]:
         ("A B, A sparse, wide B", (n, n, long), False),
     ):
         sizes = " x ".join(f"{length:,}" for length in shape)
-        dense = dense_cost.rectangular(*shape, s)
-        yield Case(f"{label}, {sizes}", dense, structured(*shape, s, transposed))
+        whole = dense.rectangular(*shape, s)
+        yield Case(f"{label}, {sizes}", whole, structured(*shape, s, transposed))

@@ -85,23 +85,24 @@ def cost(
     on_weak = {"weak": weak} if "weak" in signature(formula).parameters else {}
     if weak and not on_weak:
         raise UserError(f"{algorithm} does not run on a weak unit: leave --weak out")
-    work = formula(**given, s=side, **on_weak)
-    time = work.unit_time(side, waits)
-    cpu = named_object(row.cost)(**given, s=side, **on_weak).cpu if row.cost else None
+    cost = formula(**given, s=side, **on_weak)
+    time = cost.unit_time(side, waits)
     if json_file:
-        figures = {"calls": work.calls, "rows": work.rows, "unit_time": time, "cpu_words": cpu}
+        figures = {
+            "calls": cost.calls, "rows": cost.rows, "unit_time": time, "cpu_words": cost.cpu,
+        }  # fmt: skip
         asked = {"sizes": given, "preset": preset, "m": m, "latency": waits, "weak": weak}
         write_json(json_file, {"algorithm": algorithm, **asked, **figures})
     lines = [(one.name, f"{given[one.name]:,}: {one.meaning}") for one in row.sizes]
     lines += [
         ("unit", f"{f'{preset}, ' if preset else ''}blocks of {side} x {side} (m = {m:,})"
                  f"{', weak' if weak else ''}, latency {waits:,}"),
-        ("calls", f"{work.calls:,}"),
-        ("rows", f"{work.rows:,}"),
-        ("unit time", f"{time:,} words: {work.rows * side:,} streamed, "
-                      f"{work.calls * waits:,} of latency"),
+        ("calls", f"{cost.calls:,}"),
+        ("rows", f"{cost.rows:,}"),
+        ("unit time", f"{time:,} words: {cost.rows * side:,} streamed, "
+                      f"{cost.calls * waits:,} of latency"),
+        ("CPU", f"{cost.cpu:,} words"),
     ]  # fmt: skip
-    lines += [("CPU", f"{cpu:,} words")] if cpu is not None else []
     print_rows(f"{algorithm} (theorem {row.theorem}): {row.problem}", lines)
 
 
