@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tilewright.hw.spec.host import wasm_tools
+from tilewright.verif.kit.budget import REST, budget_rows, over_budget
 from tilewright.verif.kit.kept_units import keep_units
 from tilewright.verif.kit.sampling import SIZE, leaves_out
 
@@ -23,6 +24,7 @@ _LONGEST = 40
 os.environ.setdefault("TILEWRIGHT_OPTIMISE", {"quick": "0", "default": "1", "long": "2"}[SIZE])
 _run_wasm_tool = wasm_tools.run_wasm_tool
 _spent: dict[str, float] = defaultdict(float)
+_workers: list[float] = []
 _last = 0.0
 
 
@@ -60,7 +62,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     out = [item for item in items if any(map(item.get_closest_marker, _LEFT_OUT))]
     if out:
         config.hook.pytest_deselected(items=out)
-        items[:] = [item for item in items if item not in set(out)]
+        left_out = set(out)
+        items[:] = [item for item in items if item not in left_out]
     if not os.environ.get("TILEWRIGHT_DATA"):
         for item in items:
             if item.get_closest_marker("data"):
@@ -95,14 +98,37 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     _spent[report.nodeid] += getattr(report, "processor_seconds", 0.0)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Add what a worker took in all."""
+    _workers.append(node.workeroutput.get("processor_seconds", 0.0))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail if a folder costs far more than it may."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["processor_seconds"] = _processor_seconds()
+    elif over_budget(_by_folder()) and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _by_folder() -> dict[str, float]:
+    """Processor time of the folders of ``verif``, and of what no test took."""
+    folders: dict[str, float] = defaultdict(float)
+    for test, seconds in _spent.items():
+        folders["/".join(Path(test.partition("::")[0]).parent.parts[:2])] += seconds
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    whole = sum(_workers) + own.ru_utime + own.ru_stime if _workers else _processor_seconds()
+    folders[REST] = whole - sum(_spent.values())
+    return folders
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Processor time by folder, and of the tests that take most of it."""
-    folders: dict[Path, float] = defaultdict(float)
-    for test, seconds in _spent.items():
-        folders[Path(test.partition("::")[0]).parent] += seconds
+    folders = _by_folder()
     terminalreporter.section(f"processor time, {SIZE} tests")
-    for folder, seconds in sorted(folders.items()):
-        terminalreporter.write_line(f"{seconds:8.1f} s  {folder}")
+    for line in (*budget_rows(folders), *over_budget(folders)):
+        terminalreporter.write_line(line)
     terminalreporter.write_line(f"{sum(folders.values()) / 60:8.1f} min in all; the longest:")
     for test in sorted(_spent, key=_spent.__getitem__, reverse=True)[:_LONGEST]:
         if _spent[test] >= 1:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tilewright.verif.kit import sampling
+from tilewright.verif.kit import budget, sampling
+from tilewright.verif.kit.budget import BARS, BUDGET, REST, TYPES, budget_rows, over_budget
 from tilewright.verif.kit.data import data_file
 from tilewright.verif.kit.sampling import by_size, cases, leaves_out, slow_but
 
@@ -59,3 +61,22 @@ def test_data_is_for_tests_that_are_marked(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delenv("TILEWRIGHT_DATA", raising=False)
     with pytest.raises(pytest.fail.Exception, match=r"^a test that needs x must be marked `needs"):
         data_file("x")
+
+
+def test_budgets_are_within_the_bars() -> None:
+    assert all(
+        sum(row) <= bar for row, bar in zip(zip(*BUDGET.values(), strict=True), BARS, strict=True)
+    )
+    here = Path(__file__).parent
+    folders = {f"verif/{path.relative_to(here).parts[0]}" for path in here.glob("*/**/test_*.py")}
+    assert set(BUDGET) == folders | {"verif", REST, TYPES}
+
+
+def test_a_folder_over_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "SIZE", "default")
+    monkeypatch.setattr(budget, "BUDGET", {"verif/a": (1, 100), "verif/b": (1, 100)})
+    spent = {"verif/a": 329.0, "verif/b": 331.0}
+    assert over_budget(spent) == ["verif/b took 331 s of processor time, not about 100"]
+    assert [*budget_rows(spent)] == ["   329.0 s of  100  verif/a", "   331.0 s of  100  verif/b"]
+    monkeypatch.setattr(sampling, "SIZE", "long")
+    assert over_budget(spent) == []

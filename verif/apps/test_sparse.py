@@ -17,8 +17,6 @@ from tilewright.verif.apps.sparse_runs import CYCLES, MODEL, TWO, report_of, wri
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 
-pytestmark = pytest.mark.quick
-
 
 @pytest.mark.parametrize("semiring", SEMIRINGS)
 def test_every_semiring_agrees_with_the_reference(run: Run, semiring: str) -> None:

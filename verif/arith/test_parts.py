@@ -22,8 +22,6 @@ from tilewright.verif.arith.arithmetic import RtlFunction
 from tilewright.verif.kit.sampling import cases, operand_pairs, slow_but
 from tilewright.verif.oracles.values import decode, round_exact
 
-pytestmark = pytest.mark.quick
-
 Patterns = npt.NDArray[np.uint64]
 
 NUMPY_TYPES: dict[str, npt.DTypeLike] = {

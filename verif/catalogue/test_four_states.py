@@ -42,9 +42,10 @@ EXERCISED = {
 SAMPLE = [
     case
     for case, (name, changes) in EXERCISED.items()
-    if name != "engine_m3xu" and changes in ({}, {"outer_product": True, "lanes": 1, "channels": 1})
+    if name not in ("engine_m3xu", "gta", "sida")
+    and changes in ({}, {"outer_product": True, "lanes": 1, "channels": 1})
 ]
-"""Those of the default test; an engine's parts are in the other engine and in `m3xu`."""
+"""Those of the default test: not the largest; an engine's parts are in the other and in `m3xu`."""
 
 
 def said(verilog: str, directory: Path) -> str:

@@ -81,6 +81,7 @@ def test_engine(name: str) -> None:
         assert device.faults == []
 
 
+@pytest.mark.long
 def test_matraptor() -> None:
     config = MatRaptorConfig(
         lanes=2, channels=2, queues=3, queue_depth=24, outstanding=4, data_bits=64
@@ -99,6 +100,7 @@ def test_matraptor() -> None:
     assert computed > 10
 
 
+@pytest.mark.long
 def test_tensaurus() -> None:
     config = device(cols=1, order=3, rows=2)
     rng = np.random.default_rng(25)

@@ -28,7 +28,7 @@ MOST_LINES = 175
 ACCELERATORS = [name for name, entry in entries().items() if entry.unit.jobs]
 WAYS = ("make", "make icarus", "pytest icarus")
 RUNS = [f"{how} {unit}" for unit in entries() for how in WAYS]
-DEFAULT = ["make simd2", "pytest icarus engine_simd2"]
+DEFAULT = ["pytest icarus engine_simd2"]
 
 
 def _settings(unit: str) -> Iterator[str]:

@@ -272,6 +272,7 @@ def test_automatic_blocks_leave_the_loads_half_of_the_time(bits: int) -> None:
         assert rows * cols >= config.sum_cycles
 
 
+@pytest.mark.slow
 def test_jobs_that_are_alike_have_the_counters_of_the_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

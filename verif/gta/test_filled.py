@@ -23,6 +23,8 @@ from tilewright.verif.gta.devices import DEVICES, LARGE_MEMORY_BYTES, NativeGta,
 from tilewright.verif.gta.jobs import ProductCase, check_product, words
 from tilewright.verif.kit.sampling import by_size, rng_of
 
+pytestmark = pytest.mark.long
+
 CONFIG = DEVICES["all"].config
 
 

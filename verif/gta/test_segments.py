@@ -24,6 +24,8 @@ from tilewright.verif.kit.job_checks import QuietAtEnd
 from tilewright.verif.kit.refusal import refused
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 
+pytestmark = pytest.mark.long
+
 INTEGERS = ("int8", "int16", "int32", "int64")
 CONFIGS = {
     "all": DEVICES["all"].config,

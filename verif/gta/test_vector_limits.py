@@ -19,6 +19,8 @@ from tilewright.verif.gta.lists import ListCase, check, refilling_case
 from tilewright.verif.gta.vector_lists import random_vectors
 from tilewright.verif.kit.sampling import by_size, slow_but
 
+pytestmark = pytest.mark.long
+
 Pair = tuple[NativeAccelerator[GtaConfig], GtaModel]
 STEPS = {"time": 1, "chain": 1, "left_base": 1, "top_base": 1, "result_base": 2, "amount": 1}
 

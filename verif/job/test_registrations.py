@@ -16,8 +16,6 @@ from tilewright.verif.kit.pages import (
 )
 from tilewright.verif.kit.refusal import unused_components
 
-pytestmark = pytest.mark.quick
-
 ACCELERATORS = {name: entry for name, entry in entries().items() if entry.unit.jobs}
 
 

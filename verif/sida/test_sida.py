@@ -20,6 +20,8 @@ from tilewright.verif.sida.configs import CONFIGS, small
 from tilewright.verif.sida.jobs import Placed, check_job, random_job
 from tilewright.verif.sida.wrong_jobs import check_bus_error, check_reset
 
+pytestmark = pytest.mark.long
+
 MEMORY_BYTES = 1 << 16
 ROUGH: dict[str, Any] = {"latency": (1, 80), "stall": 0.3, "mixed": True, "modes": True}
 Device = AxiDevice[SidaConfig]

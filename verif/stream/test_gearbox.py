@@ -15,8 +15,6 @@ from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.native.parts import NativeParts
 from tilewright.verif.stream.agents import Agent, Sink, Source, Wire, run_agents
 
-pytestmark = pytest.mark.quick
-
 SIZES: dict[str, tuple[int, tuple[int, ...]]] = {
     "slots": (16, (12, 20, 28)),
     "odd": (8, (5,)),

@@ -21,6 +21,8 @@ from tilewright.verif.tensaurus.jobs import check_case, fitting, random_case
 from tilewright.verif.tensaurus.model.cases import device as small
 from tilewright.verif.tensaurus.placed import Placed, check_end, check_placed, check_reset, place
 
+pytestmark = pytest.mark.long
+
 MEMORY_BYTES = 1 << 17
 LITTLE: dict[str, Any] = {"rows": 2, "cols": 1, "vlen": 2, "order": 3, "tlen": 2, "olen": 2}
 CONFIGS: dict[str, dict[str, Any]] = {

@@ -20,7 +20,7 @@ LONG = 60
 """More cycles than the traffic takes on a memory that is always ready."""
 
 
-every_kind = pytest.mark.parametrize("name", slow_but(["manager"], KINDS))
+every_kind = pytest.mark.parametrize("name", slow_but(["manager"], KINDS, []))
 
 
 def judged(name: str, what: str, table: Table) -> Found:

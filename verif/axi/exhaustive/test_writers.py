@@ -25,7 +25,7 @@ from tilewright.verif.axi.exhaustive.spoilt_writer import WAYS
 from tilewright.verif.axi.exhaustive.writers import KINDS, cases, library_of
 from tilewright.verif.kit.sampling import by_size, slow_but
 
-EVERY = slow_but(["writer"], KINDS, ["writer, deep", "manager", "striped"])
+EVERY = slow_but(["writer"], KINDS, ["manager"])
 every_kind = pytest.mark.parametrize("name", EVERY)
 
 FEW = [ALWAYS, (0b10, 2, 1), (0b100, 3, 1), (0, 6, 0)]

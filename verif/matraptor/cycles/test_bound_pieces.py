@@ -22,7 +22,7 @@ from tilewright.tables.cycle_deviation import uniform
 from tilewright.verif.kit.sampling import cases, slow_but
 from tilewright.verif.matraptor.cycles.bounded import PARALLEL, ones, simulated
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 # By hand

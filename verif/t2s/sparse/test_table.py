@@ -18,6 +18,8 @@ from tilewright.tables.t2s.sparse_cases import DENSITIES, KERNELS, cases_of
 from tilewright.tables.t2s.sparse_inputs import dense_of, drawn, skewed
 from tilewright.tables.t2s.sparse_sides import Kernel, Sides
 
+pytestmark = pytest.mark.long
+
 SMALL = Kernel(
     kernel="mv", shape=(20, 24), columns=1,
     mapped={"design": "sparse/spmv_ciss", "sizes": "II=2,III=4,KK=8", "largest": 0,

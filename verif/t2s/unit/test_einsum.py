@@ -12,6 +12,8 @@ from tilewright.cli import main
 from tilewright.tables.t2s.steps import t2s_steps
 from tilewright.verif.kit.pages import page
 
+pytestmark = pytest.mark.long
+
 A, B = np.arange(35).reshape(5, 7) - 17.0, np.arange(28).reshape(7, 4) - 11.0
 
 
