@@ -7,7 +7,7 @@ bytes it may write and what it counts: that is all that the checks of the suite 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -19,8 +19,10 @@ from tilewright.hw.spec.unit import named_object
 from tilewright.registry import Entry, entries
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.device.protocol import OpenDevice
+from tilewright.verif.kit.options import small
+from tilewright.verif.kit.sampling import slow_but
 
-__all__ = ["MEMORY_BYTES", "Job", "Subject", "accelerators", "subject"]
+__all__ = ["MEMORY_BYTES", "Job", "Subject", "accelerators", "structures", "subject"]
 
 MEMORY_BYTES = 1 << 17
 """Size of the memory: the exercises need no more."""
@@ -67,7 +69,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Subject:
-    """An accelerator of the catalogue in its small configuration, with jobs for it.
+    """An accelerator in a small configuration, with jobs for it.
 
     Parameters
     ----------
@@ -169,34 +171,63 @@ class _Recorder:
 
 
 @cache
-def subject(name: str) -> Subject:
-    """An accelerator with the jobs of its exercise, drawn from a fixed seed."""
+def subject(structure: str) -> Subject:
+    """An accelerator with the jobs of its exercise, drawn from a fixed seed; see
+    :func:`structures`."""
+    name, _, number = structure.partition(":")
     entry = entries()[name]
-    config = entry.small_config
+    config = small(entry, ({}, *entry.variants)[int(number)])
     bare = Subject(name, entry, config, entry.unit.job_spec(config), ())
     rng = np.random.default_rng(_SEED)
     recorder = _Recorder(bare, rng)
     named_object(entry.exercise)(recorder, rng)
     jobs = sorted(recorder.jobs, key=lambda job: job.size)
-    return Subject(name, entry, config, bare.spec, tuple(_with_timeless(jobs)))
+    return Subject(name, entry, config, bare.spec, tuple(_with_timeless(bare.spec, jobs)))
 
 
-def _with_timeless(jobs: Sequence[Job]) -> list[Job]:
-    """The same jobs with those counters alone that the model counts: it leaves the others zero."""
-    counted = {name for job in jobs for name, count in job.counts.items() if count}
+def _with_timeless(spec: JobSpec, jobs: Sequence[Job]) -> list[Job]:
+    """The same jobs with those counters alone that the model counts in jobs of their operation: it
+    leaves the others zero."""
+    selecting = {setting.register for one in spec.operations for setting in one.select}
+    select = [row.name for row in spec.job if row.name in selecting]
+    counted: dict[tuple[int, ...], set[str]] = {}
+    for job in jobs:
+        found = counted.setdefault(_operation(job, select), set())
+        found |= {name for name, count in job.counts.items() if count}
     return [
-        Job(
-            job.registers,
-            job.before,
-            job.after,
-            job.written,
-            job.spans,
-            {name: count for name, count in job.counts.items() if name in counted},
+        replace(
+            job,
+            counts={
+                name: count
+                for name, count in job.counts.items()
+                if name in counted[_operation(job, select)]
+            },
         )
         for job in jobs
     ]
 
 
+def _operation(job: Job, select: Sequence[str]) -> tuple[int, ...]:
+    return tuple(job.registers[name] for name in select)
+
+
 def accelerators() -> list[str]:
     """The accelerators that are registered."""
     return [name for name, entry in entries().items() if entry.unit.jobs is not None]
+
+
+_BY_DEFAULT = ("engine_simd2:6", "gta:1", "matraptor:6", "t2s:3", "t2s:5")
+"""Three managers, one in place of two, outer products, three managers, a sparse matrix."""
+
+
+def structures() -> list[Any]:
+    """Parameters of a test: accelerators with the numbers of their variants, 0 being the small
+    configuration, which the quick test takes; the default test takes some more, the long test
+    all."""
+    least = [f"{name}:0" for name in accelerators()]
+    every = [
+        f"{name}:{number}"
+        for name in accelerators()
+        for number in range(len(entries()[name].variants) + 1)
+    ]
+    return slow_but(least, every, _BY_DEFAULT)

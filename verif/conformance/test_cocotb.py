@@ -1,5 +1,5 @@
 """Every accelerator that is registered under cocotb, on memories and a register master that share
-no code with those of the native simulation: its small configuration, one build each."""
+no code with those of the native simulation: small configurations, one build each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tilewright.verif.bench.device import AxiDevice
 from tilewright.verif.conformance.checks import Conformance
 from tilewright.verif.conformance.limits import breakable
-from tilewright.verif.conformance.recorded import MEMORY_BYTES, Subject, accelerators, subject
+from tilewright.verif.conformance.recorded import MEMORY_BYTES, Subject, structures, subject
 from tilewright.verif.kit.job_checks import check_interrupt
 from tilewright.verif.kit.sampling import by_size, rng_of
 
@@ -19,6 +19,7 @@ pytestmark = pytest.mark.slow
 
 Unit = Conformance[AxiDevice[Any]]
 
+_STRUCTURES = structures()
 _CYCLES = 50_000
 _STALL = 0.2
 _ROUGH: dict[str, Any] = {"latency": (1, 80), "stall": 0.3, "mixed": True, "modes": True}
@@ -42,7 +43,7 @@ def device_of(made: Subject, **settings: Any) -> AxiDevice[Any]:
     )
 
 
-@pytest.fixture(scope="module", params=accelerators())
+@pytest.fixture(scope="module", params=_STRUCTURES)
 def unit(request: pytest.FixtureRequest) -> Iterator[Unit]:
     """On the memories of cocotbext-axi."""
     made = subject(request.param)
@@ -135,12 +136,12 @@ def test_soft_reset_at_any_time(unit: Unit) -> None:
     assert stopped
 
 
-@pytest.mark.parametrize("name", accelerators())
-def test_managers_keep_their_promises(name: str) -> None:
+@pytest.mark.parametrize("structure", _STRUCTURES)
+def test_managers_keep_their_promises(structure: str) -> None:
     """On our own memory, whose answers overtake each other: no pause within a burst that is
     written, no more bursts in flight than said, and responses that are taken at once. EXOKAY is no
     error."""
-    made = subject(name)
+    made = subject(structure)
     with device_of(made) as device:
         unit = Conformance(made, device)
         for seed, behaviour in enumerate(({}, {"modes": True}, _ROUGH)):

@@ -31,6 +31,7 @@ SYSTEM = System(
                 {"format": "int8", **_AUTOMATIC},
                 {"format": "fp8e4m3", **_AUTOMATIC},
                 {"format": "fp32", "multiplier_bits": 12},
+                {"managers": 3},
             ),
         ),
         Entry(

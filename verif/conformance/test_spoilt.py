@@ -1,0 +1,112 @@
+"""The suite finds what is wrong: the toy, each time with one fault in its Verilog."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from tilewright.hw.emit.unit import Emitted
+from tilewright.registry import registered
+from tilewright.sim.rtl.accelerator import (
+    AcceleratorTimeout,
+    AxiBehaviour,
+    AxiRuleError,
+    NativeAccelerator,
+)
+from tilewright.verif.catalogue.toy.system import SYSTEM
+from tilewright.verif.conformance import test_native as suite
+from tilewright.verif.conformance.checks import Conformance
+from tilewright.verif.conformance.recorded import MEMORY_BYTES, Subject, subject
+from tilewright.verif.kit.job_checks import Mismatch
+from tilewright.verif.kit.sampling import slow_but
+
+_CYCLES = 5000
+
+FOUND = (AssertionError, AcceleratorTimeout, AxiRuleError)
+
+Check = Callable[[suite.Unit], None]
+
+FAULTS: dict[str, tuple[str, str, Check]] = {
+    "reads whose errors are ignored": (
+        r"r__payload\.response\[1\]", "1'h0", suite.test_read_errors
+    ),
+    "writes whose errors are ignored": (
+        r"b__payload\.response\[1\]", "1'h0", suite.test_write_errors
+    ),
+    "an error at another address": (
+        r"(error_address <= bursts\S+address) \+.*;", r"\1;", suite.test_read_errors
+    ),
+    "counters that go on": (
+        r"\.clear\(counters__clear\)", ".clear(1'h0)", suite.test_jobs_on_any_memory
+    ),
+    "an end that a start does not clear": (
+        r"\.status_done_clear\(\w+\)", ".status_done_clear(1'h0)", suite.test_interrupt
+    ),
+    "an interrupt that is not enabled": (
+        r"registers__ctrl_irq_enable & ", "", suite.test_interrupt
+    ),
+    "a soft reset that does nothing": (
+        r"\.soft_reset\(control__soft_reset\)", ".soft_reset(1'h0)",
+        suite.test_soft_reset_in_any_cycle,
+    ),
+    "a writer that waits for AWREADY": (
+        "~queued", "aw__ready", suite.test_jobs_on_any_memory
+    ),
+    "a rule that is not checked": (
+        r"wrong_code = SIZE_LIMIT", "wrong_code = NONE", suite.test_jobs_that_cannot_run
+    ),
+    "a refusal that names another register": (
+        r"64'h108", "64'h100", suite.test_jobs_that_cannot_run
+    ),
+    "registers that a job does not keep": (
+        r"\bif \(taken\) begin", "if (1'h1) begin",
+        suite.test_registers_are_free_while_a_job_runs,
+    ),
+}  # fmt: skip
+"""By name: what of the Verilog is replaced, by what, and the test of the suite that fails."""
+
+
+@contextmanager
+def toy(old: str = "", new: str = "") -> Iterator[suite.Unit]:
+    """The toy with another text in its Verilog."""
+    with registered(SYSTEM):
+        made: Subject = subject("toy_adder:0")
+        emitted = made.emitted()
+    verilog = re.sub(old, new, emitted.verilog) if old else emitted.verilog
+    assert (verilog == emitted.verilog) == (not old), "the toy has changed"
+    spoilt = Emitted(verilog, emitted.sidecar)
+    with NativeAccelerator(
+        spoilt, made.config, memory_bytes=MEMORY_BYTES, time_out=_CYCLES
+    ) as device:
+        yield Conformance(made, device)
+
+
+@pytest.mark.parametrize(
+    "fault", slow_but([], FAULTS, ["reads whose errors are ignored", "counters that go on"])
+)
+def test_a_fault_is_found(fault: str) -> None:
+    old, new, check = FAULTS[fault]
+    with toy(old, new) as unit, pytest.raises(FOUND):
+        check(unit)
+
+
+@pytest.mark.slow
+def test_wrong_bytes_are_found() -> None:
+    """Outside of the results, and among them."""
+    with toy() as unit:
+        job = unit.subject.jobs[0]
+        unit.device.behave(AxiBehaviour())
+        unit.check_job(job)
+        for places, what in (
+            (np.flatnonzero(job.written), "a"),
+            (np.flatnonzero(~job.written), "no"),
+        ):
+            unit.run(job)
+            place = int(places[len(places) // 2])
+            byte = int(unit.content()[place]) ^ 1
+            unit.device.write_memory(place, bytes([byte]))
+            with pytest.raises(Mismatch, match=f"first {place:#x}, {what} result$"):
+                unit.check_memory(job, "a job")
