@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tilewright.hw.spec.host import wasm_tools
-from tilewright.verif.kit.budget import REST, budget_rows, over_budget
 from tilewright.verif.kit.kept_units import keep_units
-from tilewright.verif.kit.sampling import SIZE, leaves_out
+from tilewright.verif.kit.sampling import REST, SIZE, budget_rows, leaves_out, over_budget
 
 if TYPE_CHECKING:
     from tilewright.verif.kit.commands import Run

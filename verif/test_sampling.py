@@ -6,10 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tilewright.verif.kit import budget, sampling
-from tilewright.verif.kit.budget import BARS, BUDGET, REST, TYPES, budget_rows, over_budget
+from tilewright.verif.kit import sampling
 from tilewright.verif.kit.data import data_file
-from tilewright.verif.kit.sampling import by_size, cases, leaves_out, slow_but
+from tilewright.verif.kit.sampling import (
+    BARS,
+    BUDGET,
+    REST,
+    TYPES,
+    budget_rows,
+    by_size,
+    cases,
+    leaves_out,
+    over_budget,
+    slow_but,
+)
 
 pytestmark = pytest.mark.quick
 
@@ -74,7 +84,7 @@ def test_budgets_are_within_the_bars() -> None:
 
 def test_a_folder_over_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "SIZE", "default")
-    monkeypatch.setattr(budget, "BUDGET", {"verif/a": (1, 100), "verif/b": (1, 100)})
+    monkeypatch.setattr(sampling, "BUDGET", {"verif/a": (1, 100), "verif/b": (1, 100)})
     spent = {"verif/a": 329.0, "verif/b": 331.0}
     assert over_budget(spent) == ["verif/b took 331 s of processor time, not about 100"]
     assert [*budget_rows(spent)] == ["   329.0 s of  100  verif/a", "   331.0 s of  100  verif/b"]
