@@ -36,7 +36,7 @@ from .comments import comment_of
 from .keywords import KEYWORDS
 from .layouts import Fields, Struct, coded_parts, fields_of, struct_of
 from .probes import add_probes, parameters_of
-from .rtlil.convert import convert
+from .rtlil.convert import convert, prepare
 from .rtlil.tidy import MODULE, tidy
 from .sources import ModuleSource, signal_lines
 
@@ -246,7 +246,7 @@ class Hierarchy:
         reserved = KEYWORDS & set(ports)
         if reserved:
             raise ValueError(f"a port must not be called `{min(reserved)}`, a word of Verilog")
-        design = Fragment.get(elaborated, None).prepare(ports, hierarchy=(MODULE,))
+        design = prepare(Fragment.get(elaborated, None), ports, MODULE)
         foreign = {n for n, _, _ in design.ports} - set(ports) - {"clk", "rst"}
         if foreign:
             raise ValueError(f"a unit has one clock domain; also needed: {', '.join(foreign)}")
