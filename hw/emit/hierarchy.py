@@ -9,6 +9,7 @@ else if their text and the fields of their signals are equal.
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import fields, is_dataclass, replace
@@ -257,6 +258,8 @@ class Hierarchy:
             block = self._add(text, component, name, design, layouts)
             self._by_text[alike] = block
         self._claim(design, block.module)
+        del design, elaborated, module
+        gc.collect(0)  # The netlist, which refers to itself.
         if key is not None:
             self._by_key[key] = block
         return block

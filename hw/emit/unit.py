@@ -140,7 +140,7 @@ def _sidecar(
 @contextmanager
 def _nothing_collected() -> Iterator[None]:
     """While a netlist grows nearly all of it is in use: looking for what is not took a fifth of
-    the time, and gave nothing back."""
+    the time, and gave nothing back. `Hierarchy` does so once it has done with one."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

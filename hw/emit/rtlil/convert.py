@@ -32,6 +32,8 @@ from amaranth.hdl._ast import (
 from amaranth.hdl._ir import Design, PortDirection
 from amaranth.hdl._mem import MemoryInstance
 
+from .netlist import Emitter, ModuleEmitter, quick_netlist, replaced
+
 __all__ = ["convert", "prepare"]
 
 
@@ -53,8 +55,8 @@ def _operands(value: Value) -> Iterator[Value]:
 
 def _is_choice_of_two(value: SwitchValue) -> bool:
     """Whether Amaranth writes a value as a multiplexer."""
-    (first, _), (second, _), *more = (*value.cases, (None, None), (None, None))
-    return len(value.cases) == 2 and first == ("0" * len(value.test),) and second is None
+    patterns = [pattern for pattern, _ in value.cases]
+    return patterns == [("0" * len(value.test),), None]
 
 
 def _names(value: Value) -> tuple[int, int]:
@@ -158,7 +160,9 @@ def _transforms(uses: _Uses) -> tuple[type[Any], type[Any]]:
             if isinstance(value, Operator) and value.operator in ("u", "s"):
                 return Operator(value.operator, [self._own(value.operands[0], parts)])
             if isinstance(value, Slice):
-                inside = [(value.start + low, size) for low, size in parts if low + size <= len(value)]
+                inside = [
+                    (value.start + low, size) for low, size in parts if low + size <= len(value)
+                ]
                 return Slice(self._own(value.value, inside), value.start, value.stop)
             if isinstance(value, Concat):
                 own, first = [], 0
@@ -188,20 +192,7 @@ class _Design(Design):  # type: ignore[misc]
             super()._collect_used_signals_value(fragment, value)
 
 
-@contextmanager
-def _replaced(module: Any, **parts: Any) -> Iterator[None]:
-    """While this lasts, a module of Amaranth's uses these in the place of its own."""
-    own = {name: vars(module)[name] for name in parts}
-    for name, part in parts.items():
-        setattr(module, name, part)
-    try:
-        yield
-    finally:
-        for name, part in own.items():
-            setattr(module, name, part)
-
-
-class _Emitter(_ir.NetlistEmitter):  # type: ignore[misc]
+class _Emitter(Emitter):
     """Makes the netlist, and notes where Amaranth's would have a value once more."""
 
     def emit_rhs(self, module_idx: int, value: Value) -> tuple[_nir.Value, bool]:
@@ -253,7 +244,7 @@ class _Module(_nir.Module):  # type: ignore[misc]
         self.repeated: list[tuple[int, int, int]] = []
 
 
-class _ModuleEmitter(rtlil.ModuleEmitter):  # type: ignore[misc]
+class _ModuleEmitter(ModuleEmitter):
     """Writes a module with the numbers that Amaranth's wires and cells have: yosys sorts by them.
     Numbers of what is left out are not used."""
 
@@ -291,8 +282,8 @@ def prepare(
     uses = _Uses()
     collector, lowerer = _transforms(uses)
     with (
-        _replaced(_xfrm, DomainCollector=collector, DomainLowerer=lowerer),
-        _replaced(_ir, Design=_Design),
+        replaced(_xfrm, DomainCollector=collector, DomainLowerer=lowerer),
+        replaced(_ir, Design=_Design),
     ):
         design = fragment.prepare(ports, hierarchy=(name,))
     design.uses = uses
@@ -336,30 +327,12 @@ def _without_zeros(design: Design) -> Iterator[None]:
             memory._data._init._raw = words
 
 
-@contextmanager
-def _without_looking() -> Iterator[None]:
-    """While this lasts, a value may be made of anything; Amaranth makes them of bits."""
-
-    def plain(cls: type[Any], nets: Any = ()) -> Any:
-        return tuple.__new__(cls, (nets,) if isinstance(nets, _nir.Net) else nets)
-
-    looking = _nir.Value.__dict__["__new__"]
-    _nir.Value.__new__ = staticmethod(plain)
-    try:
-        yield
-    finally:
-        _nir.Value.__new__ = looking
-
-
 def convert(design: Design, name: str) -> str:
     """The RTLIL text of a prepared design of one module of this name."""
     with (
         _without_fields(design),
         _without_zeros(design),
-        _without_looking(),
-        _replaced(_ir, NetlistEmitter=_Emitter),
-        _replaced(_nir, Module=_Module),
-        _replaced(rtlil, ModuleEmitter=_ModuleEmitter),
+        quick_netlist(_Emitter, _Module, _ModuleEmitter),
     ):
         text, _ = rtlil.convert_fragment(design, name=name, emit_src=False)
     return str(text)
