@@ -190,6 +190,14 @@ def _with_reset(elaborated: Any) -> tuple[Any, Value]:
     return module, reset
 
 
+def _clear(module: Module) -> None:
+    """Let go of what a module holds, which would hold it, too."""
+    for submodule, _ in module._named_submodules.values():
+        if isinstance(submodule, Module):
+            _clear(submodule)
+    vars(module).clear()
+
+
 class Hierarchy:
     """The modules of a design.
 
@@ -258,8 +266,10 @@ class Hierarchy:
             block = self._add(text, component, name, design, layouts)
             self._by_text[alike] = block
         self._claim(design, block.module)
-        del design, elaborated, module
-        gc.collect(0)  # The netlist, which refers to itself.
+        if isinstance(module, Module):
+            _clear(module)
+        del design, elaborated
+        gc.collect(0)
         if key is not None:
             self._by_key[key] = block
         return block

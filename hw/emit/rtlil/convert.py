@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import Format, Fragment, Signal, _ir, _nir, _xfrm
+from amaranth.hdl import Fragment, Signal, _ir, _nir, _xfrm
 from amaranth.hdl._ast import (
     AnyValue,
     Assign,
@@ -127,55 +128,60 @@ def _assigned(target: Value, low: int = 0) -> Iterator[tuple[int, int]]:
         yield low, len(target)
 
 
-def _transforms(uses: _Uses) -> tuple[type[Any], type[Any]]:
-    """Amaranth's passes over clock domains, which leave values alone that name none."""
+class _Collector(_xfrm.DomainCollector):  # type: ignore[misc]
+    """Looks for clock domains in values that name one."""
 
-    class Collector(_xfrm.DomainCollector):  # type: ignore[misc]
-        def on_value(self, value: Value) -> None:
-            if uses[value].domain:
-                super().on_value(value)
+    def __init__(self, uses: _Uses) -> None:
+        super().__init__()
+        self._uses = uses
 
-    class Lowerer(_xfrm.DomainLowerer):  # type: ignore[misc]
-        copies = False
+    def on_value(self, value: Value) -> None:
+        if self._uses[value].domain:
+            super().on_value(value)
 
-        def on_value(self, value: Value) -> Value:
-            use = uses[value]
-            shares = use.once and not use.domain and not self.copies
-            return value if shares else super().on_value(value)
 
-        def on_Assign(self, stmt: Any) -> Any:
-            width = len(stmt.lhs)
-            rhs = stmt.rhs if len(stmt.rhs) <= width else Slice(stmt.rhs, 0, width)
-            rhs = self._own(rhs, list(_assigned(stmt.lhs)))
-            self.copies = True
-            lhs = self.on_value(stmt.lhs)
-            self.copies = False
-            return Assign(lhs, rhs)
+class _Lowerer(_xfrm.DomainLowerer):  # type: ignore[misc]
+    """Puts signals in the place of clock domains, and leaves values alone that name none."""
 
-        def _own(self, value: Value, parts: list[tuple[int, int]]) -> Value:
-            """A value whose parts, where they are computed as a whole, are its own: the result has
-            the name of the signal that it is assigned to."""
-            if not parts or isinstance(value, Const | Signal):
-                return self.on_value(value)
-            if isinstance(value, Operator) and value.operator in ("u", "s"):
-                return Operator(value.operator, [self._own(value.operands[0], parts)])
-            if isinstance(value, Slice):
-                inside = [
-                    (value.start + low, size) for low, size in parts if low + size <= len(value)
-                ]
-                return Slice(self._own(value.value, inside), value.start, value.stop)
-            if isinstance(value, Concat):
-                own, first = [], 0
-                for part in value.parts:
-                    end = first + len(part)
-                    inside = [(low - first, n) for low, n in parts if first <= low < low + n <= end]
-                    own.append(self._own(part, inside))
-                    first = end
-                return Concat(own)
-            whole = (0, len(value)) in parts
-            return super().on_value(value) if whole else self.on_value(value)
+    def __init__(self, uses: _Uses) -> None:
+        super().__init__()
+        self._uses = uses
+        self._copies = False
 
-    return Collector, Lowerer
+    def on_value(self, value: Value) -> Value:
+        use = self._uses[value]
+        shares = use.once and not use.domain and not self._copies
+        return value if shares else super().on_value(value)
+
+    def on_Assign(self, stmt: Any) -> Any:
+        width = len(stmt.lhs)
+        rhs = stmt.rhs if len(stmt.rhs) <= width else Slice(stmt.rhs, 0, width)
+        rhs = self._own(rhs, list(_assigned(stmt.lhs)))
+        self._copies = True
+        lhs = self.on_value(stmt.lhs)
+        self._copies = False
+        return Assign(lhs, rhs)
+
+    def _own(self, value: Value, parts: list[tuple[int, int]]) -> Value:
+        """A value whose parts, where they are computed as a whole, are its own: the result has
+        the name of the signal that it is assigned to."""
+        if not parts or isinstance(value, Const | Signal):
+            return self.on_value(value)
+        if isinstance(value, Operator) and value.operator in ("u", "s"):
+            return Operator(value.operator, [self._own(value.operands[0], parts)])
+        if isinstance(value, Slice):
+            inside = [(value.start + low, size) for low, size in parts if low + size <= len(value)]
+            return Slice(self._own(value.value, inside), value.start, value.stop)
+        if isinstance(value, Concat):
+            own, first = [], 0
+            for part in value.parts:
+                end = first + len(part)
+                inside = [(low - first, n) for low, n in parts if first <= low < low + n <= end]
+                own.append(self._own(part, inside))
+                first = end
+            return Concat(own)
+        whole = (0, len(value)) in parts
+        return super().on_value(value) if whole else self.on_value(value)
 
 
 class _Design(Design):  # type: ignore[misc]
@@ -280,32 +286,14 @@ def prepare(
 ) -> Design:
     """The design of one module of this name, as Amaranth's ``Fragment.prepare`` makes it."""
     uses = _Uses()
-    collector, lowerer = _transforms(uses)
     with (
-        replaced(_xfrm, DomainCollector=collector, DomainLowerer=lowerer),
+        replaced(_xfrm, DomainCollector=partial(_Collector, uses)),
+        replaced(_xfrm, DomainLowerer=partial(_Lowerer, uses)),
         replaced(_ir, Design=_Design),
     ):
         design = fragment.prepare(ports, hierarchy=(name,))
     design.uses = uses
     return design
-
-
-@contextmanager
-def _without_fields(design: Design) -> Iterator[None]:
-    """While this lasts, signals of the design have no fields."""
-    divided = [
-        (signal, signal._format)
-        for signal in design.signal_lca
-        if isinstance(signal._format, Format.Struct | Format.Array)
-    ]
-    whole = Format("")
-    for signal, _ in divided:
-        signal._format = whole
-    try:
-        yield
-    finally:
-        for signal, description in divided:
-            signal._format = description
 
 
 @contextmanager
@@ -330,7 +318,6 @@ def _without_zeros(design: Design) -> Iterator[None]:
 def convert(design: Design, name: str) -> str:
     """The RTLIL text of a prepared design of one module of this name."""
     with (
-        _without_fields(design),
         _without_zeros(design),
         quick_netlist(_Emitter, _Module, _ModuleEmitter),
     ):

@@ -12,7 +12,7 @@ from itertools import count, repeat
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import _ir, _nir
+from amaranth.hdl import Format, _ir, _nir
 from amaranth.hdl._nir import Net, Value
 
 __all__ = ["Emitter", "ModuleEmitter", "quick_netlist", "replaced"]
@@ -153,6 +153,18 @@ class Emitter(_ir.NetlistEmitter):  # type: ignore[misc]
         connections.update(zip(lhs, rhs, strict=True))
         self.connect_src_loc.update(dict.fromkeys(lhs, src_loc))
 
+    def emit_signal_fields(self) -> None:
+        """Signals have no wires for their fields, which nothing would read."""
+        for signal in self.design.signal_lca:
+            enum = signal._format if isinstance(signal._format, Format.Enum) else None
+            whole = _nir.SignalField(
+                self.emit_signal(signal),
+                signed=signal.shape().signed,
+                enum_name=enum and enum._name,
+                enum_variants=enum and enum._variants,
+            )
+            self.netlist.signal_fields[signal] = {(): whole}
+
     def emit_undriven(self) -> None:
         connections = self.netlist.connections
         for signal, value in self.netlist.signals.items():
@@ -164,6 +176,10 @@ class Emitter(_ir.NetlistEmitter):  # type: ignore[misc]
 
 class ModuleEmitter(rtlil.ModuleEmitter):  # type: ignore[misc]
     """Writes a module of the netlist."""
+
+    def emit(self) -> None:
+        super().emit()
+        self.__dict__.clear()  # It refers to itself, and to the netlist.
 
     def emit_driven_wire(self, value: Value) -> Any:
         name = self.value_names.get(value)
