@@ -93,12 +93,56 @@ def wrong_floors(imports: Imports, room: str) -> list[Import]:
     return wrong
 
 
+def app_of(module: str) -> str:
+    """The application that a module of ``scripts.apps`` is of; of another one nothing."""
+    parts = module.split(".")
+    return parts[2] if parts[:2] == ["scripts", "apps"] and len(parts) > 2 else ""
+
+
+def wrong_apps(imports: Imports) -> list[Import]:
+    """Imports from one application of another; all may import ``common``, which imports none."""
+    return [
+        one
+        for module, its in imports.items()
+        for one in its
+        if app_of(module) and app_of(one.target) not in ("", "common", app_of(module))
+    ]
+
+
+def apps_that_need(module: str, imports: Imports) -> set[str]:
+    """The applications that import a module of ``common``, directly or through its others."""
+    found, waiting, seen = set(), [module], {module}
+    users: dict[str, list[str]] = {}
+    for name, its in imports.items():
+        for one in its:
+            users.setdefault(one.target, []).append(name)
+    while waiting:
+        for user in users.get(waiting.pop(), ()):
+            if app_of(user) == "common" and user not in seen:
+                seen.add(user)
+                waiting.append(user)
+            found.add(app_of(user))
+    return found - {"", "common"}
+
+
 def said(wrong: list[Import]) -> str:
     return "\n".join(map(str, wrong))
 
 
 def test_arrows_between_rooms(imports: Imports) -> None:
     assert not wrong_rooms(imports), said(wrong_rooms(imports))
+
+
+def test_applications_import_no_other(imports: Imports) -> None:
+    assert not wrong_apps(imports), said(wrong_apps(imports))
+
+
+def test_what_is_common_is_of_two_applications(imports: Imports) -> None:
+    packages = {name.rpartition(".")[0] for name in imports}
+    common = [name for name in imports if app_of(name) == "common" and name not in packages]
+    assert len(common) > 10
+    needed = {name: apps_that_need(name, imports) for name in common}
+    assert not {name: apps for name, apps in needed.items() if len(apps) < 2}
 
 
 @pytest.mark.parametrize("room", FLOORS)
@@ -191,6 +235,33 @@ def test_a_wrong_arrow_is_named(module: str, target: str, wrong: bool) -> None:
     one = Import(module, target, 7)
     assert wrong_rooms({module: (one,)}) == [one] * wrong
     assert str(one) == f"{module}:7 imports {target}"
+
+
+@pytest.mark.parametrize(
+    ("module", "target", "wrong"),
+    [
+        ("scripts.apps.sparse.spgemm", "scripts.apps.gta.lu", True),
+        ("scripts.apps.common.files", "scripts.apps.gta.lu", True),
+        ("scripts.apps.sparse.spgemm", "scripts.apps.common.files", False),
+        ("scripts.apps.sparse.spgemm", "scripts.apps.sparse.report", False),
+        ("scripts.tables.simd2", "scripts.apps.graphs.hops", False),
+    ],
+)
+def test_an_import_of_another_application_is_named(module: str, target: str, wrong: bool) -> None:
+    one = Import(module, target, 7)
+    assert wrong_apps({module: (one,)}) == [one] * wrong
+
+
+def test_applications_are_found_by_what_is_common() -> None:
+    pairs = {
+        "scripts.apps.a.x": "scripts.apps.common.y",
+        "scripts.apps.b.x": "scripts.apps.common.z",
+        "scripts.apps.common.z": "scripts.apps.common.y",
+        "scripts.tables.t": "scripts.apps.common.z",
+    }
+    imports = {module: (Import(module, target),) for module, target in pairs.items()}
+    assert apps_that_need("scripts.apps.common.y", imports) == {"a", "b"}
+    assert apps_that_need("scripts.apps.common.z", imports) == {"b"}
 
 
 @pytest.mark.parametrize(

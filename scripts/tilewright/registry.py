@@ -17,7 +17,17 @@ from typing import Any, NamedTuple
 from .hw.spec.config import Config
 from .hw.spec.unit import Unit
 
-__all__ = ["Entry", "System", "Work", "commands", "entries", "registered", "systems", "tables"]
+__all__ = [
+    "Entry",
+    "System",
+    "Work",
+    "also_on",
+    "commands",
+    "entries",
+    "registered",
+    "systems",
+    "tables",
+]
 
 
 class Work(NamedTuple):
@@ -108,6 +118,8 @@ class System:
         what comes next, to a table, which has ``print(console)`` and ``to_json()``
     commands: functions behind ``run`` by name, of modules that import little: they are what a help
         and a refusal wait for
+    also: functions that take over another system's command, by its name, when the first unit of
+        this system is asked for
     groups: the same of other groups of commands that `tilewright.commands` names, by group
     paper: what its tables are about, their title in lists
     pages: its pages below ``docs``
@@ -118,6 +130,7 @@ class System:
     entries: tuple[Entry, ...]
     tables: Mapping[str, Work] = field(default_factory=dict)
     commands: Mapping[str, Work] = field(default_factory=dict)
+    also: Mapping[str, str] = field(default_factory=dict)
     groups: Mapping[str, Mapping[str, Work]] = field(default_factory=dict)
     paper: str = ""
     pages: tuple[str, ...] = ()
@@ -194,3 +207,9 @@ def commands(group: str = "run") -> dict[str, Work]:
     for system in systems():
         found |= system.commands if group == "run" else system.groups.get(group, {})
     return found
+
+
+def also_on(command: str) -> dict[str, str]:
+    """The units that a command of another system runs on, too, and by what function."""
+    found = [system for system in systems() if command in system.also]
+    return {system.entries[0].unit.name: system.also[command] for system in found}

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tilewright.apps.common.matrix_files import read_matrix
-from tilewright.apps.dense import tiled_product
+from tilewright.apps.common.units import matrix_unit_products as tiled_product
+from tilewright.apps.common.units.matrix_unit_numbers import numbers_of
 from tilewright.apps.dense.filters import FILTERS
-from tilewright.apps.dense.operands import numbers_of
-from tilewright.apps.dense.signals import radices
+from tilewright.apps.dense.inputs import radices
 from tilewright.hw.spec.m3xu import MODES, M3xuConfig
 from tilewright.verif.kit.commands import SMALL, Run, draw
 from tilewright.verif.kit.data import data_file, needs_data

@@ -6,18 +6,20 @@ import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.io import mmread, mmwrite
 from scipy.sparse import random_array
-from tilewright.apps.common import memory
+from tilewright.apps.common import memory, session
 from tilewright.apps.common.memory import available_memory, in_words
+from tilewright.apps.common.options import DeviceOptions
+from tilewright.apps.common.units.matraptor import LINE_BYTES, choose_sparse_unit
 from tilewright.apps.graphs.commands import mcl, triangles
-from tilewright.apps.sparse import devices
-from tilewright.apps.sparse.options import LINE_BYTES, SparseOptions, choose_sparse_unit
 from tilewright.errors import UserError
 from tilewright.sim.device.placement import NoRoom, Placement
+from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.sampling import slow_but
 
@@ -93,15 +95,15 @@ def test_no_room_says_how_much_would_do() -> None:
 
 def test_devices_grow_with_their_jobs(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs of which the first has more room than there is, and parts of it again."""
-    monkeypatch.setattr(devices, "_FIRST_BYTES", 1 << 12)
+    monkeypatch.setattr(session, "FIRST_BYTES", 1 << 12)
     made: list[int] = []
-    honest = devices.SparseDevices._make
+    honest = session.opened
 
-    def counted(self: devices.SparseDevices) -> devices.Devices:
-        made.append(self._bytes)
-        return honest(self)
+    def counted(choice: Any, backend: str, size: int) -> Any:
+        made.append(size)
+        return honest(choice, backend, size)
 
-    monkeypatch.setattr(devices.SparseDevices, "_make", counted)
+    monkeypatch.setattr(session, "opened", counted)
     file, output = run.directory / "a.mtx", run.directory / "c.mtx"
     matrix = random_array((60, 60), density=0.3, rng=np.random.default_rng(6)).tocoo()
     mmwrite(file, matrix)
@@ -110,17 +112,21 @@ def test_devices_grow_with_their_jobs(run: Run, monkeypatch: pytest.MonkeyPatch)
     assert made[0] == 1 << 12 < made[-1] < 1 << 20
     expected = (matrix @ matrix).toarray()
     np.testing.assert_allclose(mmread(output).toarray(), expected, rtol=1e-13)
-    choice = choose_sparse_unit(SparseOptions(backend="model", settings=["addr_bits=32"]))
-    with pytest.raises(UserError, match=r"^beyond its addresses$"):
-        devices.SparseDevices(choice).grow(NoRoom("beyond its addresses", (1 << 32) + 1))
+    choice = choose_sparse_unit(DeviceOptions(backend="model", settings=["addr_bits=32"]))
 
-    def none(self: devices.SparseDevices) -> devices.Devices:
+    def beyond(driver: object) -> None:
+        raise NoRoom("beyond its addresses", (1 << 32) + 1)
+
+    with pytest.raises(UserError, match=r"^beyond its addresses$"):
+        session.Session(choice, SparseDriver).run(beyond)
+
+    def none(choice: Any, backend: str, size: int) -> Any:
         if made:
             raise MemoryError
-        return counted(self)
+        return counted(choice, backend, size)
 
     made.clear()
-    monkeypatch.setattr(devices.SparseDevices, "_make", none)
+    monkeypatch.setattr(session, "opened", none)
     with pytest.raises(UserError, match=r"^the product takes .* KiB of the accelerator's memory; "):
         run("spgemm", file, *settings, *MODEL)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tilewright.apps.common.rounding import Rounded, largest
-from tilewright.apps.dense.operands import numbers_of
+from tilewright.apps.common.units.matrix_unit_numbers import numbers_of
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FORMATS
 from tilewright.hw.spec.m3xu import MODES, M3xuConfig
 from tilewright.hw.spec.simd2 import Simd2Config

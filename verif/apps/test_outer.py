@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.io import mmread, mmwrite
-from tilewright.apps.sparse import session as sparse_session
+from tilewright.apps.common.units import matraptor_products as sparse_session
 from tilewright.hw.spec.jobs.matraptor import job_spec, limits
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.semirings import SEMIRINGS

@@ -15,12 +15,13 @@ from typing import IO, Any
 import numpy as np
 import pytest
 from scipy.io import mmread
-from tilewright.apps.common.files import check_output, write_json
+from tilewright.apps.common.files import check_output
 from tilewright.apps.common.matrix_files import write_array
 from tilewright.apps.common.picture import write_picture
 from tilewright.cli import main
 from tilewright.errors import UserError
 from tilewright.hw.spec.host.outputs import obstacle, write_files, write_whole
+from tilewright.reports import write_json
 from tilewright.synth.base.cache import cached
 
 SMALL = ["--set", "rows=1", "--set", "cols=1", "--set", "modes=fp16"]

@@ -18,7 +18,7 @@ def no_build(monkeypatch: pytest.MonkeyPatch) -> None:
     def forbidden(*arguments: Any, **named: Any) -> None:
         raise AssertionError("a refused input must not reach the unit")
 
-    monkeypatch.setattr("tilewright.apps.dense.session.TiledProduct", forbidden)
+    monkeypatch.setattr("tilewright.apps.common.units.matrix_unit_runs.TiledProduct", forbidden)
 
 
 @needs_data

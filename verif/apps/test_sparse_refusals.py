@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.io import mmwrite
 from scipy.sparse import coo_array
-from tilewright.apps.sparse.session import MOST_PRODUCTS
+from tilewright.apps.common.units.matraptor_products import MOST_PRODUCTS
 from tilewright.verif.apps.graphs.examples import RING, write_graph
 from tilewright.verif.apps.sparse_runs import CYCLES, MODEL, report_of, write_random
 from tilewright.verif.kit.commands import Run

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.apps.common import matrix_market, tns
+from tilewright.apps.common import matrix_files as matrix_market
+from tilewright.apps.common import tensor_files as tns
 from tilewright.apps.common.tensor_files import read_tensor, write_tensor
 from tilewright.errors import UserError
 from tilewright.sim.sparse.tensor import Tensor

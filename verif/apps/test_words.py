@@ -1,6 +1,6 @@
 """Words of reports."""
 
-from tilewright.apps.common.words import counted
+from tilewright.apps.common.limits import counted
 
 
 def test_one_is_no_plural() -> None:

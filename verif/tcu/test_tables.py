@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tilewright.apps.tcu.hardware.backend_rows import BACKENDS
+from tilewright.apps.tcu.hardware.options import BACKENDS
 from tilewright.cli import main
 from tilewright.errors import UserError
 from tilewright.sim.tcu import NumpyBackend, TensorUnit

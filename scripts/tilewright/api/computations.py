@@ -62,9 +62,9 @@ def _parameters(name: str) -> list[_Parameter]:
     """Returns the parameters of a command, arguments before options."""
     import typer.main
 
-    from ..apps.common.options import expanded
     from ..commands.application import application
     from ..hw.spec.unit import named_object
+    from ..option_groups import expanded
 
     function = named_object(commands()[name].function)
     kinds = {one.name: one.annotation for one in signature(expanded(function)).parameters.values()}

@@ -7,16 +7,19 @@ from collections.abc import Callable
 from inspect import signature
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..hw.spec.config import Config
 from ..hw.spec.host.words import did_you_mean, not_one_of
-from ..hw.spec.unit import named_object
+from ..hw.spec.unit import Unit, named_object
 from ..registry import Entry, entries
 from ..sim.device.job_registers import JobRegisters
 from ..sim.device.protocol import AcceleratorDevice, OpenDevice
 from ..sim.timing.memories import MEMORIES, MemoryModel
 from .units import configured, entry_named
+
+if TYPE_CHECKING:
+    from ..hw.emit.unit import Emitted
 
 __all__ = ["device", "driver", "registers"]
 
@@ -84,7 +87,10 @@ def device(
         raise ValueError(f"`waves` must be None with the {backend} backend, not {str(waves)!r}")
     if waves is not None and not isinstance(waves, str | os.PathLike):
         raise TypeError(f"`waves` must be a path, not {waves!r}")
-    chosen = configured(entry, config, parameters)
+    if backend != "rtl" and isinstance(config, entry.unit.config) and not parameters:
+        chosen = config  # which may be one that is modelled and not built
+    else:
+        chosen = configured(entry, config, parameters)
     if backend == "rtl":
         return _rtl(entry, chosen, memory_bytes, channel.latency, waves)
     make: Callable[..., OpenDevice[Any]] = named_object(entry.models[backend])
@@ -115,14 +121,26 @@ def _memory_model(memory: str | MemoryModel) -> MemoryModel:
     return MEMORIES[memory]
 
 
+_last: list[tuple[Unit, Any, Emitted]] = []
+"""The unit that was emitted last: a device that is made again with more memory is the same."""
+
+
+def _emitted(unit: Unit, config: Any) -> Emitted:
+    from ..hw.emit.unit import emit
+
+    # By identity: equal configurations may name a file that has changed.
+    if not (_last and _last[0][0] is unit and _last[0][1] is config):
+        _last[:] = [(unit, config, emit(unit, config))]
+    return _last[0][2]
+
+
 def _rtl(
     entry: Entry, config: Any, memory_bytes: int, latency: int, waves: str | Path | None
 ) -> OpenDevice[Any]:
-    from ..hw.emit.unit import emit
     from ..sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 
     return NativeAccelerator(
-        emit(entry.unit, config),
+        _emitted(entry.unit, config),
         config,
         memory_bytes=memory_bytes,
         behaviour=AxiBehaviour(latency=(latency, latency)),

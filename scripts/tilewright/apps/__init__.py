@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from ..hw.spec.unit import named_object
+from ..option_groups import expanded
 from ..registry import commands
 
 __all__ = ["register"]
@@ -17,8 +18,6 @@ def register(app: typer.Typer, only: str | None = None, of: str = "run") -> None
     They raise `tilewright.errors.UserError` for bad input and exit with status 1 if a result
     differs from the model's.
     """
-    from .common.options import expanded
-
     known = commands(of)
     for name in [only] if only in known else known:
         app.command(name)(expanded(named_object(known[name].function)))

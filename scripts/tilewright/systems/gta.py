@@ -54,6 +54,7 @@ SYSTEM = System(
             "All schedules of a layer of AlexNet on GTA in three precisions, by the model.",
         ),
     },
+    also={"gemm": "tilewright.apps.gta.commands.gemm:gemm_on_gta"},
     commands={
         "bignum": Work(
             "tilewright.apps.gta.commands.bignum:bignum",

@@ -59,6 +59,7 @@ SYSTEM = System(
             "Kernels on the papers' inputs under the roofline, by the cycle model.",
         ),
     },
+    also={"gemm": "tilewright.apps.tensors.commands.matrices:gemm_on_tensaurus"},
     commands={
         "spmttkrp": Work(
             "tilewright.apps.tensors.commands.products:spmttkrp",

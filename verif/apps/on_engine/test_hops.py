@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tilewright.apps.dense.operands import numbers_of
-from tilewright.apps.dense.tiled_product import TiledProduct
+from tilewright.apps.common.graph import Graph, read_graph
+from tilewright.apps.common.units.matrix_unit_numbers import numbers_of
+from tilewright.apps.common.units.matrix_unit_products import TiledProduct
 from tilewright.apps.graphs.closure import Closure, Notation, close
-from tilewright.apps.graphs.graph import Graph, read_graph
 from tilewright.apps.graphs.hops import fewest_hops, settling
 from tilewright.apps.graphs.options import ALGORITHMS
 from tilewright.apps.graphs.problems import PROBLEMS, Problem

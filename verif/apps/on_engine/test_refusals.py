@@ -15,8 +15,8 @@ def no_build(monkeypatch: pytest.MonkeyPatch) -> None:
     def forbidden(*arguments: Any, **named: Any) -> None:
         raise AssertionError("a refused input must not reach the engine")
 
-    monkeypatch.setattr("tilewright.apps.engine.products.EngineProduct", forbidden)
-    monkeypatch.setattr("tilewright.apps.engine.timed.run_job", forbidden)
+    monkeypatch.setattr("tilewright.apps.common.units.engine_products.EngineProduct", forbidden)
+    monkeypatch.setattr("tilewright.apps.common.units.engine_products.run_job", forbidden)
 
 
 ENGINE = "--on engine"

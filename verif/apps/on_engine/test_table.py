@@ -7,16 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tilewright.apps.dense.operands import numbers_of
-from tilewright.apps.dense.tiled_product import TiledProduct
-from tilewright.apps.engine.options import EngineSetting
+from tilewright.apps.common.units.matrix_unit import EngineChoice
+from tilewright.apps.common.units.matrix_unit_numbers import numbers_of
+from tilewright.apps.common.units.matrix_unit_products import TiledProduct
 from tilewright.apps.graphs.closure import Notation, close
 from tilewright.apps.graphs.options import ALGORITHMS
 from tilewright.apps.graphs.problems import PROBLEMS
 from tilewright.cli import main
 from tilewright.hw.spec.engine import ENGINE_M3XU, M3xuEngineConfig
 from tilewright.hw.spec.simd2 import SIMD2, Simd2Config
-from tilewright.sim.timing.memories import FLAT
 from tilewright.tables.simd2 import inputs, measured
 from tilewright.tables.simd2.times import Times
 
@@ -124,7 +123,7 @@ def test_an_engine_without_products(tmp_path: Path) -> None:
 def test_times_of_operations_of_different_widths() -> None:
     """tf32 takes as many cycles as fp16 in the unit, but its elements are twice as wide."""
     config = M3xuEngineConfig(rows=2, cols=2, depth=4, modes=("fp16", "bf16", "tf32"))
-    setting = EngineSetting(unit=ENGINE_M3XU, config=config, memory=FLAT, gigahertz=1.0)
+    setting = EngineChoice(unit=ENGINE_M3XU, config=config, backend="cycles", gigahertz=1.0)
     times = Times(setting)
     found = {name: times.of(name, (8, 16, 8), use_c=True, vector=False) for name in config.opcodes}
     assert found["bf16"] is found["fp16"]

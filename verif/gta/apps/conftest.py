@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
-from tilewright.apps.gta import device
+from tilewright.apps.common import session
 from tilewright.sim.gta import timed
 from tilewright.sim.gta.cycles.machine import TIMED
 from tilewright.sim.gta.model import GtaModel
 from tilewright.verif.kit.sampling import SIZE
-
-Made = Callable[[int], AbstractContextManager[GtaModel]]
 
 
 @pytest.fixture(autouse=True)
@@ -26,14 +22,12 @@ def no_cycle_model(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def on_model(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The model of the whole accelerator stands for the RTL; sizes of memories that were made."""
-    sizes = []
+    sizes: list[int] = []
 
-    def native(unit: Any, config: Any, latency: int) -> Made:
-        def make(size: int) -> AbstractContextManager[GtaModel]:
-            sizes.append(size)
-            return nullcontext(GtaModel(config, size))
+    def made(unit: Any, config: Any, size: int) -> GtaModel:
+        del unit
+        sizes.append(size)
+        return GtaModel(config, size)
 
-        return make
-
-    monkeypatch.setattr(device, "native", native)
+    monkeypatch.setattr(session, "rtl_device", made)
     return sizes

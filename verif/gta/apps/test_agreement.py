@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tilewright.apps.gta.agreement import compare_product, together, within
-from tilewright.apps.gta.operands import numbers_in, operand_of, result_format
+from tilewright.apps.common.agreement import together, within
+from tilewright.apps.gta.operands import compare_product, numbers_in, operand_of, result_format
 from tilewright.errors import UserError
 from tilewright.hw.spec.formats import FORMATS, IntFormat
 from tilewright.hw.spec.gta import FORMATS_OF_GTA

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from tilewright.apps.gta.network import drawn_network, encoded_points
+from tilewright.apps.gta.mlp import drawn_network, encoded_points
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.sampling import by_size, slow_but
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tilewright.apps.common.units.gta import GtaChoice
 from tilewright.apps.gta import products
-from tilewright.apps.gta.options import GtaChoice
 from tilewright.apps.gta.products import GtaProducts
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig, is_float
 from tilewright.sim.gta.array_schedule import Schedule

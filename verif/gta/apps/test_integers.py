@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tilewright.apps.gta.integers import MOST_BITS, read_integer, write_integer
+from tilewright.apps.common.integers import MOST_BITS, read_integer, write_integer
 from tilewright.errors import UserError
 from tilewright.verif.kit.sampling import by_size
 

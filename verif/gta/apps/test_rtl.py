@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.apps.gta import device
+from tilewright.apps.common import session
 from tilewright.sim.device.placement import NoRoom
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.model import GtaModel
@@ -63,7 +63,7 @@ def test_every_command(run: Run, app: str, on_model: list[int]) -> None:
 
 
 def test_memory_grows(run: Run, on_model: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "_FIRST_BYTES", 1 << 10)
+    monkeypatch.setattr(session, "FIRST_BYTES", 1 << 10)
     assert run(*words(run, "gemm", "all")) == 0
     assert on_model[0] == 1 << 10
     assert on_model[-1] > 1 << 12

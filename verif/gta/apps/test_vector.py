@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.apps.gta.vector import compute
+from tilewright.apps.gta import vector as compute
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.verif.kit.commands import Run
 

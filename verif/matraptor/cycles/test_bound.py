@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
-from tilewright.apps.sparse.devices import Devices
-from tilewright.apps.sparse.options import SparseChoice
-from tilewright.apps.sparse.session import SparseProducts
+from tilewright.apps.common import session
+from tilewright.apps.common.units.matraptor import SparseChoice
+from tilewright.apps.common.units.matraptor_products import SparseProducts
 from tilewright.cli import main
 from tilewright.errors import CheckFailed
 from tilewright.hw.spec.matraptor import MatRaptorConfig
@@ -191,15 +190,19 @@ class Hasty(MatRaptorModel):
         return error, detail, counts | {"cycles": 3}
 
 
-def test_a_device_that_beats_the_bound() -> None:
+def test_a_device_that_beats_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """As RTL would: the model beside it has the bound."""
     config = MatRaptorConfig(lanes=2, channels=2)
-    choice = SparseChoice(config=config, backend="rtl", memory=FLAT, gigahertz=2.0, json_file=None)
+    choice = SparseChoice(config=config, backend="rtl")
     matrix = uniform(30, 30, 0.2)
     for device in (MatRaptorModel, Hasty):
-        both = Devices(*(kind(config, 1 << 20, channel=FLAT) for kind in (device, MatRaptorModel)))
-        devices: Any = SimpleNamespace(now=both)
-        products = SparseProducts(choice, devices)
+
+        def made(unit: Any, config: Any, size: int, device: Any = device) -> Any:
+            del unit
+            return device(config, size, channel=FLAT)
+
+        monkeypatch.setattr(session, "rtl_device", made)
+        products = SparseProducts(choice)
         operand = products.operand(matrix)
         if device is Hasty:
             with pytest.raises(CheckFailed, match=r"^a job took 3 cycles, fewer than its bound of"):

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.io import mmread
-from tilewright.apps.iterations import session
+from tilewright.apps.common import session
+from tilewright.sim.sida.model import SidaModel
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.sida.apps.files import report, save_graph
 from tilewright.verif.sida.configs import small
@@ -149,13 +150,13 @@ def test_on_rtl(run: Run) -> None:
 
 
 def test_a_device_that_is_wrong(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Wrong(session.SidaModel):
+    class Wrong(SidaModel):
         def _job(self) -> tuple[str, int, dict[str, int]]:
             found = super()._job()
             self.memory[self._values["VECTOR_0"] + 6] ^= 64
             return found
 
-    monkeypatch.setattr(session, "SidaModel", Wrong)
+    monkeypatch.setattr(session, "opened", lambda one, _, size: Wrong(one.config, size))
     found = report(run, "gcn", *files(run, 30, 4), *UNIT, status=1)
     assert found["reference"]["wrong"] == 1
     assert "DIFFERENT" in run.out

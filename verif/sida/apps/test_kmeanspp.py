@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
-from tilewright.apps.iterations import session
-from tilewright.apps.iterations.seeds_verdict import against_draws
+from tilewright.apps.common import session
+from tilewright.apps.iterations.kmeanspp import against_draws
 from tilewright.hw.spec.formats import FORMATS
 from tilewright.sim.sida.iterations.seeding import Seeds
+from tilewright.sim.sida.model import SidaModel
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.sida.apps.files import report, save_graph
 from tilewright.verif.sida.configs import small
@@ -159,13 +160,13 @@ def test_the_verdict_finds_what_is_wrong() -> None:
 
 
 def test_a_device_that_is_wrong(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Wrong(session.SidaModel):
+    class Wrong(SidaModel):
         def _job(self) -> tuple[str, int, dict[str, int]]:
             found = super()._job()
             self.memory[self._values["VECTOR_1"] + 7] ^= 1
             return found
 
-    monkeypatch.setattr(session, "SidaModel", Wrong)
+    monkeypatch.setattr(session, "opened", lambda one, _, size: Wrong(one.config, size))
     path = save_graph(run, cloud(30, 30))
     found = report(run, "kmeanspp", path, "--clusters", 2, status=1)
     assert found["reference"]["wrong"] > 0

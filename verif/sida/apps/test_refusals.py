@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tilewright.apps.iterations import session
+from tilewright.apps.common.units import sida_runs as session
 from tilewright.cli import main
 from tilewright.verif.kit.commands import Run
 

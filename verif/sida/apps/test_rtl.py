@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any
 
 import pytest
 from scipy.sparse import csr_array, eye_array
-from tilewright.apps.iterations import session
-from tilewright.hw.spec.unit import Unit
+from tilewright.apps.common import session
+from tilewright.sim.sida.model import SidaModel
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.sida.apps.files import report, save_graph
 from tilewright.verif.sida.configs import WINDOWED, small
@@ -96,17 +95,13 @@ def test_more_rows_than_there_is_room_for(run: Run) -> None:
 def test_a_value_that_differs_is_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a model in the place of the RTL, which gives a wrong bit."""
 
-    class Wrong(session.SidaModel):
+    class Wrong(SidaModel):
         def _job(self) -> tuple[str, int, dict[str, int]]:
             found = super()._job()
             self.memory[self._values["VECTOR_0"]] ^= 1
             return found
 
-    def native(unit: Unit, config: Any, latency: int) -> Any:
-        del unit, latency
-        return lambda size: nullcontext(Wrong(config, size))
-
-    monkeypatch.setattr(session, "native", native)
+    monkeypatch.setattr(session, "rtl_device", lambda unit, config, size: Wrong(config, size))
     path = save_graph(run, random_graph(7, 20, density=0.2))
     found = report(run, "sssp", path, "--backend", "rtl", status=1)
     assert found["mismatches"] > 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tilewright.apps.gta.integers import read_integer
+from tilewright.apps.common.integers import read_integer
 from tilewright.cli import main
 from tilewright.sim.tcu.formulas import integers as costs
 from tilewright.verif.kit.commands import check_refused

@@ -101,7 +101,7 @@ def test_a_wrong_result_is_told(
         return np.where(np.isfinite(paths), paths + 1e-9, np.inf)
 
     paths = expected(np.load(f"{graph}.npy"))
-    monkeypatch.setattr("tilewright.apps.tcu.lengths.closure", longer)
+    monkeypatch.setattr("tilewright.apps.tcu.graphs.closure", longer)
     assert main(["run", "closure", f"{graph}.npy", "--words", "minplus"]) == 1
     assert verdict in capsys.readouterr().out
 

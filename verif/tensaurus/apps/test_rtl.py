@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.apps.tensors import session
+from tilewright.apps.common.units import tensaurus_products as session
 from tilewright.verif.kit.commands import Run, draw
 from tilewright.verif.tensaurus.apps.files import random_tensor, report, save_tensor
 from tilewright.verif.tensaurus.model.cases import device

@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from ...errors import UserError
 from ...hw.spec.host import inputs, outputs
-from ...reports import STANDARD_OUTPUT, write_json
-from .extras import check_installed
+from ...reports import STANDARD_OUTPUT
 
-__all__ = [
-    "ARRAYS",
-    "ARRAY_NAMES",
-    "MARKET",
-    "PICTURES",
-    "TENSOR_NAMES",
-    "check_array_name",
-    "check_output",
-    "check_picture",
-    "check_readable",
-    "kind_of",
-    "read_content",
-    "write_json",
-    "write_whole",
-]
+__all__ = ["ARRAYS", "ARRAY_NAMES", "MARKET", "PICTURES", "TENSOR_NAMES", "check_array_name",
+           "check_installed", "check_output", "check_picture", "check_readable", "kind_of",
+           "need", "read_content", "write_whole"]  # fmt: skip
+
+
+def need(module: str, package: str) -> Any:
+    """A module of the extra `apps`; UserError that names the extra if it is not installed."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise _missing(package) from None
+
+
+def check_installed(module: str, package: str) -> None:
+    """Raise UserError as `need` does, early: the package is looked for, and not imported."""
+    if find_spec(module.partition(".")[0]) is None:
+        raise _missing(package)
+
+
+def _missing(package: str) -> UserError:
+    return UserError(
+        f"{package} is not installed; it comes with the extra `apps`: "
+        f"pip install 'tilewright[apps]'"
+    )
+
 
 MARKET = (".mtx", ".mtx.gz")
 """Matrix Market."""
@@ -96,7 +107,7 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     UserError if it cannot be written."""
 
     def pack(file: IO[bytes]) -> None:
-        from .gzipped import packed_file
+        from .market_header import packed_file
 
         with packed_file(file) as inner:
             write(inner)

@@ -1,4 +1,4 @@
-"""What the first lines of a matrix's file say, looked at before anything else of it is read."""
+"""What the first lines of the file of a matrix or a graph say, looked at before it is read."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import IO
 
 from ...errors import UserError
 from .files import MARKET, check_array_name, kind_of
-from .gzipped import packed_lines
 from .limits import check_size
-from .market_header import Lines, read_header
+from .market_header import Lines, packed_lines, read_header
 
-__all__ = ["check_first_lines"]
+__all__ = ["check_first_lines", "check_graph_file", "square"]
 
 
 def check_first_lines(
@@ -42,3 +41,22 @@ def check_first_lines(
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
     for line in file:
         yield from line.splitlines()
+
+
+def square(check_vertices: Callable[[object, int], None]) -> Callable[..., None]:
+    """What refuses a matrix that is no graph's, or of too many vertices, by its name, rows and
+    columns."""
+
+    def check_shape(what: object, rows: int, cols: int) -> None:
+        if rows != cols:
+            raise UserError(f"{what}: an adjacency matrix must be square, not {rows} x {cols}")
+        if not rows:
+            raise UserError(f"{what}: must have at least one vertex")
+        check_vertices(what, rows)
+
+    return check_shape
+
+
+def check_graph_file(path: Path, check_vertices: Callable[[object, int], None]) -> None:
+    """Raise UserError for what a graph's file cannot be, as far as its first lines tell."""
+    check_first_lines(path, square(check_vertices))

@@ -7,8 +7,14 @@ from math import prod
 
 from ...errors import UserError
 
-__all__ = ["LARGEST", "MOST_OPERATIONS", "VERTICES", "check_operations", "check_size",
+__all__ = ["LARGEST", "MOST_OPERATIONS", "VERTICES", "check_operations", "check_size", "counted",
            "other_backend"]  # fmt: skip
+
+
+def counted(count: int, one: str, more: str | None = None) -> str:
+    """So many of something: ``1 job``, ``2,000 jobs``; ``more``: where an s is not enough."""
+    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
+
 
 LARGEST = 1 << 26
 """Elements of the largest matrix: 512 MiB as float64."""

@@ -1,38 +1,38 @@
-"""Options that applications share: dataclasses whose fields become options of a command."""
+"""Options that applications share, and the checked choice of an accelerator that they make."""
 
 from __future__ import annotations
 
-import inspect
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import wraps
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, ClassVar, Generic, TypedDict, TypeVar
 
 import typer
 
-from ...choices import a_matrix_unit, a_setting
+from ...choices import a_setting
 from ...errors import UserError, user_errors
 from ...hw.spec.host import inputs
 from ...hw.spec.host.words import not_one_of
+from ...hw.spec.semirings import SEMIRINGS
+from ...hw.spec.unit import Unit
+from ...numbers_given import real
 from ...sim.rtl.toolchain import ToolMissing, require_tools
+from ...sim.timing.memories import FLAT, MEMORIES, MemoryModel
 from .files import check_output
 
-__all__ = [
-    "BACKENDS",
-    "PANEL",
-    "BackendOption",
-    "ConfigOption",
-    "JsonOption",
-    "RunOptions",
-    "SettingsOption",
-    "check_backend",
-    "check_report_and_tools",
-    "expanded",
-    "named_parameters",
-]
+__all__ = ["BACKENDS", "GIGAHERTZ", "PANEL", "BackendOption", "Choice", "ConfigOption",
+           "DeviceOptions", "JsonOption", "SettingsOption", "check_backend",
+           "check_report_and_tools", "choose_memory", "gigahertz_option", "memory_option",
+           "named_parameters", "named_semiring"]  # fmt: skip
+
+AConfig = TypeVar("AConfig")
+
+GIGAHERTZ = 2.0
+"""Clock of an accelerator, unless it has one of its own."""
+
+_ALIASES = {"plustimes": "mma", "plus-times": "mma"}
 
 PANEL = "Unit"
 """Of the help: what is said about the unit."""
@@ -101,73 +101,111 @@ def named_parameters(file: Path | None, settings: Sequence[str]) -> dict[str, st
     return found | {name.strip(): value.strip() for name, _, value in texts}
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """The unit a computation runs on, how, and where the report goes."""
+def memory_option(panel: str = PANEL) -> Any:
+    """The option ``--memory``, in a panel of the help."""
+    names = ", ".join(MEMORIES)
+    return typer.Option(
+        help=f"Memory of the cycle model: {names}; default hbm.", rich_help_panel=panel
+    )
 
-    unit: Annotated[
-        str,
-        typer.Option(
-            "--unit",
-            help="Matrix unit; see `tilewright list`.",
-            rich_help_panel=PANEL,
-            autocompletion=a_matrix_unit,
-        ),
-    ] = "m3xu"
+
+def gigahertz_option(default: str = f"{GIGAHERTZ:g}") -> Any:
+    """The option ``--gigahertz``, and what its help says of the default."""
+    return typer.Option(
+        parser=real("--gigahertz", 0.01, 100), metavar="F", rich_help_panel=PANEL,
+        help=f"Clock frequency in GHz, in 0.01..100; default {default}.",
+    )  # fmt: skip
+
+
+def choose_memory(name: str | None, backend: str, gigahertz: float | None) -> MemoryModel:
+    """What --memory says; UserError if it cannot be, or if it, or the clock, is given to a backend
+    to which nothing takes time."""
+    if backend == "model":
+        for option, given in (("--memory", name), ("--gigahertz", gigahertz)):
+            if given is not None:
+                raise UserError(
+                    f"{option} must come with a backend that takes time, rtl or cycles, not with "
+                    f"model"
+                )
+    memory = name or ("flat" if backend == "rtl" else "hbm")
+    if memory not in MEMORIES:
+        raise UserError(not_one_of("memory", MEMORIES, memory))
+    if backend == "rtl" and memory != "flat":
+        raise UserError(f"memory must be flat with the rtl backend, not {memory!r}")
+    return MEMORIES[memory]
+
+
+def named_semiring(name: str | None) -> str | None:
+    """The semiring that the user or the application asks for, by the name of its row; UserError if
+    there is none."""
+    found = _ALIASES.get(name or "", name)
+    if found is not None and found not in SEMIRINGS:
+        raise UserError(not_one_of("semiring", SEMIRINGS, found))
+    return found
+
+
+class DeviceFields(TypedDict):
+    """The fields of a :class:`Choice` that do not depend on the accelerator."""
+
+    backend: str
+    memory: MemoryModel
+    gigahertz: float
+    json_file: Path | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceOptions:
+    """The accelerator that a computation runs on, how, and where the report goes.
+
+    ``shown``: the fields that are options of a command, in the order of its help; empty: all. The
+    others keep their defaults.
+    """
+
+    shown: ClassVar[tuple[str, ...]] = ()
+
     config_file: ConfigOption = None
     settings: SettingsOption = None
-    backend: Annotated[
-        str,
-        typer.Option(
-            "--backend",
-            help="rtl: simulate the Verilog and check it against the model; model: the model "
-            "alone.",
-            rich_help_panel=PANEL,
-        ),
-    ] = "rtl"
-    waves: Annotated[
-        Path | None,
-        typer.Option(
-            "--waves", help="Write the waves of a short run, .vcd or .fst.", rich_help_panel=PANEL
-        ),
-    ] = None
+    backend: BackendOption = "rtl"
+    memory: Annotated[str | None, memory_option()] = None
+    gigahertz: Annotated[float | None, gigahertz_option()] = None
     json_file: JsonOption = None
 
+    def checked(self, gigahertz: float = GIGAHERTZ) -> DeviceFields:
+        """The backend, its memory and its clock; raises UserError if they cannot be.
 
-def expanded(function: Callable[..., None]) -> Callable[..., None]:
-    """A function that takes the fields of its dataclass parameters, one by one, by keyword.
+        ``gigahertz``: the accelerator's clock, unless the user says another
+        """
+        check_backend(self.backend)
+        memory = choose_memory(self.memory, self.backend, self.gigahertz)
+        clock = gigahertz if self.gigahertz is None else self.gigahertz
+        return {
+            "backend": self.backend, "memory": memory, "gigahertz": clock,
+            "json_file": self.json_file,
+        }  # fmt: skip
 
-    Typer makes options of what it sees in the signature; the function itself gets the dataclass.
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Generic[AConfig]):
+    """An accelerator, checked.
+
+    Parameters
+    ----------
+    unit, config: the accelerator
+    backend: rtl, cycles or model
+    memory, gigahertz: of the cycle model each channel, and its clock
+    json_file: where the report goes
     """
-    hints = get_type_hints(function, include_extras=True)
-    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    shown = []
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.name in groups:
-            shown += _options(groups[parameter.name])
-        else:
-            kind = inspect.Parameter.KEYWORD_ONLY
-            shown.append(parameter.replace(kind=kind, annotation=hints[parameter.name]))
 
-    @wraps(function)
-    def run(**values: Any) -> None:
-        for name, kind in groups.items():
-            values[name] = kind(**{item.name: values.pop(item.name) for item in fields(kind)})
-        function(**values)
+    unit: Unit
+    config: AConfig
+    backend: str
+    memory: MemoryModel = FLAT
+    gigahertz: float = GIGAHERTZ
+    json_file: Path | None = None
 
-    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
-    return run
-
-
-def _options(kind: Any) -> list[inspect.Parameter]:
-    hints = get_type_hints(kind, include_extras=True)
-    return [
-        inspect.Parameter(
-            item.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if item.default is MISSING else item.default,
-            annotation=hints[item.name],
-        )
-        for item in fields(kind)
-    ]
+    @property
+    def timing(self) -> dict[str, Any]:
+        """What the cycle model was told, for a report; empty with another backend."""
+        if self.backend != "cycles":
+            return {}
+        return {"memory": self.memory.name, "gigahertz": self.gigahertz}

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from ...errors import UserError
 from ...hw.spec.host import inputs
-from .extras import need
-from .files import write_whole
+from .files import need, write_whole
 from .limits import check_size
 
 __all__ = ["colours", "density", "opened_picture", "write_picture"]

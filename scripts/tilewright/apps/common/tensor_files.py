@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import math
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +20,204 @@ from ...hw.spec.ciss import ORDERS
 from ...sim.sparse.tensor import Tensor, from_csr
 from .files import ARRAYS, MARKET, kind_of, read_content, write_whole
 from .matrix_files import numeric, read_matrix_file
-from .tns import parse_tns, write_tns
 
 __all__ = ["LARGEST", "SUFFIXES", "read_tensor", "write_tensor"]
+
+# FROSTT's .tns: a line an entry, an index for each mode and a value; ``#`` begins a comment.
+#
+# NumPy reads all lines at once. A file that it refuses, or whose indices are out of range, is then
+# read line by line, for the first line that is wrong.
+#
+# Source: FROSTT, the formidable repository of open sparse tensors and tools, its file formats.
+
+_PIECE = 1 << 16
+"""Lines that are looked at, or written, at once."""
+
+_INDEX = re.compile(r"[+-]?\d+", re.ASCII)
+_VALUE = re.compile(
+    r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)", re.ASCII | re.IGNORECASE
+)
+
+
+def parse_tns(
+    path: Path,
+    content: bytes,
+    *,
+    zero_based: bool,
+    shape: tuple[int, ...] | None,
+    largest: int,
+) -> Tensor:
+    """The tensor of a file's content, its entries as they come, float64.
+
+    Parameters
+    ----------
+    path: for messages
+    zero_based: indices count from 0
+    shape: of the tensor; without it a mode is as large as its largest index says
+    largest: indices that a mode may have
+
+    Raises
+    ------
+    UserError that names the first line that is wrong, or that the file has no entries and no
+    ``shape`` is given.
+    """
+    file = _Tns(path, content, zero_based, shape, largest)
+    first = next(_with_words(file.text(), 1), None)
+    if first is None:
+        if shape is None:
+            raise UserError(f"{path}: has no entries, and their number of modes is not known")
+        return Tensor(shape=shape, indices=np.zeros((0, len(shape)), np.int64), values=np.zeros(0))
+    order = len(first.words) - 1
+    file.check_order(order, first)
+    table = _table(file.text(), order)
+    if table is None:
+        file.check(order, first)
+        raise UserError(f"{path}: not a .tns file: an index for each mode and a value a line")
+    indices = np.subtract(table["indices"], file.base)
+    sizes = tuple(int(size) for size in indices.max(axis=0) + 1)
+    lows = indices.min(axis=0)
+    limits = file.limits(order)
+    values = np.ascontiguousarray(table["value"])
+    outside = any(size > most for size, most in zip(sizes, limits, strict=True))
+    if (lows < 0).any() or outside or np.isinf(values).any():
+        file.check(order, first, from_zero=bool((lows == -1).all()))
+    return Tensor(shape=shape or sizes, indices=indices, values=values)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Words of a line with an entry, and its number in the file."""
+
+    number: int
+    words: list[str]
+
+
+@dataclass(frozen=True)
+class _Tns:
+    path: Path
+    content: bytes
+    zero_based: bool
+    shape: tuple[int, ...] | None
+    largest: int
+
+    @property
+    def base(self) -> int:
+        """The first index."""
+        return 0 if self.zero_based else 1
+
+    def limits(self, order: int) -> tuple[int, ...]:
+        """How many indices each mode may have."""
+        return self.shape or (self.largest,) * order
+
+    def text(self) -> IO[str]:
+        return io.TextIOWrapper(io.BytesIO(self.content), encoding="latin-1")
+
+    def refuse(self, line: _Line, what: str) -> UserError:
+        return UserError(f"{self.path}: line {line.number}: {what}")
+
+    def check_order(self, order: int, first: _Line) -> None:
+        if not ORDERS.low <= order <= ORDERS.high:
+            low, high = ORDERS.low, ORDERS.high
+            raise self.refuse(
+                first,
+                f"must have {low + 1} to {high + 1} fields, an index for each of {low} to {high} "
+                f"modes and a value, not {order + 1}",
+            )
+        if self.shape is not None and len(self.shape) != order:
+            raise self.refuse(
+                first, f"indices of {order} modes, but the shape has {len(self.shape)}"
+            )
+
+    def check(self, order: int, first: _Line, *, from_zero: bool = False) -> None:
+        """Refuse the file for the first line that is wrong, if there is one.
+
+        ``from_zero``: every mode's smallest index is 0 and should not be.
+        """
+        text, number = self.text(), 1
+        while piece := list(islice(text, _PIECE)):
+            if not self.is_right(piece, order):
+                for line in _with_words(piece, number):
+                    if what := self.wrong(line, order, first, from_zero):
+                        raise self.refuse(line, what)
+            number += len(piece)
+
+    def is_right(self, piece: list[str], order: int) -> bool:
+        """Whether nothing is wrong with some lines, as far as NumPy knows."""
+        table = _table(piece, order)
+        if table is None:
+            return False
+        indices = table["indices"] - self.base
+        inside = not (indices < 0).any() and (indices < self.limits(order)).all()
+        return bool(inside and not np.isinf(table["value"]).any())
+
+    def wrong(self, line: _Line, order: int, first: _Line, from_zero: bool) -> str:
+        """What is wrong with a line; nothing if it is right."""
+        if len(line.words) != order + 1:
+            fields = f"{len(line.words)} field{'s' if len(line.words) > 1 else ''}"
+            return (
+                f"{fields}, but line {first.number} has {order + 1}: "
+                f"an index for each of {order} modes and a value"
+            )
+        for mode, most in enumerate(self.limits(order)):
+            word, last = line.words[mode], most - 1 + self.base
+            index = int(word) if _INDEX.fullmatch(word) and len(word) < 20 else None
+            if index is not None and self.base <= index <= last:
+                continue
+            if from_zero and index == 0:
+                return (
+                    f"index 0 of mode {mode + 1}: every mode's indices begin with 0, so the file "
+                    "is zero-based: give --zero-based"
+                )
+            hint = ", or from 0 on with --zero-based" if index == 0 else ""
+            return (
+                f"index {_short(word)} of mode {mode + 1} must be an integer in "
+                f"{self.base}..{last}{hint}"
+            )
+        if not _VALUE.fullmatch(line.words[-1]):
+            return f"value {_short(line.words[-1])} must be a number"
+        if math.isinf(float(line.words[-1])) and "inf" not in line.words[-1].lower():
+            return f"value {_short(line.words[-1])} must be one that float64 reaches"
+        return ""
+
+
+def _with_words(lines: Iterable[str], number: int) -> Iterator[_Line]:
+    """The lines with something besides a comment; ``number``: that of the first line."""
+    for here, line in enumerate(lines, number):
+        words = line.partition("#")[0].split()
+        if words:
+            yield _Line(here, words)
+
+
+def _table(lines: Iterable[str], order: int) -> NDArray[Any] | None:
+    """The entries of lines; None if a line is not one, or there is none."""
+    entry = np.dtype([("indices", np.int64, (order,)), ("value", np.float64)])
+    with warnings.catch_warnings():
+        # An index with a fraction is but deprecated in NumPy 1.
+        warnings.simplefilter("error")
+        try:
+            return np.loadtxt(lines, dtype=entry, ndmin=1)
+        except (ValueError, OverflowError, Warning):
+            return None
+
+
+def _short(word: str) -> str:
+    return repr(word if len(word) <= 40 else f"{word[:40]}...")
+
+
+def write_tns(file: IO[bytes], tensor: Tensor, *, zero_based: bool = False) -> None:
+    """Write a line an entry, in the tensor's order; every value is read again as it is."""
+    whole = tensor.values.dtype.kind == "i"
+    row = "%d " * tensor.order + ("%d\n" if whole else "%r\n")
+    step = tensor.order + 1
+    for begin in range(0, tensor.nnz, _PIECE):
+        piece = slice(begin, begin + _PIECE)
+        indices = tensor.indices[piece] + (0 if zero_based else 1)
+        words: list[Any] = [None] * (len(indices) * step)
+        for mode in range(tensor.order):
+            words[mode::step] = indices[:, mode].tolist()
+        words[tensor.order :: step] = tensor.values[piece].tolist()
+        file.write((row * len(indices) % tuple(words)).encode())
+
 
 LARGEST = (1 << 32) - 1
 """The most indices that a mode may have."""

@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.extras import need
+from ..common.files import need
 from ..common.limits import check_size
 from ..common.matrix_files import write_array
 from ..common.rounding import Rounded, warn_rounding
+from ..common.units.matrix_unit import UnitChoice
+from ..common.units.matrix_unit_runs import Errors, matrix_unit_report, measure, product_unit
 from .filters import FILTERS
-from .pictures import write_pictures
-from .report import Errors, finish, measure
-from .session import product_unit
-from .unit_choice import UnitChoice
+from .inputs import write_pictures
 
 __all__ = ["filter_picture", "patches"]
 
@@ -57,7 +56,9 @@ def filter_picture(
         write_pictures(pictures, names, pixels, filtered)
         lines.append(("pictures", str(pictures)))
     details = {"picture": title, "shape": list(pixels.shape), "filters": names}
-    finish("conv2d", f"filters over {title}", lines, choice, tally, errors, details)
+    matrix_unit_report(
+        "conv2d", f"filters over {title}", lines, choice, tally, errors, details
+    ).finish()
 
 
 def _bank(names: list[str]) -> NDArray[np.float64]:

@@ -18,13 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.extras import need
+from ..common.files import need
 from ..common.matrix_files import write_array
 from ..common.rounding import warn_rounding
-from .operands import Numbers
-from .report import finish, measure
-from .session import Multiply, product_unit
-from .unit_choice import UnitChoice
+from ..common.units.matrix_unit import UnitChoice
+from ..common.units.matrix_unit_numbers import Numbers
+from ..common.units.matrix_unit_runs import Multiply, matrix_unit_report, measure, product_unit
 
 __all__ = ["transform", "transform_signal"]
 
@@ -54,7 +53,7 @@ def transform_signal(
         write_array(output, spectrum)
         lines.append(("spectrum", str(output)))
     details = {"signal": name, "length": len(signal), "radices": factors}
-    finish("dft", f"DFT of {name}", lines, choice, tally, errors, details)
+    matrix_unit_report("dft", f"DFT of {name}", lines, choice, tally, errors, details).finish()
 
 
 def _stages(length: int, factors: list[int]) -> list[tuple[int, int, int]]:

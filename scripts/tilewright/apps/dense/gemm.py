@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from ..common.matrix_files import write_array
 from ..common.rounding import Rounded
-from .report import Errors, finish, measure
-from .session import product_unit
-from .unit_choice import UnitChoice
+from ..common.units.matrix_unit import UnitChoice
+from ..common.units.matrix_unit_runs import Errors, matrix_unit_report, measure, product_unit
 
 __all__ = ["multiply_matrices"]
 
@@ -37,7 +36,7 @@ def multiply_matrices(
         write_array(output, d)
         lines.append(("result", str(output)))
     errors = _errors(d, left, right, addend)
-    finish("gemm", title, lines, choice, tally, errors, {"shape": shape})
+    matrix_unit_report("gemm", title, lines, choice, tally, errors, {"shape": shape}).finish()
 
 
 def _errors(

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hw.spec.formats import FloatFormat, Format, IntFormat
+from ..common.graph import Graph
+from ..common.graph_references import Reference, longest_chain
 from .closure import Closure, Notation
-from .graph import Graph
-from .references import Reference, longest_chain
 
 __all__ = ["Agreement", "compare", "sums_exact"]
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ...hw.spec.formats import IntFormat
 from ...sim.numbers.values import decode
 from ..common.rounding import Rounded, largest, round_to
-from ..dense.operands import Numbers
-from ..dense.session import Multiply
+from ..common.units.matrix_unit_numbers import Numbers
+from ..common.units.matrix_unit_runs import Multiply
 from .problems import Problem
 
 __all__ = ["Closure", "Notation", "close", "worst_case"]

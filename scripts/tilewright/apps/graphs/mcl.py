@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ...sim.sparse.c2sr import to_csr
+from ..common.graph import Graph
+from ..common.graph_references import connected
 from ..common.matrix_files import write_array
 from ..common.rounding import round_to, warn_rounding
-from ..sparse.options import SparseChoice
-from ..sparse.report import finish_sparse
-from ..sparse.session import sparse_unit
-from .graph import Graph
-from .references import connected
+from ..common.units.matraptor import SparseChoice
+from ..common.units.matraptor_products import SparseProducts, sparse_report
 
 __all__ = ["find_clusters"]
 
@@ -50,7 +49,7 @@ def find_clusters(
     start = _steps(edges)
     warn_rounding(f"{graph}: probabilities of steps", round_to(start.data, choice.config.format),
                   choice.config.format)  # fmt: skip
-    with sparse_unit(choice) as products:
+    with SparseProducts(choice) as products:
 
         def square(matrix: Any) -> Any:
             operand = products.operand(matrix)
@@ -87,8 +86,8 @@ def find_clusters(
         "reference_clusters": int(expected.max()) + 1,
         "same": same,
     }
-    finish_sparse("mcl", f"Markov clusters of {graph.name}", rows, choice, tally, details,
-                  wrong=not same)  # fmt: skip
+    sparse_report("mcl", f"Markov clusters of {graph.name}", rows, choice, tally, details,
+                  wrong=not same).finish()  # fmt: skip
 
 
 def _steps(graph: Graph) -> Any:

@@ -1,8 +1,8 @@
-"""What users may say about a graph and its closure."""
+"""What users may say about a graph, its closure, and sparse products in place of dense ones."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -11,21 +11,50 @@ import typer
 from ...errors import UserError
 from ...hw.spec.host.words import not_one_of
 from ..common.files import ARRAY_NAMES
-from ..engine.options import EngineOptions
+from ..common.units.matraptor import lanes_option
+from ..common.units.matrix_unit import SemiringOptions
 
-__all__ = ["ALGORITHMS", "GraphOptions", "SemiringOptions", "check_words"]
+__all__ = ["ALGORITHMS", "GraphOptions", "SparseExtra", "check_words"]
 
-ALGORITHMS = ("leyzorek", "bellman-ford")
-_WEIGHTS = ("given", "rate", "share")
+
+_PANEL = "Unit, with --sparse"
 
 
 @dataclass(frozen=True, kw_only=True)
-class SemiringOptions(EngineOptions):
-    """As `EngineOptions`, on the semiring unit."""
+class SparseExtra:
+    """Whether to, and what the accelerator of sparse products has beside the matrix unit's."""
 
-    unit: Annotated[
-        str, typer.Option("--unit", help="Matrix unit with semirings.", rich_help_panel="Unit")
-    ] = "simd2"
+    sparse: Annotated[
+        bool,
+        typer.Option(
+            "--sparse",
+            help="By sparse products, on MatRaptor: --set and --config are about that, and "
+            "--backend may be cycles.",
+        ),
+    ] = False
+    lanes: Annotated[int | None, lanes_option(_PANEL)] = None
+
+    def check_none(self) -> None:
+        """Refuse options that only count with --sparse, without it."""
+        for item in fields(self):
+            if item.name != "sparse" and getattr(self, item.name) is not None:
+                raise UserError(
+                    f"--{item.name} is for sparse products only: it must come with --sparse, "
+                    f"not alone, as {getattr(self, item.name)!r}"
+                )
+
+    def check_others(self, dense: SemiringOptions) -> None:
+        """Refuse options of the matrix unit that MatRaptor does not have."""
+        if dense.unit != SemiringOptions.unit:
+            raise UserError(f"unit must not be given with --sparse, not {dense.unit!r}")
+        if dense.on != "unit":
+            raise UserError(f"--on must not be given with --sparse, not {dense.on!r}")
+        if dense.waves:
+            raise UserError(f"{dense.waves}: waves are not written with --sparse")
+
+
+ALGORITHMS = ("leyzorek", "bellman-ford")
+_WEIGHTS = ("given", "rate", "share")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UserError
-from .graph import Graph
+from ..common.graph import Graph
+from ..common.graph_references import strong_components
 from .options import GraphOptions
 from .problems import Problem
-from .references import strong_components
 
 __all__ = ["prepared"]
 

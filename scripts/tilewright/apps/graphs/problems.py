@@ -11,8 +11,8 @@ from ...hw.spec.semirings import SEMIRINGS, Semiring
 if TYPE_CHECKING:
     import numpy as np
 
-    from .graph import Graph
-    from .references import Reference
+    from ..common.graph import Graph
+    from ..common.graph_references import Reference
 
 __all__ = ["PROBLEMS", "Problem"]
 
@@ -60,7 +60,7 @@ class Problem:
 
     def reference(self, graph: Graph) -> Reference:
         """The values by a library."""
-        from . import references
+        from ..common import graph_references as references
 
         found: Reference = getattr(references, self.library)(graph)
         return found

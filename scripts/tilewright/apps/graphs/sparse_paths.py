@@ -17,20 +17,19 @@ from scipy.sparse import csr_array
 from ...errors import UserError
 from ...hw.spec.formats import IntFormat
 from ...sim.sparse.c2sr import C2sr, to_csr
+from ..common.graph import Graph
+from ..common.graph_references import has_negative_cycle
 from ..common.matrix_files import write_array
 from ..common.picture import write_picture
 from ..common.rounding import largest, round_to, say
-from ..dense.operands import Numbers
-from ..sparse.options import SparseChoice
-from ..sparse.report import finish_sparse
-from ..sparse.session import SparseProducts, sparse_unit
+from ..common.units.matraptor import SparseChoice
+from ..common.units.matraptor_products import SparseProducts, sparse_report
+from ..common.units.matrix_unit_numbers import Numbers
 from .accuracy import compare, sums_exact
 from .closure import Closure, Notation, worst_case
-from .graph import Graph
+from .closure_report import closure_report
 from .options import GraphOptions
 from .problems import Problem
-from .references import has_negative_cycle
-from .report import closure_report
 
 __all__ = ["sparse_paths"]
 
@@ -46,7 +45,7 @@ def sparse_paths(problem: Problem, graph: Graph, choice: SparseChoice, how: Grap
     if (graph.weights < 0).any() and has_negative_cycle(graph, notation.rounded(graph.weights)):
         raise UserError(f"{graph.name}: rounded to {fmt.name}, the weights have a cycle of "
                         f"negative length; choose a wider format")  # fmt: skip
-    with sparse_unit(choice) as products:
+    with SparseProducts(choice) as products:
         closure, entries = _close(problem, graph, how, products)
         tally = products.tally
     agreement = compare(notation, graph, reference, closure, how.algorithm)
@@ -60,8 +59,8 @@ def sparse_paths(problem: Problem, graph: Graph, choice: SparseChoice, how: Grap
         write_picture(how.picture, closure.values)
         rows.append(("picture", str(how.picture)))
     title = f"{problem.title} of {Path(graph.name).name}, sparse"
-    finish_sparse(problem.name, title, rows, choice, tally, details,
-                  wrong=bool(agreement.wrong))  # fmt: skip
+    sparse_report(problem.name, title, rows, choice, tally, details,
+                  wrong=bool(agreement.wrong)).finish()  # fmt: skip
 
 
 def _foresee(notation: Notation, choice: SparseChoice, graph: Graph, values: Floats) -> None:

@@ -16,11 +16,10 @@ from scipy.sparse import csr_array
 from ...errors import UserError
 from ...hw.spec.formats import FloatFormat
 from ...sim.sparse.c2sr import to_csr
-from ..common.extras import need
-from ..sparse.options import SparseChoice
-from ..sparse.report import finish_sparse
-from ..sparse.session import sparse_unit
-from .graph import Graph
+from ..common.files import need
+from ..common.graph import Graph
+from ..common.units.matraptor import SparseChoice
+from ..common.units.matraptor_products import SparseProducts, sparse_report
 
 __all__ = ["count_triangles"]
 
@@ -33,7 +32,7 @@ def count_triangles(choice: SparseChoice, whole: Graph, graph: Path) -> None:
     shape = whole.vertices, whole.vertices
     lower: Any = csr_array((np.ones(len(edges), np.int64), (rows, cols)), shape=shape)
     _check_counts(choice.config.format, lower, graph)
-    with sparse_unit(choice) as products:
+    with SparseProducts(choice) as products:
         operand = products.operand(lower)
         wedges = to_csr(products.multiply(operand, operand))
         tally = products.tally
@@ -53,8 +52,8 @@ def count_triangles(choice: SparseChoice, whole: Graph, graph: Path) -> None:
         "triangles": count,
         "reference": expected,
     }
-    finish_sparse("triangles", f"triangles of {graph.name}", shown, choice, tally, details,
-                  wrong=count != expected)  # fmt: skip
+    sparse_report("triangles", f"triangles of {graph.name}", shown, choice, tally, details,
+                  wrong=count != expected).finish()  # fmt: skip
 
 
 def _check_counts(fmt: Any, lower: Any, graph: Path) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...sim.gta.bignum import PIECE_BITS, bignum_product, bignum_shape
-from ..common.words import counted
-from .agreement import Agreement
-from .integers import read_integer, write_integer
-from .options import GtaChoice
+from ..common.agreement import Agreement
+from ..common.integers import read_integer, write_integer
+from ..common.limits import counted
+from ..common.units.gta import GtaChoice
+from .product_report import gta_report
 from .products import GtaProducts, check_products
-from .report import finish_gta
 
 __all__ = ["multiply_integers"]
 
@@ -41,4 +41,4 @@ def multiply_integers(choice: GtaChoice, a: Path, b: Path, output: Path | None) 
         "shape": [rows, depth, cols],
     }
     title = f"{a.name} x {b.name}"
-    finish_gta("bignum", title, lines, choice, products.tally, [agreement], details)
+    gta_report("bignum", title, lines, choice, products.tally, [agreement], details).finish()

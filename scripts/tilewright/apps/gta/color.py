@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from ...errors import UserError
 from ...hw.spec.gta import is_float
-from ..common.extras import need
+from ..common.files import need
 from ..common.matrix_files import write_array
 from ..common.picture import opened_picture
-from .agreement import compare_product
-from .operands import Operand, numbers_in, operand_of, result_format
-from .options import GtaChoice
+from ..common.units.gta import GtaChoice
+from .operands import Operand, compare_product, numbers_in, operand_of, result_format
+from .product_report import gta_report
 from .products import GtaProducts, check_products
-from .report import finish_gta
 
 __all__ = ["MATRIX", "convert_picture", "light"]
 
@@ -109,7 +108,9 @@ def convert_picture(choice: GtaChoice, path: Path | None, output: Path | None) -
         "shape": list(shape),
         "error": {"max": float(error.max()), "mean": float(error.mean())},
     }
-    finish_gta("color", f"XYZ of {title}", lines, choice, products.tally, [agreement], details)
+    gta_report(
+        "color", f"XYZ of {title}", lines, choice, products.tally, [agreement], details
+    ).finish()
 
 
 def _read(path: Path | None) -> tuple[str, NDArray[np.uint8]]:

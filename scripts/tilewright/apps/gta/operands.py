@@ -1,4 +1,7 @@
-"""Numbers as operands and results of GTA: of integers no bit is lost, floats are rounded once."""
+"""Numbers as operands and results of GTA: of integers no bit is lost, floats are rounded once.
+
+Products of them beside NumPy's.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UserError
-from ...hw.spec.formats import FORMATS, IntFormat
+from ...hw.spec.formats import FLOAT_FORMATS, FORMATS, FloatFormat, IntFormat
 from ...hw.spec.gta import is_float, result_bytes
 from ...sim.numbers.values import decode, encode
-from ..common.limits import check_size
+from ..common.agreement import Agreement, exactly, within
+from ..common.limits import check_size, counted
 from ..common.matrix_files import numeric, read_matrix_file
 from ..common.rounding import round_to, warn_rounding
-from ..common.words import counted
 
-__all__ = ["Operand", "numbers_in", "operand_of", "read_numbers", "read_operand", "result_format"]
+__all__ = ["Operand", "compare_product", "numbers_in", "operand_of", "read_numbers",
+           "read_operand", "result_format"]  # fmt: skip
 
+Floats = NDArray[np.float64]
 Patterns = NDArray[np.uint64]
 
 
@@ -119,3 +124,42 @@ def numbers_in(words: Patterns, format: str) -> NDArray[Any]:
     if isinstance(fmt, IntFormat):
         return values.astype(f"i{fmt.bits // 8}")
     return values if format == "fp64" else values.astype(np.float32)
+
+
+def _product_bound(format: str, size: Floats, depth: int) -> Floats:
+    """What roundings of ``depth`` fused multiply-adds may amount to.
+
+    ``size``: the sum of the magnitudes that each result adds up. The reference, in float64, rounds
+    as often; both round to subnormals, too (Higham, Accuracy and Stability, section 3.1).
+    """
+    found = FLOAT_FORMATS[result_format(format)]
+    double = FLOAT_FORMATS["fp64"]
+    depth += 1
+    relative = sum(depth * _unit(each) / (1 - depth * _unit(each)) for each in (found, double))
+    smallest = 2.0 ** (found.emin - found.significand_bits)
+    return relative * size + depth * smallest
+
+
+def _unit(fmt: FloatFormat) -> float:
+    """Half of the distance from 1 to the next number."""
+    return 2.0**-fmt.significand_bits
+
+
+def compare_product(
+    format: str,
+    words: Patterns,
+    a: NDArray[Any],
+    b: NDArray[Any],
+    c: NDArray[Any] | None = None,
+) -> Agreement:
+    """A product of values in a format, and C, against NumPy: integers modulo the width of the
+    sums, floats in float64."""
+    found = numbers_in(words, result_format(format))
+    if not is_float(format):
+        expected = a @ b if c is None else a @ b + c
+        return exactly("NumPy, modulo the width of sums", found, expected.astype(found.dtype))
+    with np.errstate(all="ignore"):
+        addend = np.zeros((1, 1)) if c is None else c
+        reference = a @ b + addend
+        size = np.abs(a) @ np.abs(b) + np.abs(addend)
+        return within("NumPy, float64", found, reference, _product_bound(format, size, a.shape[1]))

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UserError
-from ..common.extras import need
+from ..common.agreement import Agreement
+from ..common.files import need
 from ..common.limits import check_size
 from ..common.matrix_files import write_array
-from .agreement import Agreement, compare_product
-from .operands import numbers_in, operand_of, read_operand
-from .options import GtaChoice
+from ..common.units.gta import GtaChoice
+from .operands import compare_product, numbers_in, operand_of, read_operand
+from .product_report import gta_report
 from .products import GtaProducts, check_products
-from .report import finish_gta
 
 __all__ = ["find_components"]
 
@@ -81,7 +81,7 @@ def find_components(
         "variances": found.variances[:kept].tolist(),
         "shares": shares.tolist(),
     }
-    finish_gta(
+    gta_report(
         "pca",
         f"components of {title}",
         lines,
@@ -89,7 +89,7 @@ def find_components(
         products.tally,
         [product, agreement],
         details,
-    )
+    ).finish()
 
 
 def _read(path: Path | None) -> tuple[str, Floats]:

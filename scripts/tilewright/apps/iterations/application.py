@@ -13,12 +13,10 @@ from ...sim.numbers.values import decode
 from ...sim.sida.iterations.problem import Problem, Solution
 from ..common.files import MARKET, kind_of
 from ..common.matrix_files import write_array
+from ..common.units.sida import SidaChoice
+from ..common.units.sida_report import Residual, Verdict, iteration_report, outcome_of_problem
+from ..common.units.sida_runs import SidaRun
 from .inputs import Source
-from .options import SidaChoice
-from .outcome import outcome_of_problem
-from .report import Residual, finish_iterations
-from .session import SidaRun
-from .verdict import Verdict
 
 __all__ = ["Application", "finish", "is_matrix", "numbers_of", "residual_in"]
 
@@ -57,7 +55,7 @@ def finish(
     Parameters
     ----------
     values: of each vertex, or row
-    rows, details, verdict: see :func:`finish_iterations`
+    rows, details, verdict: see :func:`iteration_report`
     moves: what ends the computation, in words; None: nothing need
     """
     residual = None
@@ -67,7 +65,7 @@ def finish(
         write_array(of.choice.output, values[:, None] if is_matrix(of.choice.output) else values)
         rows.append(("values", str(of.choice.output)))
     details = {"file": str(of.source.path), **of.source.details, **details}
-    finish_iterations(
+    iteration_report(
         of.app,
         f"{of.what} of {of.source.path.name}",
         [(of.source.kind, of.source.text), *rows],
@@ -76,7 +74,7 @@ def finish(
         details,
         verdict=verdict,
         residual=residual,
-    )
+    ).finish()
 
 
 def is_matrix(path: Path) -> bool:

@@ -1,47 +1,75 @@
-"""What users may say about the accelerator of iterations, and the checks on it."""
+"""Options of all commands that iterate, and of a program of the user's."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
-from ...errors import UserError, user_errors
-from ...hw.spec.formats import FloatFormat
-from ...hw.spec.sida import SIDA, ModelSidaConfig, SidaConfig
 from ...numbers_given import whole
-from ...settings import read_config
-from ...sim.sida.fit import check_modelled
-from ...sim.timing.memories import MemoryModel
-from ..common.files import ARRAY_NAMES, ARRAYS, check_output
-from ..common.options import (
-    PANEL,
-    BackendOption,
-    ConfigOption,
-    JsonOption,
-    SettingsOption,
-    check_backend,
-    check_report_and_tools,
-    named_parameters,
-)
-from ..common.sizing import Sized, cure, sized
-from ..sparse.options import choose_memory, gigahertz_option, memory_option
+from ..common.files import ARRAY_NAMES
 
-__all__ = ["SIDA_GIGAHERTZ", "SidaChoice", "SidaOptions", "choose_sida"]
-
-_ROUNDINGS = 16
-"""By default iterations end at a change of so many roundings of the format, or of 1e-6."""
-
-SIDA_GIGAHERTZ = 1.0
-"""The clock, unless another one is asked for."""
+__all__ = ["IterationOptions", "OwnOptions"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SidaOptions:
-    """The accelerator that iterations run on, how many, and where results go."""
+class OwnOptions:
+    """What a program of the user's is run with."""
+
+    first: Annotated[
+        str, typer.Option("--semiring", help="Semiring of both products, or of the first.")
+    ] = "mma"
+    second: Annotated[
+        str | None, typer.Option("--second-semiring", help="Semiring of the second product.")
+    ] = None
+    transposed: Annotated[
+        bool,
+        typer.Option("--transposed", help="Multiply by the transpose of L in the second product."),
+    ] = False
+    count: Annotated[
+        int,
+        typer.Option(
+            "--passes",
+            parser=whole("--passes", 1, 1_000_000),
+            metavar="N",
+            help="Stop after N passes.",
+        ),
+    ] = 1
+    x: Annotated[
+        Path | None, typer.Option("--x", metavar="FILE", help="The first x; default: ones.")
+    ] = None
+    vectors: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vector", metavar="NAME=FILE", help="Initial values of a vector; default: zeros."
+        ),
+    ] = None
+    scalars: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scalar",
+            metavar="NAME=VALUE",
+            help="Value of a scalar, or of a reduction before the first pass.",
+        ),
+    ] = None
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until",
+            metavar="NAME,NAME",
+            help="Reductions of E1 and of E2: stop when one is less than --below.",
+        ),
+    ] = None
+    below: Annotated[
+        str | None, typer.Option("--below", metavar="F", help="Limit of the reductions of --until.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class IterationOptions:
+    """How many iterations there may be, and where values go."""
 
     max_iterations: Annotated[
         int | None,
@@ -57,155 +85,3 @@ class SidaOptions:
             "-o", "--output", help=f"Write a value for each vertex or row, {ARRAY_NAMES}."
         ),
     ] = None
-    config_file: ConfigOption = None
-    settings: SettingsOption = None
-    backend: BackendOption = "rtl"
-    memory: Annotated[str | None, memory_option(PANEL)] = None
-    gigahertz: Annotated[float | None, gigahertz_option(PANEL, f"{SIDA_GIGAHERTZ:g}")] = None
-    json_file: JsonOption = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class SidaChoice:
-    """The accelerator, checked, and where results go.
-
-    Parameters
-    ----------
-    memory: each channel, to the cycle model, whose clock is of so many ``gigahertz``
-    named: the parameters that the user sets
-    sizes: those that the data has set
-    """
-
-    config: SidaConfig
-    backend: str
-    memory: MemoryModel
-    gigahertz: float
-    json_file: Path | None
-    output: Path | None
-    named: Collection[str] = ()
-    sizes: tuple[Sized, ...] = ()
-
-    @property
-    def unit(self) -> str:
-        return SIDA.name
-
-    @property
-    def tolerance(self) -> float:
-        """The change at which iterations of floats end by default, relative to the values:
-        what roundings alone may change, if that is more than 1e-6."""
-        fmt = self.config.format
-        assert isinstance(fmt, FloatFormat)
-        return max(1e-6, _ROUNDINGS * 2.0**-fmt.significand_bits)
-
-    def check_vertices(self, what: object, vertices: int) -> None:
-        """Raise UserError if a graph has too many."""
-        self.check_rows(what, vertices, "vertices")
-
-    def check_rows(self, what: object, count: int, kind: str = "rows") -> None:
-        """The same of a matrix."""
-        config = self.sized(count, kind).config
-        if count <= config.most_rows:
-            return
-        limit = f"`vector_words` {config.most_rows}, elements of a vector on chip"
-        if config.windowed:
-            limit = f"`rows_limit` {config.most_rows}"
-        # Longer vectors are in memory, which the cycle model does not have.
-        names = ["vector_words"] * (not config.windowed) + ["rows_limit"] * (
-            self.backend != "cycles"
-        )
-        said = next(filter(None, (cure(config, name, count) for name in names)), "")
-        if said and self.backend == "rtl" and "vector_words" not in self.named:
-            said += "; --backend cycles and model choose it"
-        raise UserError(f"{what}: {count} {kind} are too many for {limit}{said}")
-
-    def sized(self, count: int, kind: str) -> SidaChoice:
-        """The accelerator for a matrix of so many rows, called ``kind``."""
-        if self.config.windowed:
-            return self
-        return self.with_least("vector_words", count, f"{count} {kind}")
-
-    def with_least(self, name: str, needed: int, why: str) -> SidaChoice:
-        """The accelerator with a parameter of ``needed`` or more, which are ``why`` in words, if it
-        is a model and the user does not set the parameter."""
-        if self.backend == "rtl":
-            return self
-        config, chosen = sized(self.config, name, needed, why, self.named)
-        return replace(self, config=config, sizes=(*self.sizes, *chosen))
-
-    def check_matrix(self, what: object, rows: int, cols: int) -> None:
-        """The same of a square matrix, which it must be."""
-        if rows != cols or not rows:
-            raise UserError(f"{what}: must be square, of a row at least, not {rows} x {cols}")
-        self.check_rows(what, rows)
-
-    def check_points(self, what: object, rows: int, cols: int) -> None:
-        """The same of a matrix of any shape, in which there must be something."""
-        if not rows or not cols:
-            raise UserError(f"{what}: must have a row and a column at least, not {rows} x {cols}")
-        self.check_rows(what, rows)
-        self.check_rows(what, cols, "columns")
-
-
-def _config(options: SidaOptions, given: Sequence[str]) -> SidaConfig:
-    """What the user says: an accelerator that is built, to the models also a larger one."""
-    built, modelled = SIDA, replace(SIDA, config=ModelSidaConfig)
-    unit = built if options.backend == "rtl" else modelled
-    try:
-        found = read_config(unit, options.config_file, given)
-    except UserError as error:
-        if unit is modelled:
-            raise
-        try:
-            read_config(modelled, options.config_file, given)
-        except UserError:
-            raise error from None
-        raise UserError(f"{error}; models take it: --backend cycles") from None
-    return cast(SidaConfig, found)
-
-
-def choose_sida(
-    options: SidaOptions,
-    app: str,
-    semiring: str,
-    *,
-    floats: bool,
-    value: str | None = None,
-    suffixes: tuple[str, ...] = ARRAYS,
-) -> SidaChoice:
-    """Check what the command line says; UserError if it cannot be run.
-
-    Parameters
-    ----------
-    semiring: of the products of ``app``
-    floats: whether it takes a format of floats
-    value: a format that it takes unless the user sets one
-    suffixes: of the output's name
-    """
-    check_backend(options.backend)
-    memory = choose_memory(options.memory, options.backend, options.gigahertz)
-    given = list(options.settings or ())
-    named = named_parameters(options.config_file, given)
-    if value is not None and "value" not in named:
-        given.append(f"value={value}")
-    config = _config(options, given)
-    if semiring not in config.semirings:
-        raise UserError(
-            f"`semirings` must have {semiring} for {app}, not {', '.join(config.semirings)} alone"
-        )
-    if floats and config.value == "int32":
-        raise UserError(f"`value` must be a format of floats for {app}, not 'int32'")
-    if options.backend == "cycles":
-        with user_errors(ValueError):
-            check_modelled(config)
-    if options.output:
-        check_output(options.output, suffixes)
-    check_report_and_tools(options.json_file, options.backend)
-    return SidaChoice(
-        config=config,
-        backend=options.backend,
-        memory=memory,
-        gigahertz=SIDA_GIGAHERTZ if options.gigahertz is None else options.gigahertz,
-        json_file=options.json_file,
-        output=options.output,
-        named=frozenset(named),
-    )

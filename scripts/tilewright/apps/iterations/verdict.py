@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,44 +10,15 @@ from numpy.typing import NDArray
 from ...errors import CheckFailed
 from ...hw.spec.formats import FloatFormat, Format
 from ...sim.sida.result.products import Rules
-from ..common.extras import need
+from ..common.files import need
+from ..common.units.sida_report import Verdict
 
-__all__ = ["Verdict", "against_cores", "against_hops", "against_lengths", "against_means",
+__all__ = ["against_cores", "against_hops", "against_lengths", "against_means",
            "against_ranks", "residual_of"]  # fmt: skip
 
 Floats = NDArray[np.float64]
 _MOST = 100_000
 """Iterations of NetworkX' PageRank."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """Values beside a reference.
-
-    Parameters
-    ----------
-    source: the library's function
-    measure: of what ``error`` is
-    error: found; ``allowed``: what it may be
-    wrong: values that differ by more, or 1 if the measure is of all together
-    """
-
-    source: str
-    measure: str
-    error: float
-    allowed: float
-    wrong: int
-
-    def in_words(self) -> str:
-        """A line of a report."""
-        if self.wrong:
-            return (
-                f"{self.source}: DIFFERENT: {self.measure} {self.error:.3g}, "
-                f"{self.allowed:.3g} allowed"
-            )
-        if not self.error:
-            return f"{self.source}: every value equal"
-        return f"{self.source}: {self.measure} {self.error:.2e}, {self.allowed:.2e} allowed"
 
 
 def _unit(fmt: Format) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UserError
-from ..common.extras import need
+from ..common.files import need
 from ..common.matrix_files import read_array, read_matrix
 
 __all__ = ["Samples", "read_samples"]

@@ -18,13 +18,11 @@ from ...sim.sida.sequence_driver import sum_of
 from ...sim.sparse.tensor import to_csr
 from ..common.limits import other_backend
 from ..common.matrix_files import write_array
+from ..common.report import Rows
 from ..common.rounding import round_to, warn_rounding
-from ..iterations.options import SidaChoice
-from ..iterations.outcome import outcome_of_jobs
-from ..iterations.report import Rows, finish_iterations
-from ..iterations.sequence_session import SequenceRun, run_jobs
-from ..iterations.session import MOST_ELEMENTS
-from ..iterations.verdict import Verdict
+from ..common.units.sida import SidaChoice
+from ..common.units.sida_report import Verdict, iteration_report, outcome_of_jobs
+from ..common.units.sida_runs import MOST_ELEMENTS, SequenceRun, run_jobs
 from .network import Given, Network, normalised, read_network
 
 __all__ = ["on_sida"]
@@ -65,11 +63,11 @@ def on_sida(choice: SidaChoice, given: Given) -> None:
     if run.counts["cycles"]:
         parts = _parts(run)
         rows += _in_words(parts)
-    finish_iterations(
+    iteration_report(
         "gcn", f"graph convolutions on {graph.name}", rows, choice,
         outcome_of_jobs(choice, computed.setup, run), {**details, "parts": parts},
         verdict=_verdict(network, result, fmt), residual=None, steps="products",
-    )  # fmt: skip
+    ).finish()  # fmt: skip
 
 
 def _over_matrix(choice: SidaChoice, network: Network) -> bool:

@@ -13,10 +13,8 @@ from ...sim.sparse.tensor import Tensor, to_csr
 from ...sim.tensaurus.work import Work
 from ..common.matrix_files import write_array
 from ..common.rounding import round_to
-from ..tensors.operands import as_stored
-from ..tensors.options import TensorChoice
-from ..tensors.report import finish_tensors
-from ..tensors.session import TensorProducts, numbers_of
+from ..common.units.tensaurus import TensorChoice
+from ..common.units.tensaurus_products import TensorProducts, as_stored, numbers_of, tensor_report
 from .network import Given, Network, normalised, read_network
 
 __all__ = ["on_tensaurus"]
@@ -50,8 +48,8 @@ def on_tensaurus(choice: TensorChoice, given: Given, output: Path | None) -> Non
         "reference": {"source": "SciPy in float64", "wrong": int(compared.wrong),
                       "largest_error": compared.error, "largest_value": compared.scale},
     }  # fmt: skip
-    finish_tensors("gcn", f"graph convolutions on {graph.name}", lines, choice, products.tally,
-                   details, wrong=compared.wrong)  # fmt: skip
+    tensor_report("gcn", f"graph convolutions on {graph.name}", lines, choice, products.tally,
+                   details, wrong=compared.wrong).finish()  # fmt: skip
 
 
 def _computed(

@@ -7,16 +7,25 @@ from pathlib import Path
 from typing import Any
 
 from ...sim.sparse.c2sr import to_csr
+from ..common.matrix_files import write_sparse
 from ..common.picture import density, write_picture
 from ..common.rounding import round_to, warn_rounding
-from .agreement import SparseAgreement, compare_sparse, verdict, warn_result
-from .files import write_sparse
-from .options import SparseChoice
-from .published import PUBLISHED
-from .report import finish_sparse
-from .session import sparse_unit
+from ..common.sparse_agreement import SparseAgreement, compare_sparse, verdict, warn_result
+from ..common.units.matraptor import SparseChoice
+from ..common.units.matraptor_products import SparseProducts, sparse_report
 
 __all__ = ["Operands", "multiply_sparse"]
+
+
+#: Microseconds by matrix and by who: Gamma and ExTensor are accelerators with 128 GB/s, MKL is
+#: a library on a processor; figures of the Gamma paper (Zhang et al., ASPLOS 2021).
+PUBLISHED: dict[str, dict[str, float]] = {
+    "wiki-Vote": {"Gamma": 210, "ExTensor": 681, "MKL": 7485},
+    "p2p-Gnutella31": {"Gamma": 82, "ExTensor": 1089, "MKL": 3203},
+    "ca-CondMat": {"Gamma": 263, "ExTensor": 2128, "MKL": 9592},
+    "poisson3Da": {"Gamma": 374, "ExTensor": 6086, "MKL": 16388},
+    "email-Enron": {"Gamma": 3338, "ExTensor": 12603, "MKL": 66102},
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +68,7 @@ def multiply_sparse(
     for file, matrix in ((of.a, left), (of.b, right)):
         if file is not None:
             warn_rounding(file, round_to(matrix.data, config.format), config.format)
-    with sparse_unit(choice) as products:
+    with SparseProducts(choice) as products:
         x = products.operand(left)
         y = x if of.square else products.operand(right)
         c = products.multiply(x, y)
@@ -91,8 +100,8 @@ def multiply_sparse(
         "c": {"shape": list(c.shape), "entries": c.nnz},
         "reference": _reference(agreement),
     }
-    finish_sparse("spgemm", f"sparse product of {of.name}", rows, choice, tally, details,
-                  wrong=bool(agreement.wrong))  # fmt: skip
+    sparse_report("spgemm", f"sparse product of {of.name}", rows, choice, tally, details,
+                  wrong=bool(agreement.wrong)).finish()  # fmt: skip
 
 
 def _operand(file: Path, matrix: Any) -> dict[str, Any]:

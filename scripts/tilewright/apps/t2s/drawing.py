@@ -7,7 +7,7 @@ from html import escape
 from math import prod
 from typing import TYPE_CHECKING
 
-from ..common.words import counted
+from ..common.limits import counted
 
 if TYPE_CHECKING:
     from ...hw.spec.t2s.loops import Loop

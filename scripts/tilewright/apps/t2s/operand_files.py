@@ -17,11 +17,10 @@ from ...sim.t2s.images import operand_names
 from ...sim.t2s.sizes import walked_indices
 from ...sim.t2s.sparse.entries import Entries
 from ..common.files import kind_of
-from ..common.limits import check_size
+from ..common.limits import check_size, counted
 from ..common.matrix_files import read_array
 from ..common.rounding import round_to, warn_rounding
 from ..common.tensor_files import read_tensor
-from ..common.words import counted
 
 __all__ = ["Operand", "read_operands"]
 

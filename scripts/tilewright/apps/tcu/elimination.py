@@ -18,18 +18,21 @@ from ...sim.tcu.elimination.substitution import solve
 from ...sim.tcu.words import COMPLEX, FP64, Array, Words
 from ...sim.tcu.words.floats import Floats
 from ...sim.tcu.words.modular import Residues
-from ..common.limits import check_operations
+from ..common.agreement import Agreement, within
+from ..common.limits import check_operations, counted
 from ..common.matrix_files import read_array, read_matrix, write_array
-from ..common.words import counted
-from ..gta.agreement import Agreement, within
-from .counts import work_of
-from .numbers_read import as_words, words_for
-from .options import TcuChoice
-from .padding import padded_to, smaller_than_a_block
-from .report import finish_tcu
+from .algorithm_report import tcu_report
+from .options import TcuChoice, check_squares
 from .residues import modulo
-from .squares import check_squares
-from .unit import computing, open_unit
+from .unit import (
+    as_words,
+    computing,
+    open_unit,
+    padded_to,
+    smaller_than_a_block,
+    words_for,
+    work_of,
+)
 
 __all__ = ["eliminate_file"]
 
@@ -75,7 +78,7 @@ def eliminate_file(
         write_array(output, solved[0] if solved else found)
         rows.append(("written", str(output)))
     details = {"side": n, "growth": grown, "right_sides": sum(sides), "modulus": modulus}
-    finish_tcu("eliminate", file.name, rows, choice, unit, agreements, details)
+    tcu_report("eliminate", file.name, rows, choice, unit, agreements, details).finish()
 
 
 @contextmanager

@@ -13,16 +13,13 @@ from ...sim.tcu.integers.karatsuba import karatsuba
 from ...sim.tcu.integers.pieces import checked, count_of
 from ...sim.tcu.integers.schoolbook import schoolbook
 from ...sim.tcu.words import INT64
-from ..common.limits import check_operations
-from ..common.words import counted
-from ..gta.agreement import Agreement
-from ..gta.integers import read_integer, write_integer
+from ..common.agreement import Agreement
+from ..common.integers import read_integer, write_integer
+from ..common.limits import check_operations, counted
+from .algorithm_report import tcu_report
 from .algorithms import ALGORITHMS
-from .counts import work_of
 from .options import TcuChoice
-from .padding import smaller_than_a_block
-from .report import finish_tcu
-from .unit import computing, open_unit
+from .unit import computing, open_unit, smaller_than_a_block, work_of
 
 __all__ = ["multiply_integers"]
 
@@ -73,7 +70,7 @@ def multiply_integers(
         "pieces": {"a": pieces[0], "b": pieces[1]},
         "halvings": h,
     }
-    finish_tcu("bigmul", f"{a.name} x {b.name}", lines, choice, unit, [agreement], details)
+    tcu_report("bigmul", f"{a.name} x {b.name}", lines, choice, unit, [agreement], details).finish()
 
 
 def _most_bits(unit: TensorUnit) -> tuple[int, str]:

@@ -1,8 +1,10 @@
-"""What users may say about a tensor unit, and the checks on it."""
+"""What users may say about a tensor unit and its words, and the checks on it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,30 +12,58 @@ import typer
 from ...errors import UserError
 from ...hw.spec.host.words import not_one_of
 from ...hw.spec.unit import named_object
-from ...numbers_given import real
+from ...numbers_given import real, whole
 from ..common.options import PANEL
-from .hardware.backend_rows import BACKENDS
 from .hardware.options import (
+    BACKENDS,
     HardwareChoice,
     HardwareOptions,
-    UnitSizeOption,
     choose_hardware,
-    side_given,
 )
 
-__all__ = [
-    "BACKENDS",
-    "PRESETS",
-    "LatencyOption",
-    "TcuChoice",
-    "TcuOptions",
-    "UnitSizeOption",
-    "WeakOption",
-    "choose_tcu",
-    "preset_named",
-    "side_given",
-    "whole_if_so",
-]
+__all__ = ["MODULAR", "PRESETS", "LatencyOption", "TcuChoice", "TcuOptions", "WeakOption",
+           "check_factors", "check_squares", "choose_tcu", "modulus_given", "preset_named",
+           "whole_if_so"]  # fmt: skip
+
+
+Shapes = Sequence[tuple[Path, tuple[int, ...] | None]]
+
+
+def check_factors(shapes: Shapes) -> None:
+    """Raise UserError unless the second of two matrices has as many rows as the first columns, as
+    far as shapes are known."""
+    (left, of_left), (right, of_right) = shapes
+    if of_left is not None and of_right is not None and of_left[1] != of_right[0]:
+        raise UserError(
+            f"{right}: must have {of_left[1]} rows, as {left} has columns, not {of_right[0]}"
+        )
+
+
+def check_squares(shapes: Shapes) -> None:
+    """Raise UserError unless all matrices are square, of one side, as far as shapes are known."""
+    known = [(path, shape) for path, shape in shapes if shape is not None]
+    for path, (rows, cols) in known:
+        if rows != cols:
+            raise UserError(f"{path}: must be square, not {rows} x {cols}")
+    for path, (rows, _) in known:
+        first, (side, _) = known[0]
+        if rows != side:
+            raise UserError(f"{path}: must have {side} rows, as {first} has, not {rows}")
+
+
+MODULAR = "modular"
+
+
+def modulus_given(words: str | None, modulus: str | None) -> int | None:
+    """P, of an option's text; None if words are others. Raises UserError for what does not go
+    together."""
+    number = None if modulus is None else whole("--modulus", 2, 1 << 62)(modulus)
+    if words == MODULAR and number is None:
+        raise UserError(f"--words {MODULAR} must come with --modulus P")
+    if number is not None and words not in (None, MODULAR):
+        raise UserError(f"--modulus must come with --words {MODULAR}, or without, not with {words}")
+    return number
+
 
 PRESETS = {
     "tpu": "tilewright.sim.tcu.presets:TPU",

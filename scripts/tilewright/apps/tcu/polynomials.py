@@ -13,16 +13,12 @@ from ...sim.tcu.polynomials.evaluation import polyval
 from ...sim.tcu.polynomials.rounding import polyval_error
 from ...sim.tcu.words import Array
 from ...sim.tcu.words.floats import Floats
-from ..common.limits import check_operations, check_size
+from ..common.agreement import Agreement, exactly, within
+from ..common.limits import check_operations, check_size, counted
 from ..common.matrix_files import read_array, write_array
-from ..common.words import counted
-from ..gta.agreement import Agreement, exactly, within
-from .counts import work_of
-from .numbers_read import as_words, words_for
+from .algorithm_report import tcu_report
 from .options import TcuChoice
-from .padding import smaller_than_a_block
-from .report import finish_tcu
-from .unit import computing, open_unit
+from .unit import as_words, computing, open_unit, smaller_than_a_block, words_for, work_of
 
 __all__ = ["evaluate"]
 
@@ -73,7 +69,7 @@ def evaluate(
     }  # fmt: skip
     agreement = _agreement(unit, found, a, x, modulus)
     title = f"{coefficients.name} at {points.name}"
-    finish_tcu("polyval", title, lines, choice, unit, [agreement], details)
+    tcu_report("polyval", title, lines, choice, unit, [agreement], details).finish()
 
 
 def _vector(file: Path) -> Array:

@@ -18,19 +18,22 @@ from ...sim.tcu.formulas.dense import squares, transposes
 from ...sim.tcu.words import COMPLEX, FP64, Array
 from ...sim.tcu.words.floats import Floats
 from ...sim.tcu.words.modular import Residues
-from ..common.limits import check_operations, check_size
+from ..common.agreement import Agreement, exactly, within
+from ..common.limits import check_operations, check_size, counted
 from ..common.matrix_files import read_matrix, write_array
-from ..common.words import counted
-from ..gta.agreement import Agreement, exactly, within
+from .algorithm_report import tcu_report
 from .algorithms import ALGORITHMS
-from .counts import work_of
-from .numbers_read import as_words, words_for
-from .options import TcuChoice
-from .padding import padded_to, smaller_than_a_block
-from .report import finish_tcu
+from .options import TcuChoice, check_factors, check_squares
 from .residues import modulo
-from .squares import check_factors, check_squares
-from .unit import computing, open_unit
+from .unit import (
+    as_words,
+    computing,
+    open_unit,
+    padded_to,
+    smaller_than_a_block,
+    words_for,
+    work_of,
+)
 
 __all__ = ["multiply_matrices"]
 
@@ -73,7 +76,9 @@ def multiply_matrices(
         write_array(output, found)
         rows.append(("written", str(output)))
     details = {"method": method, "shape": [n, k, p], "modulus": modulus}
-    finish_tcu("strassen", f"{a.name} x {b.name}", rows, choice, unit, [agreement], details)
+    tcu_report(
+        "strassen", f"{a.name} x {b.name}", rows, choice, unit, [agreement], details
+    ).finish()
 
 
 def _matrices(unit: TensorUnit, method: str, n: int, k: int, p: int) -> str:

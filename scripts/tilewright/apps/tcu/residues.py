@@ -8,7 +8,7 @@ import numpy as np
 
 from ...sim.tcu.words import Array
 from ...sim.tcu.words.modular import Residues
-from ..gta.agreement import Agreement, exactly
+from ..common.agreement import Agreement, exactly
 
 __all__ = ["modulo", "sparse_modulo"]
 

@@ -15,15 +15,13 @@ from ...sim.tcu.sparse.output_sensitive import SparseProduct, spmul
 from ...sim.tcu.words import FP64, INT64, Array, Words
 from ...sim.tcu.words.floats import Floats
 from ...sim.tcu.words.modular import Residues
-from ..common.words import counted
-from ..gta.agreement import Agreement, within
-from ..sparse.files import write_sparse
-from .numbers_read import as_words, words_for
+from ..common.agreement import Agreement, within
+from ..common.limits import counted
+from ..common.matrix_files import write_sparse
+from .algorithm_report import tcu_report
 from .options import TcuChoice
-from .padding import smaller_than_a_block
-from .report import finish_tcu
 from .residues import sparse_modulo
-from .unit import computing, latency_on, open_unit
+from .unit import as_words, computing, latency_on, open_unit, smaller_than_a_block, words_for
 
 __all__ = ["Operands", "multiply_sparse"]
 
@@ -95,7 +93,9 @@ def multiply_sparse(
         "chance_of_a_wrong_check": 2.0**-60,
     }
     agreements = _beside_scipy(kind, left, right, result)
-    finish_tcu("spmul", f"{of.a.name} x {of.b.name}", rows, choice, unit, agreements, details)
+    tcu_report(
+        "spmul", f"{of.a.name} x {of.b.name}", rows, choice, unit, agreements, details
+    ).finish()
 
 
 def _held(path: Path, matrix: Any, words: Words) -> Any:

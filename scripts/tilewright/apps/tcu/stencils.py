@@ -20,15 +20,12 @@ from ...sim.tcu.stencils.rounding import (
 from ...sim.tcu.words import COMPLEX, FP64, Array
 from ...sim.tcu.words.floats import Floats
 from ...sim.tcu.words.integers import Integers
-from ..common.limits import check_operations, check_size
+from ..common.agreement import Agreement, exactly, within
+from ..common.limits import check_operations, check_size, counted
 from ..common.matrix_files import read_matrix, write_array
-from ..common.words import counted
-from ..gta.agreement import Agreement, exactly, within
-from .numbers_read import as_words, words_for
+from .algorithm_report import tcu_report
 from .options import TcuChoice
-from .padding import smaller_than_a_block
-from .report import finish_tcu
-from .unit import computing, open_unit
+from .unit import as_words, computing, open_unit, smaller_than_a_block, words_for
 
 __all__ = ["sweep_grid"]
 
@@ -75,7 +72,7 @@ def sweep_grid(
                "length": length, "primes": primes}  # fmt: skip
     agreement = _agreement(unit, found, grid, taps, steps, boundary)
     title = f"{counted(steps, 'sweep')} over {file.name}"
-    finish_tcu("stencil", title, lines, choice, unit, [agreement], details)
+    tcu_report("stencil", title, lines, choice, unit, [agreement], details).finish()
 
 
 def _agreement(

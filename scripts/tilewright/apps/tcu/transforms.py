@@ -14,16 +14,13 @@ from ...sim.tcu.transform.dft import dft, inverse_dft, root_modulo
 from ...sim.tcu.transform.rounding import transform_error, transform_underflow
 from ...sim.tcu.words import COMPLEX, Array, Words, modular
 from ...sim.tcu.words.floats import Floats
+from ..common.agreement import Agreement, exactly, within
+from ..common.limits import counted
 from ..common.matrix_files import read_array, write_array
 from ..common.rounding import warn_special
-from ..common.words import counted
-from ..gta.agreement import Agreement, exactly, within
-from .modulus import MODULAR
-from .numbers_read import as_words
-from .options import TcuChoice
-from .padding import smaller_than_a_block
-from .report import finish_tcu
-from .unit import computing, open_unit, words_named
+from .algorithm_report import tcu_report
+from .options import MODULAR, TcuChoice
+from .unit import as_words, computing, open_unit, smaller_than_a_block, words_named
 
 __all__ = ["transform_signals"]
 
@@ -79,7 +76,7 @@ def transform_signals(
     details = {"signals": count, "length": n, "inverse": inverse, "modulus": prime,
                "factors": factors}  # fmt: skip
     title = f"{'inverse transform' if inverse else 'transform'} of {file.name}"
-    finish_tcu("fft", title, rows, choice, unit, [agreement], details)
+    tcu_report("fft", title, rows, choice, unit, [agreement], details).finish()
 
 
 def _rows_of_levels(count: int, n: int, s: int) -> list[int]:

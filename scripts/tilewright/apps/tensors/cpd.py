@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from ...sim.sparse.tensor import Tensor
+from ..common.units.tensaurus import TensorChoice
+from ..common.units.tensaurus_products import tensor_report
 from .factorise import cp_als
 from .iterated import fit_row, start_factorising, write_archive
-from .options import TensorChoice
-from .report import finish_tensors
 
 __all__ = ["decompose"]
 
@@ -51,5 +51,5 @@ def decompose(
         "reference": {"source": "NumPy in float64", "fit": expected.fits[-1],
                       "relative_difference": apart},
     }  # fmt: skip
-    finish_tensors("cpd", f"CP decomposition of {file.name}", rows, made.choice,
-                   made.products.tally, details, wrong=wrong)  # fmt: skip
+    tensor_report("cpd", f"CP decomposition of {file.name}", rows, made.choice,
+                   made.products.tally, details, wrong=wrong).finish()  # fmt: skip

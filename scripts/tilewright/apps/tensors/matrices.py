@@ -11,12 +11,17 @@ from ...sim.numbers.values import decode
 from ...sim.sparse.tensor import Tensor, to_csr
 from ...sim.tensaurus.work import Work
 from ..common.matrix_files import write_array
-from ..sparse.agreement import SparseAgreement, compare_sparse, verdict, warn_result
+from ..common.sparse_agreement import SparseAgreement, compare_sparse, verdict, warn_result
+from ..common.units.tensaurus import TensorChoice
+from ..common.units.tensaurus_products import (
+    TensorProducts,
+    as_stored,
+    dense_words,
+    everything,
+    numbers_of,
+    tensor_report,
+)
 from .factors import Factor
-from .operands import as_stored, dense_words, everything
-from .options import TensorChoice
-from .report import finish_tensors
-from .session import TensorProducts, numbers_of
 
 __all__ = ["multiply_matrix"]
 
@@ -64,8 +69,8 @@ def multiply_matrix(
         },
     }  # fmt: skip
     name = {"mm": "matrix", "mv": "vector"}[kernel]
-    finish_tensors(app, f"{a.name} times a dense {name}", lines, choice, products.tally, details,
-                   wrong=bool(agreement.wrong or empty))  # fmt: skip
+    tensor_report(app, f"{a.name} times a dense {name}", lines, choice, products.tally, details,
+                   wrong=bool(agreement.wrong or empty)).finish()  # fmt: skip
 
 
 def _compare(

@@ -8,12 +8,17 @@ from typing import Any
 from ...sim.sparse.tensor import Tensor, modes_from
 from ...sim.tensaurus.work import Work
 from ..common.matrix_files import write_array
+from ..common.units.tensaurus import TensorChoice
+from ..common.units.tensaurus_products import (
+    TensorProducts,
+    as_stored,
+    dense_words,
+    everything,
+    numbers_of,
+    tensor_report,
+)
 from .agreement import TensorAgreement, compare, verdict, warn_result
 from .factors import Factor
-from .operands import as_stored, dense_words, everything
-from .options import TensorChoice
-from .report import finish_tensors
-from .session import TensorProducts, numbers_of
 
 __all__ = ["multiply_tensor"]
 
@@ -63,7 +68,9 @@ def multiply_tensor(
         "reference": agreement.to_json(),
     }  # fmt: skip
     title = f"{'TTMc' if kernel == 'ttmc' else 'MTTKRP'} of {file.name} along mode {mode}"
-    finish_tensors(f"sp{kernel}", title, rows, choice, tally, details, wrong=bool(agreement.wrong))
+    tensor_report(
+        f"sp{kernel}", title, rows, choice, tally, details, wrong=bool(agreement.wrong)
+    ).finish()
 
 
 def _agreement(

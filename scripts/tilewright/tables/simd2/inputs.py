@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...apps.graphs.graph import Graph, from_edges
+from ...apps.common.graph import Graph, from_edges
 from ...apps.graphs.problems import PROBLEMS, Problem
 
 __all__ = ["DEGREE", "FEATURES", "GEMM", "LAYER", "PAPERS_SIZES", "SEED", "generated"]

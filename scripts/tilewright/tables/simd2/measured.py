@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, log
 
-from ...apps.dense.operands import numbers_of
-from ...apps.engine.options import EngineOptions, choose_engine
+from ...apps.common.units.matrix_unit import EngineOptions, choose_engine
+from ...apps.common.units.matrix_unit_numbers import numbers_of
 from ...apps.graphs.closure import Notation, worst_case
 from ...apps.graphs.hops import fewest_hops, settling
 from ...apps.graphs.options import ALGORITHMS

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...apps.engine.options import EngineSetting
-from ...apps.engine.tally import EngineTally
-from ...apps.engine.timed import timed_products
+from ...apps.common.units.engine_products import timed_products
+from ...apps.common.units.matrix_unit import EngineChoice
+from ...apps.common.units.matrix_unit_products import EngineTally
 
 __all__ = ["Times", "vector_interval"]
 
 Shape = tuple[int, int, int]
 
 
-def vector_interval(setting: EngineSetting, operation: str) -> int:
+def vector_interval(setting: EngineChoice, operation: str) -> int:
     """Cycles in which a vector unit of the same width does an operation of the matrix unit.
 
     It has a lane for each element of a tile of D, as many as the matrix unit is given elements of A
@@ -32,7 +32,7 @@ class Times:
     semirings of a unit may share.
     """
 
-    setting: EngineSetting
+    setting: EngineChoice
     known: dict[tuple[object, ...], EngineTally] = field(default_factory=dict)
 
     def of(self, operation: str, shape: Shape, *, use_c: bool, vector: bool) -> EngineTally:

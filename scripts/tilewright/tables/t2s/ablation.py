@@ -91,13 +91,13 @@ def t2s_ablation(target: str, progress: Callable[[str], None] = lambda said: Non
 def _counts(config: Any) -> Any:
     import numpy as np
 
-    from ...apps.common.native import native
+    from ...apps.common.session import rtl_device
     from ...hw.spec.t2s.config import T2S
     from ...sim.t2s.driver import Driver
 
     rng = np.random.default_rng(1)
     a, b = (rng.integers(-128, 128, (SIZE, SIZE)) for _ in range(2))
-    with native(T2S, config, _LATENCY)(1 << 24) as device:
+    with rtl_device(T2S, config, 1 << 24) as device:
         driver = Driver(device)
         if not np.array_equal(driver.compute(A=a, B=b), a @ b):
             raise UserError("t2s-ablation: a product is not NumPy's")

@@ -71,7 +71,7 @@ def _cycles(size: int) -> tuple[int, int]:
     """Of a product of matrices, on the Verilog of both, which is checked."""
     import numpy as np
 
-    from ...apps.common.native import native
+    from ...apps.common.session import rtl_device
     from ...hw.spec.engine import ENGINE_SIMD2
     from ...hw.spec.t2s.config import T2S
     from ...sim.engine.driver import Driver as EngineDriver
@@ -82,7 +82,7 @@ def _cycles(size: int) -> tuple[int, int]:
     a, b = (rng.integers(-16, 17, (size, size)).astype(np.float64) for _ in range(2))
     cycles = []
     for unit, parameters in ((T2S, MAPPED), (ENGINE_SIMD2, ENGINE)):
-        with native(unit, unit.config(**parameters), _LATENCY)(16 * size * size + 65536) as device:
+        with rtl_device(unit, unit.config(**parameters), 16 * size * size + 65536) as device:
             driver: Any = Driver(device) if unit is T2S else EngineDriver(device)
             found = driver.compute(A=a, B=b) if unit is T2S else driver.compute("mma", a, b)
             if not np.array_equal(found, a @ b):

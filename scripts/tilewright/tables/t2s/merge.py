@@ -10,7 +10,6 @@ from ...errors import UserError
 from ...synth.tables import Row, Table
 from ..matraptor_rates import needs_simulation
 from .sparse_inputs import drawn
-from .sparse_sides import LATENCY
 
 __all__ = ["DENSITIES", "SIZE", "t2s_merge"]
 
@@ -65,11 +64,11 @@ def t2s_merge(
 
 
 def _device(name: str) -> Any:
-    from ...apps.common.native import native
+    from ...apps.common.session import rtl_device
     from ...hw.spec.t2s.config import T2S, T2sConfig
 
     config = T2sConfig(design=f"sparse/{name}", **_PARAMETERS)
-    return native(T2S, config, LATENCY)(_MEMORY_BYTES)
+    return rtl_device(T2S, config, _MEMORY_BYTES)
 
 
 def _row(label: str, name: str, size: int, density: float, devices: dict[str, Any]) -> Row:

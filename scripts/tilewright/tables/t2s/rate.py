@@ -149,7 +149,7 @@ def _on_rtl(config: T2sConfig, bounds: dict[str, int]) -> Counts:
     """A job on the Verilog, its result checked."""
     import numpy as np
 
-    from ...apps.common.native import native
+    from ...apps.common.session import rtl_device
     from ...apps.t2s.expression import expression_of
     from ...hw.spec.t2s.config import T2S
     from ...sim.t2s.driver import Driver
@@ -162,7 +162,7 @@ def _on_rtl(config: T2sConfig, bounds: dict[str, int]) -> Counts:
         name: rng.integers(-4, 5, shape_of(program.tensor(name).dimensions, bounds))
         for name in operand_names(program)
     }
-    with native(T2S, config, _LATENCY)(1 << 24) as device:
+    with rtl_device(T2S, config, 1 << 24) as device:
         driver = Driver(device)
         found = driver.compute(bounds, **operands)
         wanted = np.einsum(expression_of(program), *operands.values(), optimize=True)

@@ -141,11 +141,11 @@ class Sides:
         return Took(counts["cycles"], busy, counts["bytes_read"])
 
     def _device(self, unit: Any, config: Any) -> Any:
-        from ...apps.common.native import native
+        from ...apps.common.session import rtl_device
 
         if config not in self._devices:
             self._progress(f"building {unit.name}")
-            device = native(unit, config, LATENCY)(_MEMORY_BYTES)
+            device = rtl_device(unit, config, _MEMORY_BYTES)
             self._devices[config] = self._open.enter_context(device)
         return self._devices[config]
 

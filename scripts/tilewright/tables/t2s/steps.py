@@ -26,7 +26,7 @@ def t2s_steps(target: str, progress: Callable[[str], None] = lambda said: None) 
     """
     import numpy as np
 
-    from ...apps.common.native import native
+    from ...apps.common.session import rtl_device
     from ...hw.spec.t2s.config import T2S, T2sConfig
     from ...hw.t2s import designs
     from ...sim.t2s.driver import Driver
@@ -40,7 +40,7 @@ def t2s_steps(target: str, progress: Callable[[str], None] = lambda said: None) 
     for file in sorted(folder.glob("step*.py")):
         progress(file.stem)
         config = T2sConfig(design=f"steps/{file.stem}", format="int8", largest=0)
-        with native(T2S, config, _LATENCY)(1 << 24) as device:
+        with rtl_device(T2S, config, 1 << 24) as device:
             driver = Driver(device)
             if not np.array_equal(driver.compute(A=a, B=b), a @ b):
                 raise UserError(f"t2s-steps: the product of {file.stem} is not NumPy's")

@@ -101,9 +101,13 @@ def _named(unit: UnitModel) -> str:
 
 def _calibrated(name: str, side: int) -> UnitModel:
     """A backend of hardware, by its model of cycles."""
-    from ...apps.tcu.hardware.backend_rows import BACKENDS
-    from ...apps.tcu.hardware.opened import calibration_of, open_backend
-    from ...apps.tcu.hardware.options import HardwareChoice, HardwareOptions, choose_hardware
+    from ...apps.tcu.hardware.calibration import calibration_of, open_backend
+    from ...apps.tcu.hardware.options import (
+        BACKENDS,
+        HardwareChoice,
+        HardwareOptions,
+        choose_hardware,
+    )
     from ...apps.tcu.options import whole_if_so
     from ...sim.tcu.crossovers import UnitModel
     from ...sim.tcu.words import FP32
@@ -118,13 +122,13 @@ def _calibrated(name: str, side: int) -> UnitModel:
 
 
 def _having(side: int) -> list[str]:
-    from ...apps.tcu.hardware.backend_rows import BACKENDS
+    from ...apps.tcu.hardware.options import BACKENDS
 
     return [name for name in CALIBRATED if side in BACKENDS[name].sides]
 
 
 def _backends(text: str) -> list[str]:
-    from ...apps.tcu.hardware.backend_rows import BACKENDS
+    from ...apps.tcu.hardware.options import BACKENDS
 
     names = [] if text == "none" else [name.strip() for name in text.split(",")]
     known = [name for name, row in BACKENDS.items() if row.unit]

@@ -78,7 +78,7 @@ def _words(backend: str) -> list[Words]:
 
 
 def _figures(name: str, s: int, words: Words, lanes: int) -> list[float]:
-    from ...apps.tcu.hardware.opened import calibration_of
+    from ...apps.tcu.hardware.calibration import calibration_of
     from ...sim.tcu.calibration import calibrated_rows
 
     backend = _opened(name, s, lanes)
@@ -130,7 +130,7 @@ def _least(words: Sequence[int], cycles: Sequence[int]) -> float:
 
 @cache
 def _opened(name: str, side: int, lanes: int) -> HardwareBackend:
-    from ...apps.tcu.hardware.opened import open_backend
+    from ...apps.tcu.hardware.calibration import open_backend
     from ...apps.tcu.hardware.options import HardwareChoice, HardwareOptions, choose_hardware
     from ...sim.tcu.hardware.tally import HardwareBackend
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...apps.common.options import named_parameters
-from ...apps.tcu.options import side_given, whole_if_so
+from ...apps.tcu.hardware.options import side_given
+from ...apps.tcu.options import whole_if_so
 from ...errors import UserError
 from ...numbers_given import real, whole
 from ...synth.tables import Row, Table

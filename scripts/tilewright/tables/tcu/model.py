@@ -111,8 +111,8 @@ def tcu_model(
 
 
 def _opened(asked: Asked, words: Words) -> tuple[HardwareBackend, Calibration]:
-    from ...apps.sparse.options import GIGAHERTZ
-    from ...apps.tcu.hardware.opened import calibration_of, open_backend
+    from ...apps.common.options import GIGAHERTZ
+    from ...apps.tcu.hardware.calibration import calibration_of, open_backend
     from ...apps.tcu.hardware.options import HardwareChoice
     from ...sim.tcu.hardware.tally import HardwareBackend
     from ...sim.timing.memories import MEMORIES
@@ -135,7 +135,7 @@ def _opened(asked: Asked, words: Words) -> tuple[HardwareBackend, Calibration]:
 
 
 def _algorithms(asked: Asked, size: int, progress: Progress) -> list[Row]:
-    from ...apps.tcu.hardware.predicted import calls_by_words, predicted_cycles
+    from ...apps.tcu.hardware.calibration import calls_by_words, predicted_cycles
     from ...sim.tcu import TensorUnit
     from .model_cases import cases_of
 

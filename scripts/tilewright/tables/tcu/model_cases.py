@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...apps.tcu.hardware.opened import calibration_of
+from ...apps.tcu.hardware.calibration import calibration_of
 from ...sim.tcu import TensorUnit
 from ...sim.tcu.dense.recursive import standard, strassen
 from ...sim.tcu.dense.tall import rectangular, tall

@@ -9,12 +9,10 @@ import typer
 
 from ....errors import UserError
 from ....hw.spec.host.words import not_one_of
-from ...common.extras import check_installed
-from ...common.files import PICTURES, check_output
+from ...common.files import PICTURES, check_installed, check_output
 from ...common.first_lines import check_first_lines
-from ...common.options import RunOptions
+from ...common.units.matrix_unit import MatrixUnitOptions, choose_product_unit
 from ..filters import FILTERS
-from ..unit_choice import choose_product_unit
 
 __all__ = ["conv2d"]
 
@@ -40,7 +38,7 @@ def conv2d(
         Path | None, typer.Option(help="Directory for PNG pictures of input and results.")
     ] = None,
     *,
-    options: RunOptions,
+    options: MatrixUnitOptions,
 ) -> None:
     """Filter a grey picture on a matrix unit, every operation checked.
 
@@ -55,7 +53,7 @@ def conv2d(
             raise UserError(not_one_of("filter", FILTERS, name))
     _check_outputs(output, pictures, names)
     _check_picture(image)
-    from ..pictures import read_picture
+    from ..inputs import read_picture
 
     title, pixels = read_picture(image)
     from ..conv2d import filter_picture

@@ -8,11 +8,9 @@ from typing import Annotated
 import typer
 
 from ....numbers_given import whole
-from ...common.extras import check_installed
-from ...common.files import ARRAY_NAMES, check_output
+from ...common.files import ARRAY_NAMES, check_installed, check_output
 from ...common.first_lines import check_first_lines
-from ...common.options import RunOptions
-from ..unit_choice import choose_unit
+from ...common.units.matrix_unit import MatrixUnitOptions, choose_unit
 
 __all__ = ["dft"]
 
@@ -34,7 +32,7 @@ def dft(
         Path | None, typer.Option("-o", "--output", help="Spectrum, .npy or .npz.")
     ] = None,
     *,
-    options: RunOptions,
+    options: MatrixUnitOptions,
 ) -> None:
     """Fourier-transform a signal on a matrix unit by complex products (mode fp32c).
 
@@ -48,7 +46,7 @@ def dft(
         check_first_lines(file)
     else:
         check_installed("sklearn.datasets", "scikit-learn")
-    from ..signals import radices, read_signal
+    from ..inputs import radices, read_signal
 
     name, signal = read_signal(file, length)
     factors = radices(len(signal), choice.config.rows)

@@ -10,14 +10,18 @@ from typing import Annotated
 import typer
 
 from ....errors import UserError
-from ....hw.spec.gta import GTA
-from ....hw.spec.tensaurus import TENSAURUS
+from ....hw.spec.unit import named_object
+from ....registry import also_on
 from ...common.files import ARRAY_NAMES, check_output
 from ...common.first_lines import check_first_lines
 from ...common.limits import check_operations, check_size
-from ...engine.options import EngineOptions, choose_engine, refuse_values
-from ...gta.options import FlowOptions, refuse_flow
-from ..unit_choice import UnitChoice, choose_product_unit
+from ...common.units.gta import FlowOptions, refuse_flow
+from ...common.units.matrix_unit import (
+    EngineOptions,
+    UnitChoice,
+    choose_product_unit,
+    refuse_values,
+)
 
 __all__ = ["gemm"]
 
@@ -46,21 +50,13 @@ def gemm(
     Files are rounded to the operands' format first (to nearest even); errors are those of the
     arithmetic on the rounded matrices, beside NumPy's float32 on the same.
     """
-    if options.unit == GTA.name:
-        from ...gta.commands.gemm import gemm_on_gta
-
-        gemm_on_gta(a, b, c, mode, output, options, flow)
+    others = also_on("gemm")
+    if options.unit in others:
+        named_object(others[options.unit])(a, b, c, mode, output, options, flow)
         return
     refuse_flow(flow, options.unit)
-    if options.unit == TENSAURUS.name:
-        if options.on != "unit":
-            choose_engine(options)
-        from ...tensors.commands.matrices import gemm_on_tensaurus
-
-        gemm_on_tensaurus(a, b, c, mode, output, options.memory, options.gigahertz, options)
-        return
-    others = (TENSAURUS.name, GTA.name) if options.on == "unit" else ()
-    choice = choose_product_unit(options, mode, others=others)
+    known = tuple(others) if options.on == "unit" else ()
+    choice = choose_product_unit(options, mode, others=known)
     if choice.backend == "cycles":
         refuse_values({"--output": output})
         _gemm_timed(choice, a, b, c)
@@ -70,7 +66,7 @@ def gemm(
     files = a, b, c
     check = partial(check_size, instead="run spgemm multiplies sparse matrices")
     _check_shapes(files, [check_first_lines(file, check) if file else None for file in files])
-    from ..matrices import read_rounded
+    from ..inputs import read_rounded
 
     left, right = read_rounded(choice, a), read_rounded(choice, b)
     addend = read_rounded(choice, c, addend=True) if c else None
@@ -89,7 +85,7 @@ def _gemm_timed(choice: UnitChoice, a: Path, b: Path, c: Path | None) -> None:
 
     shapes = [shape_of(file) if file else None for file in (a, b, c)]
     _check_shapes((a, b, c), shapes, lambda *_: None)
-    from ..timed import time_product
+    from ...common.units.matrix_unit_runs import time_product
 
     left, right, _ = shapes
     assert left

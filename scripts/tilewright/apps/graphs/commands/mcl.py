@@ -11,9 +11,10 @@ from ....errors import UserError
 from ....hw.spec.formats import FloatFormat
 from ....numbers_given import real
 from ...common.files import ARRAY_NAMES, check_output
+from ...common.first_lines import check_graph_file
 from ...common.memory import check_memory
-from ...sparse.options import SparseOptions, choose_sparse_unit
-from ..adjacency import check_graph_file
+from ...common.options import DeviceOptions
+from ...common.units.matraptor import LanesOption, choose_sparse_unit
 
 __all__ = ["VERTEX_BYTES", "mcl"]
 
@@ -49,15 +50,16 @@ def mcl(
             help=f"Write the cluster of each vertex, counted from 0, {ARRAY_NAMES}.",
         ),
     ] = None,
+    lanes: LanesOption = None,
     *,
-    options: SparseOptions,
+    options: DeviceOptions,
 ) -> None:
     """Find clusters of a graph by Markov clustering: sparse plus-times.
 
     Edges are used in both directions, and every vertex gets a loop. The clusters are compared with
     those of the same iterations in float64 by SciPy.
     """
-    choice = choose_sparse_unit(options, "mma", app="mcl")
+    choice = choose_sparse_unit(options, "mma", lanes=lanes, app="mcl")
     if not isinstance(choice.config.format, FloatFormat):
         raise UserError(f"`value` must be a float format for mcl, not {choice.config.value!r}")
     if output:
@@ -65,7 +67,7 @@ def mcl(
     check_graph_file(graph, _check_vertices)
     from numpy import maximum
 
-    from ..graph import read_graph
+    from ...common.graph import read_graph
 
     edges = read_graph(graph, maximum, _check_vertices)
     negative = edges.weights < 0

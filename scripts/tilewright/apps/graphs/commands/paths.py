@@ -10,16 +10,18 @@ from typing import Annotated
 import typer
 
 from ....errors import UserError
-from ...common.extras import check_installed
-from ...common.files import ARRAY_NAMES, MARKET, check_output, check_picture
+from ...common.files import ARRAY_NAMES, MARKET, check_installed, check_output, check_picture
+from ...common.first_lines import check_graph_file
 from ...common.limits import VERTICES
-from ...dense.unit_choice import UnitChoice, choose_semiring_unit
-from ...engine.options import refuse_values
-from ...sparse.options import SparseOptions, choose_sparse_unit
-from ..adjacency import check_graph_file
-from ..options import GraphOptions, SemiringOptions, check_words
+from ...common.units.matraptor import choose_sparse_unit
+from ...common.units.matrix_unit import (
+    SemiringOptions,
+    UnitChoice,
+    choose_semiring_unit,
+    refuse_values,
+)
+from ..options import GraphOptions, SparseExtra, check_words
 from ..problems import PROBLEMS, Problem
-from ..sparse_options import SparseExtra
 
 __all__ = ["aplp", "apsp", "gtc", "maxrp", "mcp", "minrp", "mst"]
 
@@ -47,7 +49,8 @@ def _command(problem: Problem) -> Callable[..., None]:
         graph: GraphArgument, how: GraphOptions, options: SemiringOptions, sparse: SparseExtra,
     ) -> None:  # fmt: skip
         if sparse.sparse:
-            _run_sparse(problem, graph, how, sparse.options(options))
+            sparse.check_others(options)
+            _run_sparse(problem, graph, how, options, sparse.lanes)
         else:
             sparse.check_none()
             _run(problem, graph, how, options)
@@ -82,13 +85,13 @@ def _run(
         check_installed("networkx", "NetworkX")
     check_vertices = partial(_check_vertices, choice, problem.name)
     check_graph_file(file, check_vertices)
-    from ..graph import read_graph
+    from ...common.graph import read_graph
     from ..prepared import prepared
 
     read = read_graph(file, problem.combine, check_vertices)
     graph = prepared(read, problem, how)
     if timed:
-        from ..timed import time_paths
+        from ..paths import time_paths
 
         time_paths(problem, graph, choice, how)
         return
@@ -109,15 +112,18 @@ def _check_vertices(choice: UnitChoice, name: str, what: object, vertices: int) 
         )
 
 
-def _run_sparse(problem: Problem, file: Path, how: GraphOptions, options: SparseOptions) -> None:
+def _run_sparse(
+    problem: Problem, file: Path, how: GraphOptions, options: SemiringOptions, lanes: int | None
+) -> None:
     check_words(how)
-    choice = choose_sparse_unit(options, problem.operation, app=f"{problem.name} --sparse")
+    app = f"{problem.name} --sparse"
+    choice = choose_sparse_unit(options, problem.operation, lanes=lanes, app=app)
     if how.output:
         check_output(how.output)
     if how.picture:
         check_picture(how.picture)
     check_graph_file(file, _check_sparse_vertices)
-    from ..graph import read_graph
+    from ...common.graph import read_graph
     from ..prepared import prepared
 
     read = read_graph(file, problem.combine, _check_sparse_vertices)

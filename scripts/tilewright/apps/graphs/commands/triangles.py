@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from ...common.extras import check_installed
-from ...common.files import ARRAY_NAMES
+from ...common.files import ARRAY_NAMES, check_installed
+from ...common.first_lines import check_graph_file
 from ...common.memory import check_memory
-from ...sparse.options import SparseOptions, choose_sparse_unit
-from ..adjacency import check_graph_file
+from ...common.options import DeviceOptions
+from ...common.units.matraptor import LanesOption, choose_sparse_unit
 
 __all__ = ["VERTEX_BYTES", "triangles"]
 
@@ -23,19 +23,20 @@ def triangles(
     graph: Annotated[
         Path, typer.Argument(metavar="GRAPH", help=f"Adjacency matrix, {ARRAY_NAMES}.")
     ],
+    lanes: LanesOption = None,
     *,
-    options: SparseOptions,
+    options: DeviceOptions,
 ) -> None:
     """Count the triangles of a graph: sparse plus-times, checked against NetworkX.
 
     Directions and weights of edges, and loops, do not count.
     """
-    choice = choose_sparse_unit(options, "mma", app="triangles", value="int32")
+    choice = choose_sparse_unit(options, "mma", lanes=lanes, app="triangles", value="int32")
     check_installed("networkx", "NetworkX")
     check_graph_file(graph, _check_vertices)
     from numpy import maximum
 
-    from ..graph import read_graph
+    from ...common.graph import read_graph
 
     whole = read_graph(graph, maximum, _check_vertices)
     from ..triangles import count_triangles

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from ...common.files import check_output, check_readable
-from ..options import GtaOptions, choose_gta
+from ...common.units.gta import ScheduleOptions
+from ..choice import GtaOptions, choose_gta
 
 __all__ = ["bignum"]
 
@@ -29,13 +30,14 @@ def bignum(
         ),
     ] = None,
     *,
+    how: ScheduleOptions,
     options: GtaOptions,
 ) -> None:
     """Multiply two long integers on GTA, as p-GEMMs of their pieces in int64.
 
     Of at most 2^20 bits each; the product is checked against Python's, bit for bit.
     """
-    choice = choose_gta(options, "int64")
+    choice = choose_gta(options, "int64", how=how)
     if output:
         check_output(output, _SUFFIXES)
     for file in (a, b):

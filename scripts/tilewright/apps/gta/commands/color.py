@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from ....errors import UserError
-from ...common.extras import check_installed
-from ...common.files import check_output, check_readable
-from ..options import GtaOptions, choose_gta
+from ...common.files import check_installed, check_output, check_readable
+from ...common.units.gta import ScheduleOptions
+from ..choice import GtaOptions, choose_gta
 
 __all__ = ["MODES", "PICTURES", "color"]
 
@@ -31,6 +31,7 @@ def color(
         typer.Option("-o", "--output", help="XYZ (row, column, 3), .npy or .npz."),
     ] = None,
     *,
+    how: ScheduleOptions,
     options: GtaOptions,
 ) -> None:
     """Convert a picture from sRGB to XYZ on GTA.
@@ -38,7 +39,7 @@ def color(
     Without a picture it is the sample photograph that ships with scikit-learn (427 x 640). Light
     comes from a table, the product with the matrix from GTA, checked against NumPy.
     """
-    choice = choose_gta(options, mode, MODES)
+    choice = choose_gta(options, mode, MODES, how=how)
     if output:
         check_output(output, (".npy", ".npz"))
     if picture is None:

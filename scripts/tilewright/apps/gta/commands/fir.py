@@ -9,7 +9,8 @@ import typer
 
 from ...common.files import ARRAY_NAMES, check_output, check_readable
 from ...common.first_lines import check_first_lines
-from ..options import GtaOptions, choose_gta
+from ...common.units.gta import ScheduleOptions
+from ..choice import GtaOptions, choose_gta
 
 __all__ = ["fir"]
 
@@ -34,6 +35,7 @@ def fir(
         typer.Option("-o", "--output", help="Sums (sample, channel, filter), .npy or .npz."),
     ] = None,
     *,
+    how: ScheduleOptions,
     options: GtaOptions,
 ) -> None:
     """Filter a signal of int16 by finite impulse responses on GTA.
@@ -41,7 +43,7 @@ def fir(
     The first tap is that of the newest sample. Samples before the signal are zeros. The sums are
     checked against NumPy.
     """
-    choice = choose_gta(options, "int16")
+    choice = choose_gta(options, "int16", how=how)
     if output:
         check_output(output, (".npy", ".npz"))
     if signal.suffix.lower() == ".wav":

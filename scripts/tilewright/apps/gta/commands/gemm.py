@@ -8,9 +8,9 @@ from ....errors import UserError
 from ....hw.spec.gta import GTA
 from ...common.files import check_output
 from ...common.first_lines import check_first_lines
-from ...engine.options import EngineOptions
-from ..options import FlowOptions, GtaOptions, choose_gta
-from ..sums import check_sums
+from ...common.units.gta import FlowOptions
+from ...common.units.matrix_unit import EngineOptions
+from ..choice import check_sums, choose_gta
 
 __all__ = ["gemm_on_gta"]
 
@@ -33,19 +33,7 @@ def gemm_on_gta(
         given = getattr(options, name)
         if given is not None:
             raise UserError(f"--{name} is not for {GTA.name}; it was given as {str(given)!r}")
-    chosen = GtaOptions(
-        config_file=options.config_file,
-        settings=options.settings,
-        backend=options.backend,
-        json_file=options.json_file,
-        dataflow=flow.dataflow,
-        layout=flow.layout,
-        segments=flow.segments,
-        schedule=flow.schedule,
-        save_schedule=flow.save_schedule,
-        explain=flow.explain,
-    )
-    choice = choose_gta(chosen, mode or _MODE)
+    choice = choose_gta(options, mode or _MODE, how=flow)
     sums = flow.sums or "wrap"
     check_sums(sums, choice.format)
     if output and sums == "long":

@@ -13,7 +13,8 @@ from ....numbers_given import whole
 from ...common.files import ARRAY_NAMES, check_output
 from ...common.first_lines import check_first_lines
 from ...common.options import BACKENDS
-from ..options import GtaOptions, choose_gta
+from ...common.units.gta import ScheduleOptions
+from ..choice import GtaOptions, choose_gta
 
 __all__ = ["lu"]
 
@@ -39,6 +40,7 @@ def lu(
         ),
     ] = None,
     *,
+    how: ScheduleOptions,
     options: GtaOptions,
 ) -> None:
     """Decompose a matrix into L and U on GTA, in blocks, rows exchanged.
@@ -51,7 +53,7 @@ def lu(
             not_one_of("backend", BACKENDS, options.backend)
             + "; of tensor units see `tilewright run eliminate`"
         )
-    choice = choose_gta(options, mode, _MODES)
+    choice = choose_gta(options, mode, _MODES, how=how)
     if output:
         check_output(output)
     shape = check_first_lines(matrix)

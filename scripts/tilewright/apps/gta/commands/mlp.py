@@ -11,7 +11,8 @@ from ....errors import UserError
 from ....numbers_given import whole
 from ...common.files import ARRAY_NAMES, check_output, check_readable, kind_of
 from ...common.first_lines import check_first_lines
-from ..options import FLOATS, GtaOptions, choose_gta
+from ...common.units.gta import ScheduleOptions
+from ..choice import FLOATS, GtaOptions, choose_gta
 
 __all__ = ["mlp"]
 
@@ -64,6 +65,7 @@ def mlp(
                      help=f"Write the outputs, one row per sample, {ARRAY_NAMES}."),
     ] = None,
     *,
+    how: ScheduleOptions,
     options: GtaOptions,
 ) -> None:  # fmt: skip
     """Pass samples through a network of full layers on GTA.
@@ -71,7 +73,7 @@ def mlp(
     Between layers values below 0 become 0. The result is checked against NumPy in float64, within
     what roundings explain.
     """
-    choice = choose_gta(options, mode, FLOATS)
+    choice = choose_gta(options, mode, FLOATS, how=how)
     if output:
         check_output(output)
     for name, given in (("layers", layers), ("width", width)):

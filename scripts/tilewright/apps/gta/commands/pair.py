@@ -10,8 +10,9 @@ from ....errors import UserError, user_errors
 from ...common.files import check_output
 from ...common.first_lines import check_first_lines
 from ...common.options import PANEL
-from ..options import DeviceOptions, GtaOptions, choose_gta
-from ..pair.job import FORM, parse_job
+from ...common.units.gta import ScheduleOptions
+from ..choice import VectorOptions, choose_gta
+from ..pair_jobs import FORM, parse_job
 
 __all__ = ["pair"]
 
@@ -34,7 +35,7 @@ def pair(
         ),
     ] = None,
     *,
-    options: DeviceOptions,
+    options: VectorOptions,
 ) -> None:
     """Multiply two pairs of matrices on GTA at the same time, on lanes of their own.
 
@@ -42,14 +43,11 @@ def pair(
     cycles of each alone, too.
     """
     jobs = parse_job(first), parse_job(second)
-    chosen = GtaOptions(
-        config_file=options.config_file,
-        settings=options.settings,
-        backend=options.backend,
-        json_file=options.json_file,
-        layout=layout,
+    how = ScheduleOptions(layout=layout)
+    choices = (
+        choose_gta(options, jobs[0].mode, how=how),
+        choose_gta(options, jobs[1].mode, how=how),
     )
-    choices = choose_gta(chosen, jobs[0].mode), choose_gta(chosen, jobs[1].mode)
     for job, text in zip(jobs, (first, second), strict=True):
         # Sums of floats are chains in ascending k.
         if job.mode in choices[0].config.floats and job.dataflow in ("ws", "is"):
@@ -66,6 +64,6 @@ def pair(
     for job in jobs:
         for file in (job.a, job.b):
             check_first_lines(file)
-    from ..pair.compute import multiply_pair
+    from ..pair import multiply_pair
 
     multiply_pair(jobs, choices)

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from ....numbers_given import whole
-from ...common.extras import check_installed
-from ...common.files import ARRAY_NAMES, check_output
+from ...common.files import ARRAY_NAMES, check_installed, check_output
 from ...common.first_lines import check_first_lines
-from ..options import GtaOptions, choose_gta
+from ...common.units.gta import ScheduleOptions
+from ..choice import GtaOptions, choose_gta
 
 __all__ = ["pca"]
 
@@ -37,13 +37,14 @@ def pca(
         typer.Option("-o", "--output", help=f"Write components, one per row, {ARRAY_NAMES}."),
     ] = None,
     *,
+    how: ScheduleOptions,
     options: GtaOptions,
 ) -> None:
     """Find the principal components of data, their covariance on GTA in fp64.
 
     Means and eigenvectors are NumPy's; variances and components are checked against scikit-learn.
     """
-    choice = choose_gta(options, "fp64")
+    choice = choose_gta(options, "fp64", how=how)
     if output:
         check_output(output)
     check_installed("sklearn.decomposition", "scikit-learn")

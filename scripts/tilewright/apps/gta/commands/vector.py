@@ -10,8 +10,8 @@ import typer
 from ....errors import UserError
 from ...common.files import ARRAY_NAMES, check_output
 from ...common.first_lines import check_first_lines
-from ..options import DeviceOptions, GtaOptions, choose_gta
-from ..vector.names import SLIDES, check_function
+from ..choice import VectorOptions, choose_gta
+from ..vector_functions import SLIDES, check_function
 
 __all__ = ["vector"]
 
@@ -43,20 +43,14 @@ def vector(
         Path | None, typer.Option("-o", "--output", help="Write the result, .npy or .npz.")
     ] = None,
     *,
-    options: DeviceOptions,
+    options: VectorOptions,
 ) -> None:
     """Compute with vectors on GTA, element by element, or reduce them.
 
     Checked against NumPy where it computes the same, and on the RTL against the model, bit for bit.
     """
-    chosen = GtaOptions(
-        config_file=options.config_file,
-        settings=options.settings,
-        backend=options.backend,
-        json_file=options.json_file,
-    )
     files = [file for file in (a, b, c) if file]
-    choice = choose_gta(chosen, mode)
+    choice = choose_gta(options, mode)
     check_function(function, mode, len(files))
     if places is not None and function not in SLIDES:
         raise UserError(f"--places must come with {' or '.join(SLIDES)}, not with {function}")
@@ -64,6 +58,6 @@ def vector(
         check_output(output, (".npy", ".npz"))
     for file in files:
         check_first_lines(file)
-    from ..vector.compute import compute_vectors
+    from ..vector import compute_vectors
 
     compute_vectors(choice, function, files, 1 if places is None else places, output)

@@ -9,10 +9,10 @@ import typer
 
 from ....errors import UserError
 from ....numbers_given import real, whole
-from ...common.extras import check_installed
-from ...common.files import ARRAY_NAMES
-from ...graphs.adjacency import check_graph_file
-from ..options import SidaOptions, choose_sida
+from ...common.files import ARRAY_NAMES, check_installed
+from ...common.first_lines import check_graph_file
+from ...common.units.sida import SidaOptions, choose_sida
+from ..options import IterationOptions
 
 __all__ = ["bfs", "kcore", "khop", "pagerank", "sssp"]
 
@@ -44,6 +44,7 @@ def pagerank(
                           "1-norm; default: 1e-6, or 16 roundings of `value` if that is more."),
     ] = None,
     *,
+    how: IterationOptions,
     options: SidaOptions,
 ) -> None:  # fmt: skip
     """Compute the PageRank of every vertex of a weighted graph, to convergence.
@@ -52,7 +53,7 @@ def pagerank(
     of NetworkX, iterated further: the difference must be within what the last change and the
     roundings of all iterations explain.
     """
-    choice = choose_sida(options, "pagerank", "mma", floats=True)
+    choice = choose_sida(options, "pagerank", "mma", output=how.output, floats=True)
     check_installed("networkx", "NetworkX")
     check_graph_file(graph, choice.check_vertices)
     from numpy import add
@@ -62,19 +63,21 @@ def pagerank(
     given = graph_of(choice, graph, add)
     choice = choice.sized(given.vertices, "vertices")
     check_not_negative(given)
-    from ..ranks import rank_vertices
+    from ..graph_values import rank_vertices
 
-    most = options.max_iterations or _RANK_ITERATIONS
+    most = how.max_iterations or _RANK_ITERATIONS
     limit = choice.tolerance if tolerance is None else tolerance
     rank_vertices(choice, given, most, alpha=alpha, tolerance=limit)
 
 
-def bfs(graph: GraphArgument, source: SourceOption = 1, *, options: SidaOptions) -> None:
+def bfs(
+    graph: GraphArgument, source: SourceOption = 1, *, how: IterationOptions, options: SidaOptions
+) -> None:
     """Compute how many edges each vertex is from a source (breadth-first search), or -1.
 
     The values are checked against SciPy.
     """
-    _steps("bfs", graph, source, None, options)
+    _steps("bfs", graph, source, None, how, options)
 
 
 def khop(
@@ -87,23 +90,26 @@ def khop(
     ] = 2,
     source: SourceOption = 1,
     *,
+    how: IterationOptions,
     options: SidaOptions,
 ) -> None:
     """Find the vertices within so many edges of a source, and how many: -1 elsewhere.
 
     The values are checked against SciPy.
     """
-    if options.max_iterations is not None:
+    if how.max_iterations is not None:
         raise UserError("--max-iterations and khop exclude each other: --hops says how many")
-    _steps("khop", graph, source, hops, options)
+    _steps("khop", graph, source, hops, how, options)
 
 
-def sssp(graph: GraphArgument, source: SourceOption = 1, *, options: SidaOptions) -> None:
+def sssp(
+    graph: GraphArgument, source: SourceOption = 1, *, how: IterationOptions, options: SidaOptions
+) -> None:
     """Compute the lengths of shortest paths from a source (Bellman-Ford), else infinite.
 
     Weights must not be negative. The values are checked against SciPy.
     """
-    choice = choose_sida(options, "sssp", "minplus", floats=False)
+    choice = choose_sida(options, "sssp", "minplus", output=how.output, floats=False)
     check_graph_file(graph, choice.check_vertices)
     from numpy import minimum
 
@@ -113,17 +119,17 @@ def sssp(graph: GraphArgument, source: SourceOption = 1, *, options: SidaOptions
     choice = choice.sized(given.vertices, "vertices")
     check_not_negative(given)
     check_source(given, source)
-    from ..searches import lengths_from
+    from ..graph_values import lengths_from
 
-    lengths_from(choice, given, source, options.max_iterations or given.vertices + 1)
+    lengths_from(choice, given, source, how.max_iterations or given.vertices + 1)
 
 
-def kcore(graph: GraphArgument, *, options: SidaOptions) -> None:
+def kcore(graph: GraphArgument, *, how: IterationOptions, options: SidaOptions) -> None:
     """Compute the core number of every vertex; directions, weights and loops do not count.
 
     The values are checked against NetworkX.
     """
-    choice = choose_sida(options, "kcore", "mma", floats=False)
+    choice = choose_sida(options, "kcore", "mma", output=how.output, floats=False)
     check_installed("networkx", "NetworkX")
     check_graph_file(graph, choice.check_vertices)
     from numpy import maximum
@@ -132,14 +138,16 @@ def kcore(graph: GraphArgument, *, options: SidaOptions) -> None:
 
     given = graph_of(choice, graph, maximum)
     choice = choice.sized(given.vertices, "vertices")
-    from ..cores import peel_cores
+    from ..graph_values import peel_cores
 
-    peel_cores(choice, given, options.max_iterations or 2 * given.vertices + 2)
+    peel_cores(choice, given, how.max_iterations or 2 * given.vertices + 2)
 
 
-def _steps(app: str, path: Path, source: int, hops: int | None, options: SidaOptions) -> None:
+def _steps(
+    app: str, path: Path, source: int, hops: int | None, how: IterationOptions, options: SidaOptions
+) -> None:
     """Breadth-first search, to the end or so many hops far."""
-    choice = choose_sida(options, app, "orand", floats=False)
+    choice = choose_sida(options, app, "orand", output=how.output, floats=False)
     check_graph_file(path, choice.check_vertices)
     from numpy import maximum
 
@@ -148,7 +156,7 @@ def _steps(app: str, path: Path, source: int, hops: int | None, options: SidaOpt
     given = graph_of(choice, path, maximum)
     choice = choice.sized(given.vertices, "vertices")
     check_source(given, source)
-    from ..searches import search
+    from ..graph_values import search
 
-    most = hops or options.max_iterations or given.vertices + 1
+    most = hops or how.max_iterations or given.vertices + 1
     search(app, choice, given, source, most, hops=hops)

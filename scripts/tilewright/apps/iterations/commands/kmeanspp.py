@@ -13,7 +13,8 @@ from ....numbers_given import whole
 from ....sim.sida.iterations.distances import DISTANCES
 from ...common.files import ARRAY_NAMES
 from ...common.first_lines import check_first_lines
-from ..options import SidaOptions, choose_sida
+from ...common.units.sida import SidaOptions, choose_sida
+from ..options import IterationOptions
 
 __all__ = ["kmeanspp"]
 
@@ -37,6 +38,7 @@ def kmeanspp(
                           "(add-norm)."),
     ] = "euclidean",
     *,
+    how: IterationOptions,
     options: SidaOptions,
 ) -> None:  # fmt: skip
     """Draw the seeds of k-means++: each point by its squared distance to the nearest seed before.
@@ -44,13 +46,13 @@ def kmeanspp(
     -o writes the distances after the last seed. Distances are checked against SciPy, and draws
     against the same draws in float64.
     """
-    if options.max_iterations is not None:
+    if how.max_iterations is not None:
         raise UserError(
             "--max-iterations and kmeanspp exclude each other: --clusters says how many"
         )
     if distance not in DISTANCES:
         raise UserError(not_one_of("--distance", DISTANCES, distance))
-    choice = choose_sida(options, "kmeanspp", "aril-add", floats=False)
+    choice = choose_sida(options, "kmeanspp", "aril-add", output=how.output, floats=False)
     second, _ = DISTANCES[distance]
     if second not in choice.config.semirings:
         raise UserError(

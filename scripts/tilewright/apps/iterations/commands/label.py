@@ -11,9 +11,9 @@ import typer
 from ....errors import UserError
 from ....numbers_given import real
 from ...common.files import ARRAY_NAMES, ARRAYS, kind_of
-from ...common.first_lines import check_first_lines
-from ...graphs.adjacency import check_graph_file
-from ..options import SidaOptions, choose_sida
+from ...common.first_lines import check_first_lines, check_graph_file
+from ...common.units.sida import SidaOptions, choose_sida
+from ..options import IterationOptions
 
 __all__ = ["label"]
 
@@ -40,6 +40,7 @@ def label(
     ],
     tolerance: ToleranceOption = None,
     *,
+    how: IterationOptions,
     options: SidaOptions,
 ) -> None:
     """Spread two labels over a graph: a vertex takes the weighted mean of its neighbours, and has
@@ -48,7 +49,7 @@ def label(
     The values are compared with those of as many iterations in float64: the difference must be
     within what the roundings of all iterations explain.
     """
-    choice = choose_sida(options, "label", "mma", floats=True)
+    choice = choose_sida(options, "label", "mma", output=how.output, floats=True)
     path = Path(classes)
     if kind_of(path) in ARRAYS:
         check_first_lines(path)
@@ -60,8 +61,7 @@ def label(
     check_graph_file(graph, choice.check_vertices)
     from numpy import add
 
-    from ..inputs import graph_of
-    from ..label_inputs import check_neighbours, read_labels
+    from ..inputs import check_neighbours, graph_of, read_labels
 
     given = read_labels(classes)
     whole = graph_of(choice, graph, add)
@@ -72,8 +72,8 @@ def label(
             f"--labels must be at most {whole.vertices} labels, for the vertices of {graph}, not "
             f"{len(given)}"
         )
-    from ..labels import spread_labels
+    from ..graph_values import spread_labels
 
-    most = options.max_iterations or _MEANS
+    most = how.max_iterations or _MEANS
     limit = choice.tolerance if tolerance is None else tolerance
     spread_labels(choice, whole, given, most, tolerance=limit)

@@ -15,8 +15,8 @@ from ....hw.spec.sida import SIDA_SEMIRINGS
 from ...common.files import ARRAY_NAMES, read_content
 from ...common.first_lines import check_first_lines
 from ...common.sizing import cure
-from ..options import SidaChoice, SidaOptions, choose_sida
-from ..own.options import OwnOptions
+from ...common.units.sida import SidaChoice, SidaOptions, choose_sida
+from ..options import IterationOptions, OwnOptions
 
 __all__ = ["passes"]
 
@@ -30,6 +30,7 @@ def passes(
     ],
     own: OwnOptions,
     *,
+    how: IterationOptions,
     options: SidaOptions,
 ) -> None:
     """Run a program of your own: y = x L, E1 on y, w of E1's result times L (or its transpose), E2
@@ -37,12 +38,14 @@ def passes(
 
     -o writes all vectors, .npz. With the rtl backend all values are compared with the model.
     """
-    if options.max_iterations is not None:
+    if how.max_iterations is not None:
         raise UserError("--max-iterations and passes exclude each other: --passes says how many")
     for option, name in (("--semiring", own.first), ("--second-semiring", own.second)):
         if name is not None and name not in SIDA_SEMIRINGS:
             raise UserError(not_one_of(option, SIDA_SEMIRINGS, name))
-    choice = choose_sida(options, "passes", own.first, floats=False, suffixes=(".npz",))
+    choice = choose_sida(
+        options, "passes", own.first, output=how.output, floats=False, suffixes=(".npz",)
+    )
     if own.second is not None and own.second not in choice.config.semirings:
         raise UserError(
             f"`semirings` must have {own.second} for --second-semiring, not "
@@ -53,14 +56,14 @@ def passes(
     check_first_lines(file, choice.check_matrix)
     if own.x:
         check_first_lines(own.x)
-    from ..own.inputs import read_own
+    from ..inputs import read_own
 
     given = read_own(choice, own, text, program)
     from ..inputs import matrix_of
 
     matrix = matrix_of(choice, file)
     choice = choice.sized(matrix.shape[0], "rows")
-    from ..own.program import run_own
+    from ..own_program import run_own
 
     run_own(choice, file, matrix, program, own, given)
 

@@ -11,7 +11,8 @@ from ....errors import UserError
 from ....numbers_given import real, whole
 from ...common.files import ARRAY_NAMES
 from ...common.first_lines import check_first_lines
-from ..options import SidaOptions, choose_sida
+from ...common.units.sida import SidaOptions, choose_sida
+from ..options import IterationOptions
 
 __all__ = ["bicgstab", "cg", "gmres"]
 
@@ -44,6 +45,7 @@ def cg(
         ),
     ] = "plain",
     *,
+    how: IterationOptions,
     options: SidaOptions,
 ) -> None:
     """Solve a system of equations by conjugate gradients, in fp64 unless `value` is set.
@@ -52,16 +54,16 @@ def cg(
     """
     if form not in _FORMS:
         raise UserError(f"--form must be {' or '.join(_FORMS)}, not {form!r}")
-    choice = choose_sida(options, "cg", "mma", floats=True, value="fp64")
+    choice = choose_sida(options, "cg", "mma", output=how.output, floats=True, value="fp64")
     check_first_lines(file, choice.check_matrix)
     if right:
         check_first_lines(right)
-    from ..equations import check_symmetric, read_equations
+    from ..inputs import check_symmetric, read_equations
 
     equations = read_equations(choice, file, right)
     choice = choice.sized(equations.size, "rows")
     check_symmetric(file, equations.matrix)
-    most = options.max_iterations or 10 * equations.size
+    most = how.max_iterations or 10 * equations.size
     from ..solvers import solve_by_gradients
 
     solve_by_gradients(choice, equations, most, tolerance=tolerance, form=form)
@@ -74,6 +76,7 @@ def bicgstab(
     right: RightOption = None,
     tolerance: ToleranceOption = 1e-5,
     *,
+    how: IterationOptions,
     options: SidaOptions,
 ) -> None:
     """Solve a system of equations by stabilised biconjugate gradients, in fp64 unless `value` is
@@ -81,15 +84,15 @@ def bicgstab(
 
     The residual is computed anew in float64. The report has SciPy's number of iterations, too.
     """
-    choice = choose_sida(options, "bicgstab", "mma", floats=True, value="fp64")
+    choice = choose_sida(options, "bicgstab", "mma", output=how.output, floats=True, value="fp64")
     check_first_lines(file, choice.check_matrix)
     if right:
         check_first_lines(right)
-    from ..equations import read_equations
+    from ..inputs import read_equations
 
     equations = read_equations(choice, file, right)
     choice = choice.sized(equations.size, "rows")
-    most = options.max_iterations or 10 * equations.size
+    most = how.max_iterations or 10 * equations.size
     from ..solvers import solve_by_two_gradients
 
     solve_by_two_gradients(choice, equations, most, tolerance=tolerance)
@@ -107,6 +110,7 @@ def gmres(
                      help="Start a new Krylov space from the residual after M iterations."),
     ] = 20,
     *,
+    how: IterationOptions,
     options: SidaOptions,
 ) -> None:  # fmt: skip
     """Solve a system of equations by generalised minimal residuals, two products a pass, in fp64
@@ -114,15 +118,15 @@ def gmres(
 
     The residual is computed anew in float64. That of each iteration is compared with SciPy's.
     """
-    choice = choose_sida(options, "gmres", "mma", floats=True, value="fp64")
+    choice = choose_sida(options, "gmres", "mma", output=how.output, floats=True, value="fp64")
     check_first_lines(file, choice.check_matrix)
     if right:
         check_first_lines(right)
-    from ..equations import read_equations
+    from ..inputs import read_equations
 
     equations = read_equations(choice, file, right)
     choice = choice.sized(equations.size, "rows")
-    most = options.max_iterations or 10 * equations.size
+    most = how.max_iterations or 10 * equations.size
     from ..solvers import solve_by_minimal_residuals
 
     restart = min(restart, equations.size)

@@ -9,15 +9,18 @@ import typer
 
 from ....errors import UserError
 from ....numbers_given import whole
-from ...common.extras import check_installed
-from ...common.files import ARRAY_NAMES, check_output
+from ...common.files import ARRAY_NAMES, check_installed, check_output
 from ...common.first_lines import check_first_lines
 from ...common.limits import check_operations, check_size
-from ...dense.unit_choice import UnitChoice, choose_semiring_unit
-from ...engine.options import refuse_values
-from ...graphs.options import SemiringOptions
+from ...common.units.matrix_unit import (
+    SemiringOptions,
+    UnitChoice,
+    choose_semiring_unit,
+    refuse_values,
+)
 
-__all__ = ["DIGITS", "FEATURES", "knn"]
+__all__ = ["knn"]
+
 
 DIGITS, FEATURES = 1797, 64
 """Of scikit-learn's: points and queries together, and of each."""
@@ -121,7 +124,7 @@ def _time_distances(
 ) -> None:
     """The distances' product, of which only shapes matter."""
     from ...common.shapes import shape_of
-    from ...dense.timed import time_product
+    from ...common.units.matrix_unit_runs import time_product
 
     title, shape = "scikit-learn's digits", (count, FEATURES, DIGITS - count)
     if points is not None:

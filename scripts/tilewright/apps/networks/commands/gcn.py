@@ -15,21 +15,20 @@ from ....hw.spec.tensaurus import TENSAURUS
 from ....numbers_given import whole
 from ...common.files import ARRAY_NAMES, MARKET, check_output, check_readable, kind_of
 from ...common.first_lines import check_first_lines
-from ...common.options import PANEL
-from ...iterations.options import SIDA_GIGAHERTZ, SidaChoice, SidaOptions, choose_sida
-from ...sparse.options import GIGAHERTZ, gigahertz_option
-from ...tensors.options import TensorChoice, TensorOptions, choose_tensor_unit
+from ...common.options import GIGAHERTZ, PANEL, DeviceOptions, gigahertz_option
+from ...common.units.sida import SIDA_GIGAHERTZ, SidaChoice, choose_sida
+from ...common.units.tensaurus import TensorChoice, TensorOptions, choose_tensor_unit
 
 __all__ = ["GcnOptions", "gcn"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class GcnOptions(TensorOptions):
-    """Those of commands on tensors; the other unit has another clock."""
+class GcnOptions(DeviceOptions):
+    """Those of all accelerators; each unit has a clock of its own."""
 
     gigahertz: Annotated[
         float | None,
-        gigahertz_option(PANEL, f"{GIGAHERTZ:g}, of {SIDA.name} {SIDA_GIGAHERTZ:g}"),
+        gigahertz_option(f"{GIGAHERTZ:g}, of {SIDA.name} {SIDA_GIGAHERTZ:g}"),
     ] = None
 
 
@@ -58,6 +57,7 @@ def gcn(
                      rich_help_panel=PANEL),
     ] = TENSAURUS.name,
     *,
+    how: TensorOptions,
     options: GcnOptions,
 ) -> None:  # fmt: skip
     """Run a graph convolutional network: A relu(A X V) W, of two layers with random weights.
@@ -69,18 +69,18 @@ def gcn(
         check_output(output)
     choice: SidaChoice | TensorChoice
     if unit == SIDA.name:
-        choice = _choose_sida(output, options)
+        choice = _choose_sida(output, how, options)
     elif unit == TENSAURUS.name:
-        choice = _choose_tensaurus(options)
+        choice = _choose_tensaurus(how, options)
     else:
         raise UserError(f"--unit of gcn must be {TENSAURUS.name} or {SIDA.name}, not {unit!r}")
     if kind_of(graph) in MARKET:
         check_first_lines(graph, _check_square)
     check_readable(graph)
     check_first_lines(features)
-    from ...tensors.files import read_some_tensor
+    from ...common.units.tensaurus import read_some_tensor
 
-    edges = read_some_tensor(graph, options, (2,))
+    edges = read_some_tensor(graph, how, (2,))
     _check_square(graph, *edges.shape)
     from ..network import Given, Sizes
 
@@ -110,28 +110,19 @@ def _check_square(what: object, rows: int, columns: int) -> None:
         raise UserError(f"{what}: a graph must have at least 1 vertex, not 0")
 
 
-def _choose_sida(output: Path | None, options: TensorOptions) -> SidaChoice:
+def _choose_sida(output: Path | None, how: TensorOptions, options: DeviceOptions) -> SidaChoice:
     """The unit of iterations; UserError for what it does not have."""
     for name, given in (
-        ("--dense", options.dense), ("--tile", options.tile), ("--explain", options.explain),
+        ("--dense", how.dense), ("--tile", how.tile), ("--explain", how.explain),
     ):  # fmt: skip
         if given:
             raise UserError(f"{name} is not for {SIDA.name}, which has no tiles")
-    chosen = SidaOptions(
-        output=output,
-        config_file=options.config_file,
-        settings=options.settings,
-        backend=options.backend,
-        memory=options.memory,
-        gigahertz=options.gigahertz,
-        json_file=options.json_file,
-    )
-    return choose_sida(chosen, "gcn", "mma", floats=True)
+    return choose_sida(options, "gcn", "mma", output=output, floats=True)
 
 
-def _choose_tensaurus(options: TensorOptions) -> TensorChoice:
+def _choose_tensaurus(how: TensorOptions, options: DeviceOptions) -> TensorChoice:
     """The unit of tensors; UserError unless it has sums of products of floats."""
-    choice = choose_tensor_unit(options)
+    choice = choose_tensor_unit(how, options)
     config = choice.config
     if config.semiring != "mma" or not isinstance(config.format, FloatFormat):
         raise UserError(f"gcn takes `semiring` mma and a float format, not {config.semiring!r} and "

@@ -10,7 +10,8 @@ import typer
 from ....errors import UserError
 from ...common.files import ARRAY_NAMES, MARKET, check_output, check_picture
 from ...common.first_lines import check_first_lines
-from ..options import SparseOptions, choose_sparse_unit
+from ...common.options import DeviceOptions
+from ...common.units.matraptor import LanesOption, choose_sparse_unit
 
 __all__ = ["spgemm"]
 
@@ -44,8 +45,9 @@ def spgemm(
             help="Write a picture of the places of C's entries, .png: dark where they are dense."
         ),
     ] = None,
+    lanes: LanesOption = None,
     *,
-    options: SparseOptions,
+    options: DeviceOptions,
 ) -> None:
     """Multiply two sparse matrices row by row or by outer products, in any of nine semirings.
 
@@ -53,14 +55,14 @@ def spgemm(
     any machine that reads a row of B for each use (with --mode outer, for each lane). The product
     is checked against SciPy.
     """
-    choice = choose_sparse_unit(options, semiring, mode=mode)
+    choice = choose_sparse_unit(options, semiring, lanes=lanes, mode=mode)
     if output:
         check_output(output, (*MARKET, ".npz"))
     if picture:
         check_picture(picture)
     shapes = [check_first_lines(file or a, choice.check_shape) for file in (a, b)]
     _check_inner(a, b, *shapes, transposed=transposed_b)
-    from ..files import read_sparse
+    from ...common.matrix_files import read_sparse
 
     left = read_sparse(a, choice.check_shape)
     right = left if b is None else read_sparse(b, choice.check_shape)

@@ -9,9 +9,10 @@ import typer
 
 from ....errors import user_errors
 from ....numbers_given import whole
+from ....option_groups import expanded
 from ....reports import write_json
 from ...common.files import check_output
-from ...common.options import JsonOption, expanded
+from ...common.options import JsonOption
 from ..mapping_given import BoundsOption, MappingOptions, bounds_given, mapping_given
 
 if TYPE_CHECKING:

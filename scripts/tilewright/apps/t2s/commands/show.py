@@ -10,14 +10,20 @@ import typer
 
 from ....errors import UserError, user_errors
 from ....hw.spec.host.words import not_one_of
+from ....option_groups import expanded
 from ....reports import write_json
 from ...common.files import check_output, write_whole
-from ...common.options import JsonOption, expanded
-from ...common.words import counted
-from ..counters_shown import counter_rows, counters_of, element_of
-from ..depths_found import depths_found
+from ...common.limits import counted
+from ...common.options import JsonOption
+from ..design_figures import (
+    counter_rows,
+    counters_of,
+    depths_found,
+    element_of,
+    predicted,
+    predicted_rows,
+)
 from ..mapping_given import BoundsOption, MappingOptions, bounds_given, mapping_given
-from ..predicted import predicted, predicted_rows
 from ..queues import entry_rate, queue_rows, queues
 
 if TYPE_CHECKING:

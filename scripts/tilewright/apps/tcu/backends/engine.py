@@ -12,11 +12,9 @@ from ....sim.tcu.hardware.patterns import check_operands, patterns, results
 from ....sim.tcu.hardware.tally import HardwareTally
 from ....sim.tcu.words import Array, Words
 from ...common.options import named_parameters
-from ...engine.options import EngineSetting
-from ...engine.products import EngineProduct
-from ...engine.timed import timed_products
-from ..hardware.backend_rows import BACKENDS
-from ..hardware.options import HardwareChoice
+from ...common.units.engine_products import EngineProduct, timed_products
+from ...common.units.matrix_unit import EngineChoice
+from ..hardware.options import BACKENDS, HardwareChoice
 from .matrix_units import settings_of
 
 __all__ = ["EngineBackend", "engine_backend"]
@@ -81,7 +79,7 @@ class EngineBackend:
             )
         return held
 
-    def _configured(self, held: Held) -> EngineSetting:
+    def _configured(self, held: Held) -> EngineChoice:
         choice, unit = self._choice, named_object(BACKENDS[self.name].unit)
         decided = self.kind.settings(held, _TILE)
         least = unit.config(**decided).least_blocks()
@@ -94,13 +92,17 @@ class EngineBackend:
         config: Any = read_config(
             unit, choice.config_file, [*choice.settings, *settings_of(decided)]
         )
-        return EngineSetting(
-            unit=unit, config=config, memory=choice.memory, gigahertz=choice.gigahertz
+        return EngineChoice(
+            unit=unit,
+            config=config,
+            backend="rtl" if self.rtl else "cycles",
+            memory=choice.memory,
+            gigahertz=choice.gigahertz,
+            json_file=None,
         )
 
     def _opened(self, held: Held) -> EngineProduct:
-        backend = "rtl" if self.rtl else "cycles"
-        return EngineProduct(self.setting(held), held.operation, backend=backend)
+        return EngineProduct(self.setting(held), held.operation)
 
     def _timed(self, rows: int, held: Held) -> int:
         shape = (rows, self.side, self.side)

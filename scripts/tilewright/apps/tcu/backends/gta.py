@@ -10,6 +10,7 @@ import numpy as np
 from ....errors import UserError
 from ....hw.spec.gta import GTA, GtaConfig
 from ....settings import read_config
+from ....sim.gta.driver import GtaDriver
 from ....sim.gta.golden.pgemm import pgemm
 from ....sim.gta.tiles.choice import choose
 from ....sim.tcu.calibration import LONGEST
@@ -17,8 +18,8 @@ from ....sim.tcu.hardware.held import GTA_KIND, Held
 from ....sim.tcu.hardware.patterns import Patterns, check_operands, patterns, results
 from ....sim.tcu.hardware.tally import HardwareTally
 from ....sim.tcu.words import Array, Words
-from ...gta.device import GtaRtl
-from ...gta.options import GtaChoice
+from ...common.session import Session
+from ...common.units.gta import GtaChoice, gta_session
 from ..hardware.options import HardwareChoice
 from .matrix_units import settings_of
 
@@ -103,12 +104,12 @@ class GtaBackend:
                  for number in range(lanes.bit_length())]  # fmt: skip
         return min(every, key=lambda laid: self._timed(laid, LONGEST, held, False)["cycles"])
 
-    def _open(self, config: GtaConfig, format: str, backend: str) -> GtaRtl:
-        return GtaRtl(
-            GtaChoice(config=config, format=format, backend=backend),
-            memory=self._choice.memory,
-            gigahertz=self._choice.gigahertz,
-        )
+    def _open(self, config: GtaConfig, format: str, backend: str) -> Session[GtaDriver]:
+        memory, gigahertz = self._choice.memory, self._choice.gigahertz
+        return gta_session(
+            GtaChoice(unit=GTA, config=config, format=format, backend=backend, memory=memory,
+                      gigahertz=gigahertz, json_file=None)
+        )  # fmt: skip
 
     def _count(self, rows: int, held: Held, use_c: bool) -> dict[str, int]:
         return self._timed(self.laid(held), rows, held, use_c)
@@ -117,13 +118,12 @@ class GtaBackend:
         """The counters by the cycle model, which asks for no values."""
         a, b = (np.zeros((count, self.side), np.uint64) for count in (rows, self.side))
         self._run("cycles", laid, held, a, b, a if use_c else None)
-        return dict(self._opened(laid.config, held.element, "cycles").counts)
+        return dict(self._opened(laid.config, held.element, "cycles").driver.counts)
 
     def _run(
         self, backend: str, laid: _Laid, held: Held, a: Patterns, b: Patterns, c: Patterns | None
     ) -> Patterns:
-        return self._opened(laid.config, held.element, backend).compute(
-            "product",
+        return self._opened(laid.config, held.element, backend).run(
             lambda driver: driver.pgemm(
                 held.element, a, b, c, dataflow=laid.dataflow, layout=laid.layout
             ),
@@ -139,7 +139,7 @@ class GtaBackend:
         if self.rtl:
             expected, modelled, laid = found, counts, self.laid(held)
             found = self._run("rtl", laid, held, left, right, addend)
-            counts = self._opened(laid.config, held.element, "rtl").counts
+            counts = self._opened(laid.config, held.element, "rtl").driver.counts
             told.checked += found.size + len(modelled)
             told.mismatches += int(np.count_nonzero(found != expected))
             told.mismatches += sum(counts[name] != value for name, value in modelled.items())

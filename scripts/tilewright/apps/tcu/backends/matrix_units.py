@@ -10,12 +10,18 @@ from ....hw.spec.matrix_unit import MatrixUnitConfig
 from ....hw.spec.unit import Unit, named_object
 from ....settings import read_config
 from ....sim.rtl.streams import BuildError, NativeSimulation, ToolMissing
+from ....sim.tcu import NumpyBackend
 from ....sim.tcu.hardware.held import KINDS, Held
 from ....sim.tcu.hardware.matrix_unit import MatrixUnitBackend
-from ..hardware.backend_rows import BACKENDS
-from ..hardware.options import HardwareChoice
+from ..hardware.options import BACKENDS, HardwareChoice
+from ..options import TcuChoice
 
 __all__ = ["settings_of", "unit_backend"]
+
+
+def numpy_backend(choice: TcuChoice) -> NumpyBackend:
+    """A unit of the side that is asked for."""
+    return NumpyBackend(choice.side)
 
 
 def unit_backend(choice: HardwareChoice) -> MatrixUnitBackend:

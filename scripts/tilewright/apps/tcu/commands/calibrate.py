@@ -8,8 +8,7 @@ import typer
 
 from ....errors import UserError
 from ....hw.spec.host.words import not_one_of
-from ..hardware.backend_rows import BACKENDS
-from ..hardware.options import HardwareChoice, HardwareOptions, choose_hardware
+from ..hardware.options import BACKENDS, HardwareChoice, HardwareOptions, choose_hardware
 
 __all__ = ["calibrate"]
 

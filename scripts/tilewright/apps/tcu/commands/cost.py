@@ -16,14 +16,8 @@ from ....reports import write_json
 from ...common.files import check_output
 from ...common.options import PANEL, JsonOption, named_parameters
 from ..algorithms import ALGORITHMS, Algorithm
-from ..options import (
-    LatencyOption,
-    UnitSizeOption,
-    WeakOption,
-    preset_named,
-    side_given,
-    whole_if_so,
-)
+from ..hardware.options import UnitSizeOption, side_given
+from ..options import LatencyOption, WeakOption, preset_named, whole_if_so
 
 __all__ = ["cost"]
 

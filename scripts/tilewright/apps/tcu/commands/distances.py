@@ -11,8 +11,7 @@ from ....errors import UserError
 from ....hw.spec.host.words import not_one_of
 from ...common.files import ARRAY_NAMES, check_output
 from ...common.first_lines import check_first_lines
-from ..options import TcuOptions, choose_tcu
-from ..squares import check_squares
+from ..options import TcuOptions, check_squares, choose_tcu
 
 __all__ = ["distances"]
 

@@ -13,8 +13,7 @@ from ....numbers_given import whole
 from ...common.files import ARRAY_NAMES, MARKET, check_output
 from ...common.first_lines import check_first_lines
 from ...common.limits import check_size
-from ..modulus import modulus_given
-from ..options import TcuOptions, choose_tcu
+from ..options import TcuOptions, choose_tcu, modulus_given
 
 __all__ = ["spmul"]
 
@@ -84,7 +83,7 @@ def spmul(
     if output:
         check_output(output, (*MARKET, ".npz"))
     _check_inner(a, b, *(check_first_lines(file, _check_shape) for file in (a, b)))
-    from ...sparse.files import read_sparse
+    from ...common.matrix_files import read_sparse
 
     left, right = (read_sparse(file, _check_shape) for file in (a, b))
     _check_inner(a, b, left.shape, right.shape)

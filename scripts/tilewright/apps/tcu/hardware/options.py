@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isqrt
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -17,17 +17,81 @@ from ....numbers_given import whole
 from ....sim.rtl.toolchain import ToolMissing, require_tools
 from ....sim.timing.memories import MEMORIES, MemoryModel
 from ...common.files import check_output
-from ...common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
-from ...sparse.options import GIGAHERTZ, choose_memory, gigahertz_option
-from .backend_rows import BACKENDS
+from ...common.options import (
+    GIGAHERTZ,
+    PANEL,
+    ConfigOption,
+    JsonOption,
+    SettingsOption,
+    choose_memory,
+    gigahertz_option,
+    named_parameters,
+)
 
-__all__ = [
-    "HardwareChoice",
-    "HardwareOptions",
-    "UnitSizeOption",
-    "choose_hardware",
-    "side_given",
-]
+__all__ = ["BACKENDS", "HardwareChoice", "HardwareOptions", "UnitSizeOption", "choose_hardware",
+           "side_given"]  # fmt: skip
+
+
+class BackendRow(NamedTuple):
+    """A row.
+
+    Parameters
+    ----------
+    open: ``module:function`` from a choice, checked, to a backend
+    sides: of blocks that it has; empty if any
+    unit: ``module:UNIT`` whose parameters may be set; empty of no hardware
+    fixed: those of them that words and ``--m`` decide
+    memory: whether it has one
+    """
+
+    open: str
+    sides: tuple[int, ...] = ()
+    unit: str = ""
+    fixed: tuple[str, ...] = ()
+    memory: bool = False
+
+
+_UNITS = "tilewright.apps.tcu.backends.matrix_units"
+_ENGINES = "tilewright.apps.tcu.backends.engine"
+
+BACKENDS = {
+    "numpy": BackendRow(f"{_UNITS}:numpy_backend"),
+    "simd2": BackendRow(
+        f"{_UNITS}:unit_backend",
+        sides=(4, 8, 16),
+        unit="tilewright.hw.spec.simd2:SIMD2",
+        fixed=("tile", "format", "accumulator", "ops", "sparsity"),
+    ),
+    "m3xu": BackendRow(
+        f"{_UNITS}:unit_backend",
+        sides=(4, 8, 16),
+        unit="tilewright.hw.spec.m3xu:M3XU",
+        fixed=("rows", "cols", "depth", "modes"),
+    ),
+    "engine": BackendRow(
+        f"{_ENGINES}:engine_backend",
+        sides=(4, 8, 16, 32, 64),
+        unit="tilewright.hw.spec.engine:ENGINE_SIMD2",
+        fixed=("tile", "format", "accumulator", "ops"),
+        memory=True,
+    ),
+    "engine_m3xu": BackendRow(
+        f"{_ENGINES}:engine_backend",
+        sides=(4, 8, 16, 32, 64),
+        unit="tilewright.hw.spec.engine:ENGINE_M3XU",
+        fixed=("rows", "cols", "depth", "modes"),
+        memory=True,
+    ),
+    "gta": BackendRow(
+        "tilewright.apps.tcu.backends.gta:gta_backend",
+        sides=(4, 8, 16, 32, 64),
+        unit="tilewright.hw.spec.gta:GTA",
+        fixed=("formats",),
+        memory=True,
+    ),
+}
+"""By name."""
+
 
 LARGEST_M = 1 << 24
 """A block of as many words is the largest that a backend is asked for."""
@@ -64,7 +128,7 @@ class HardwareOptions:
             rich_help_panel=PANEL,
         ),
     ] = None
-    gigahertz: Annotated[float | None, gigahertz_option(PANEL)] = None
+    gigahertz: Annotated[float | None, gigahertz_option()] = None
     config_file: ConfigOption = None
     settings: SettingsOption = None
     json_file: JsonOption = None

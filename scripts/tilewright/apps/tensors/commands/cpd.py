@@ -10,7 +10,8 @@ import typer
 from ....numbers_given import whole
 from ...common.files import check_output
 from ...common.first_lines import check_first_lines
-from ..options import TensorOptions
+from ...common.options import DeviceOptions
+from ...common.units.tensaurus import TensorOptions
 from .factorised import Iterations, Seed, TensorFile, Tolerance, read_factorised
 
 __all__ = ["cpd"]
@@ -34,7 +35,8 @@ def cpd(
         typer.Option("-o", "--output", help="Write weights and factors by mode, .npz."),
     ] = None,
     *,
-    options: TensorOptions,
+    how: TensorOptions,
+    options: DeviceOptions,
 ) -> None:  # fmt: skip
     """Factorise a tensor into a sum of outer products (CP-ALS): MTTKRP on the unit, small solves on
     the host in float64.
@@ -46,7 +48,7 @@ def cpd(
         check_output(output, (".npz",))
     if mask:
         check_first_lines(mask)
-    tensor, choice = read_factorised(file, "cpd", options)
+    tensor, choice = read_factorised(file, "cpd", how, options)
     from ..cpd import decompose
 
     decompose(

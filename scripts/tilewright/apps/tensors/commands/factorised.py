@@ -11,7 +11,8 @@ from ....errors import UserError
 from ....hw.spec.formats import FloatFormat
 from ....numbers_given import real, whole
 from ...common.files import TENSOR_NAMES, check_readable
-from ..options import TensorChoice, TensorOptions, choose_tensor_unit
+from ...common.options import DeviceOptions
+from ...common.units.tensaurus import TensorChoice, TensorOptions, choose_tensor_unit
 
 if TYPE_CHECKING:
     from ....sim.sparse.tensor import Tensor
@@ -37,14 +38,16 @@ Seed = Annotated[
 ]
 
 
-def read_factorised(file: Path, app: str, options: TensorOptions) -> tuple[Tensor, TensorChoice]:
+def read_factorised(
+    file: Path, app: str, how: TensorOptions, options: DeviceOptions
+) -> tuple[Tensor, TensorChoice]:
     """The tensor of a file, and the unit that ``app`` runs on."""
-    choose_tensor_unit(options, order=4)
+    choose_tensor_unit(how, options, order=4)
     check_readable(file)
-    from ..files import read_some_tensor
+    from ...common.units.tensaurus import read_some_tensor
 
-    tensor = read_some_tensor(file, options, (3, 4))
-    choice = choose_tensor_unit(options, order=tensor.order)
+    tensor = read_some_tensor(file, how, (3, 4))
+    choice = choose_tensor_unit(how, options, order=tensor.order)
     config = choice.config
     if config.semiring != "mma" or not isinstance(config.format, FloatFormat):
         raise UserError(

@@ -13,8 +13,10 @@ from ....hw.spec.tensaurus import TENSAURUS
 from ....numbers_given import whole
 from ...common.files import ARRAY_NAMES, TENSOR_NAMES, check_output, check_readable
 from ...common.first_lines import check_first_lines
-from ...common.options import RunOptions
-from ..options import TensorChoice, TensorOptions, choose_tensor_unit
+from ...common.options import DeviceOptions
+from ...common.units.gta import FlowOptions, refuse_flow
+from ...common.units.matrix_unit import EngineOptions, choose_engine
+from ...common.units.tensaurus import TensorChoice, TensorOptions, choose_tensor_unit
 
 if TYPE_CHECKING:
     from ....sim.sparse.tensor import Tensor
@@ -52,7 +54,8 @@ def spmm(
     seed: _SeedOption = 0,
     output: _OutputOption = None,
     *,
-    options: TensorOptions,
+    how: TensorOptions,
+    options: DeviceOptions,
 ) -> None:  # fmt: skip
     """Multiply a sparse matrix with a dense one (SpMM), in any of nine semirings.
 
@@ -63,7 +66,7 @@ def spmm(
         check_output(output)
     if b is not None and rank is not None:
         raise UserError(f"--rank and {b} exclude each other")
-    choice, matrix = _start(a, b, semiring, options)
+    choice, matrix = _start(a, b, semiring, how, options)
     rows, fmt = matrix.shape[1], choice.config.format
     from ..factors import drawn_factor, read_factor
 
@@ -83,12 +86,13 @@ def spmv(
     seed: _SeedOption = 0,
     output: _OutputOption = None,
     *,
-    options: TensorOptions,
+    how: TensorOptions,
+    options: DeviceOptions,
 ) -> None:
     """Multiply a sparse matrix with a vector (SpMV), in any of nine semirings; see spmm."""
     if output:
         check_output(output)
-    choice, matrix = _start(a, b, semiring, options)
+    choice, matrix = _start(a, b, semiring, how, options)
     rows, fmt = matrix.shape[1], choice.config.format
     from ..factors import drawn_factor, read_vector
 
@@ -108,33 +112,28 @@ def gemv(
     seed: _SeedOption = 0,
     output: _OutputOption = None,
     *,
-    options: TensorOptions,
+    how: TensorOptions,
+    options: DeviceOptions,
 ) -> None:
     """Multiply a dense matrix with a vector (GEMV), in any of nine semirings; see spmv."""
-    spmv(a, b, semiring, seed, output, options=replace(options, dense=True))
+    spmv(a, b, semiring, seed, output, how=replace(how, dense=True), options=options)
 
 
 def gemm_on_tensaurus(
-    a: Path, b: Path, c: Path | None, mode: str | None, output: Path | None, memory: str | None,
-    gigahertz: float | None, options: RunOptions,
+    a: Path, b: Path, c: Path | None, mode: str | None, output: Path | None,
+    options: EngineOptions, flow: FlowOptions,
 ) -> None:  # fmt: skip
     """``gemm --unit tensaurus``: A B, every element of A streamed. Raises UserError for what the
     unit does not have."""
+    refuse_flow(flow, TENSAURUS.name)
+    if options.on != "unit":
+        choose_engine(options)
     for name, given in (("--c", c), ("--mode", mode), ("--waves", options.waves)):
         if given is not None:
             raise UserError(f"{name} is not for {TENSAURUS.name}, whose format is `value`")
-    chosen = TensorOptions(
-        dense=True,
-        config_file=options.config_file,
-        settings=options.settings,
-        backend=options.backend,
-        memory=memory,
-        gigahertz=gigahertz,
-        json_file=options.json_file,
-    )
     if output:
         check_output(output)
-    choice, matrix = _start(a, b, None, chosen)
+    choice, matrix = _start(a, b, None, TensorOptions(dense=True), options)
     rows = matrix.shape[1]
     from ..factors import read_factor
 
@@ -145,16 +144,16 @@ def gemm_on_tensaurus(
 
 
 def _start(
-    a: Path, b: Path | None, semiring: str | None, options: TensorOptions
+    a: Path, b: Path | None, semiring: str | None, how: TensorOptions, options: DeviceOptions
 ) -> tuple[TensorChoice, Tensor]:
     """The accelerator, and the matrix that it is to multiply."""
-    choice = choose_tensor_unit(options, semiring=semiring)
+    choice = choose_tensor_unit(how, options, semiring=semiring)
     if b is not None:
         check_first_lines(b)
     check_readable(a)
-    from ..files import read_some_tensor
+    from ...common.units.tensaurus import read_some_tensor
 
-    return choice, read_some_tensor(a, options, (2,))
+    return choice, read_some_tensor(a, how, (2,))
 
 
 def _why(a: Path, columns: int) -> str:

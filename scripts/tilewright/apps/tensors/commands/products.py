@@ -12,7 +12,8 @@ import typer
 from ....errors import UserError
 from ....numbers_given import whole
 from ...common.files import ARRAY_NAMES, check_output, check_readable
-from ..options import TensorChoice, TensorOptions, choose_tensor_unit
+from ...common.options import DeviceOptions
+from ...common.units.tensaurus import TensorChoice, TensorOptions, choose_tensor_unit
 
 if TYPE_CHECKING:
     from ....sim.sparse.tensor import Tensor
@@ -52,7 +53,8 @@ def spmttkrp(
         Path | None, typer.Option("-o", "--output", help=f"Write the result, {ARRAY_NAMES}.")
     ] = None,
     *,
-    options: TensorOptions,
+    how: TensorOptions,
+    options: DeviceOptions,
 ) -> None:  # fmt: skip
     """Multiply a sparse tensor with the Khatri-Rao product of matrices (MTTKRP), along any mode.
 
@@ -61,7 +63,7 @@ def spmttkrp(
     """
     if output:
         check_output(output)
-    tensor, choice = _start(file, mode, options)
+    tensor, choice = _start(file, mode, how, options)
     others = _others(tensor, mode - 1)
     given = _given(factor, others)
     from ..factors import read_factors
@@ -96,7 +98,8 @@ def spttmc(
                                                          ".npz.")
     ] = None,
     *,
-    options: TensorOptions,
+    how: TensorOptions,
+    options: DeviceOptions,
 ) -> None:  # fmt: skip
     """Multiply a sparse tensor with a matrix in each mode but one (TTMc).
 
@@ -105,7 +108,7 @@ def spttmc(
     """
     if output:
         check_output(output, (".npy", ".npz"))
-    tensor, choice = _start(file, mode, options)
+    tensor, choice = _start(file, mode, how, options)
     others = _others(tensor, mode - 1)
     given, ranks = _given(factor, others), _ranks(rank, len(others))
     from ..factors import read_factors
@@ -116,17 +119,19 @@ def spttmc(
     multiply_tensor("ttmc", file, tensor, mode - 1, factors, choice, output)
 
 
-def _start(file: Path, mode: int, options: TensorOptions) -> tuple[Tensor, TensorChoice]:
+def _start(
+    file: Path, mode: int, how: TensorOptions, options: DeviceOptions
+) -> tuple[Tensor, TensorChoice]:
     """A tensor, and the unit that takes it."""
-    choose_tensor_unit(replace(options, tile=None), order=4)
+    choose_tensor_unit(replace(how, tile=None), options, order=4)
     check_readable(file)
-    from ..files import read_some_tensor
+    from ...common.units.tensaurus import read_some_tensor
 
-    tensor = read_some_tensor(file, options, (3, 4))
+    tensor = read_some_tensor(file, how, (3, 4))
     if mode > tensor.order:
         raise UserError(f"--mode must be in 1..{tensor.order}, as {file} has {tensor.order} "
                         f"modes, not {mode}")  # fmt: skip
-    choice = choose_tensor_unit(options, order=tensor.order)
+    choice = choose_tensor_unit(how, options, order=tensor.order)
     config = choice.config
     if config.semiring != "mma":
         raise UserError(f"`semiring` must be mma for tensors of {tensor.order} modes, "

@@ -11,7 +11,8 @@ import typer
 from ....errors import UserError
 from ....numbers_given import whole
 from ...common.files import check_output
-from ..options import TensorOptions
+from ...common.options import DeviceOptions
+from ...common.units.tensaurus import TensorOptions
 from .factorised import Iterations, Seed, TensorFile, Tolerance, read_factorised
 
 __all__ = ["tucker"]
@@ -29,7 +30,8 @@ def tucker(
         Path | None, typer.Option("-o", "--output", help="Write core and factors by mode, .npz.")
     ] = None,
     *,
-    options: TensorOptions,
+    how: TensorOptions,
+    options: DeviceOptions,
 ) -> None:  # fmt: skip
     """Factorise a tensor into a core and a matrix in each mode (Tucker, by HOOI): TTMc on the unit,
     singular vectors on the host in float64.
@@ -40,7 +42,7 @@ def tucker(
         check_output(output, (".npz",))
     read = whole("--ranks", 1, 4096)
     sizes = [read(word.strip()) for word in ranks.split(",")]
-    tensor, choice = read_factorised(file, "tucker", options)
+    tensor, choice = read_factorised(file, "tucker", how, options)
     _check_ranks(file, sizes, tensor.shape)
     from ..tucker import decompose
 

@@ -1,0 +1,1 @@
+"""Accelerators that several applications run on: their choice, and their products."""

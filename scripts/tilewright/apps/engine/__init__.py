@@ -1,1 +1,0 @@
-"""Applications on the tile engine: with memory around the matrix unit."""

@@ -1,1 +1,0 @@
-"""Two products at the same time, on lanes of their own."""

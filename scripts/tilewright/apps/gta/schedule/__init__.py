@@ -1,1 +1,0 @@
-"""Schedules that the user asks for, in options or in files."""

@@ -1,1 +1,0 @@
-"""Operations on vectors on GTA."""

@@ -1,1 +1,0 @@
-"""Programs of the user's: what they are given, and how they run."""
