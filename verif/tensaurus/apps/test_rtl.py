@@ -61,8 +61,8 @@ def test_a_value_that_differs_is_found(run: Run, monkeypatch: pytest.MonkeyPatch
     path, compute = save_tensor(run, tensor), session._run
     calls = []
 
-    def once_wrong(*arguments: Any) -> Any:
-        found = compute(*arguments)
+    def once_wrong(driver: Any, **named: Any) -> Any:
+        found = compute(driver, **named)
         calls.append(found.size)
         if len(calls) == 1:
             found.flat[0] ^= np.uint64(1)
