@@ -1,7 +1,7 @@
 """Sparse tensors in CISS, compressed interleaved sparse slices.
 
 Source: Tensaurus, section on the sparse format. What a slot is says ``CissLayout``; the stream's
-bytes are in ``ciss_image``, its tiles in ``ciss_tiles``.
+tiles are in ``ciss_tiles``.
 """
 
 from __future__ import annotations

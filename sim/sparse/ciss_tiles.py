@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.ciss import CissLayout
-from .ciss import Ciss, fill, rounded
+from .ciss import fill, rounded
 from .tensor import Tensor, modes_from
 
-__all__ = ["Tile", "TileStreams", "cuts", "tile", "tile_streams"]
+__all__ = ["TileStreams", "cuts", "tile_streams"]
 
 Ints = npt.NDArray[np.int64]
 
 _WORD = 1 << 16
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Tile:
-    """Part of a tensor: the indices of its stream count from ``origin``, mode by mode of the
-    tensor."""
-
-    origin: tuple[int, ...]
-    ciss: Ciss
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,15 +42,17 @@ def cuts(size: int, step: int) -> tuple[int, ...]:
     return (*range(0, size, step), size)
 
 
-def tile(
+def tile_streams(
     tensor: Tensor,
     layout: CissLayout,
     slices: Sequence[int],
     ranges: Sequence[Sequence[int]],
     mode: int = 0,
-) -> Iterator[Tile]:
+) -> TileStreams:
     """The tiles of a tensor that hold values, those of the first slices first, then by the other
     modes in their order. Together they are the tensor as its own stream has it.
+
+    10^8 values take a minute or two, memory about four times that of the streams.
 
     Parameters
     ----------
@@ -73,19 +65,6 @@ def tile(
     ValueError if a mode is not cut like this, a tile does not fit the layout, or as ``from_tensor``
     does for values.
     """
-    edges = _edges(tensor, layout, slices, ranges, mode)
-    return _tiles(tensor, layout, edges, mode)
-
-
-def tile_streams(
-    tensor: Tensor,
-    layout: CissLayout,
-    slices: Sequence[int],
-    ranges: Sequence[Sequence[int]],
-    mode: int = 0,
-) -> TileStreams:
-    """The streams of :func:`tile`, all at once: 10^8 values in a minute or two, memory about four
-    times that of the streams."""
     edges = _edges(tensor, layout, slices, ranges, mode)
     return _streams(tensor, layout, edges, mode)
 
@@ -171,15 +150,3 @@ def _stable_order(numbers: Ints, count: int) -> Ints:
         count = -(-count // _WORD)
         order = order[np.argsort(numbers[order].astype(np.uint16), kind="stable")]
     return order
-
-
-def _tiles(tensor: Tensor, layout: CissLayout, edges: list[Ints], mode: int) -> Iterator[Tile]:
-    modes = modes_from(tensor.order, mode)
-    found = _streams(tensor, layout, edges, mode)
-    for numbers, (begin, end) in zip(found.numbers, pairwise(found.first.tolist()), strict=True):
-        origin, shape = [0] * tensor.order, [0] * tensor.order
-        for one, edge, number in zip(modes, edges, numbers, strict=True):
-            origin[one] = int(edge[number])
-            shape[one] = int(edge[number + 1] - edge[number])
-        ciss = Ciss(layout=layout, shape=tuple(shape), mode=mode, slots=found.slots[begin:end])
-        yield Tile(origin=tuple(origin), ciss=ciss)

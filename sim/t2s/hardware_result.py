@@ -19,28 +19,10 @@ from ..numbers.word_functions import through
 from .element_sums import ElementSums
 from .sizes import check_bounds, shape_of, trip_count, walked, walked_indices
 
-__all__ = ["hardware_result", "ordered_sums", "result_of_walked"]
+__all__ = ["ordered_sums", "result_of_walked"]
 
 Words = npt.NDArray[np.uint64]
 Places = dict[str, npt.NDArray[np.int64]]
-
-
-def hardware_result(
-    design: Design, bounds: Mapping[str, int], operands: Mapping[str, npt.ArrayLike]
-) -> Words:
-    """Patterns of the result's elements: functions of sums, each over the vectorised loop at once,
-    and over the other loops that are summed over in the order of the nest.
-
-    All elements are worked on at once; nothing of the program but its loops is followed.
-
-    Parameters
-    ----------
-    bounds: of the computation's indices
-    operands: patterns of every tensor
-
-    Raises ValueError for bounds that do not fit.
-    """
-    return ordered_sums(design.program, design.element, bounds, operands)
 
 
 def result_of_walked(

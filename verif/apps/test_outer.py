@@ -16,7 +16,6 @@ from tilewright.sim.device.checks import first_broken
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
-from tilewright.sim.matraptor.result.outer import fits
 from tilewright.sim.matraptor.result.rows import spgemm
 from tilewright.sim.matraptor.result.tiles import tiles_of
 from tilewright.sim.sparse.c2sr import from_csr
@@ -34,6 +33,7 @@ from tilewright.verif.matraptor.outer.outer_model import (
     product,
     slow_bytes,
 )
+from tilewright.verif.matraptor.reference_product import fits
 
 # The device model
 

@@ -8,11 +8,11 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tilewright.hw.arith.fused.fused_dot_product import FusedDotProduct
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
 from tilewright.sim.numbers.fused import fused_dot_product
 from tilewright.sim.rtl.streams import Pauses
 from tilewright.verif.arith.arithmetic import RtlFunction
+from tilewright.verif.arith.fused_dot_product import FusedDotProduct
 from tilewright.verif.kit.sampling import cases, operand_pairs, slow_but
 from tilewright.verif.oracles import softfloat, stimuli
 from tilewright.verif.oracles.dot_product import check_dot_products

@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from tilewright.hw.spec.ciss import VALUES, CissLayout
 from tilewright.sim.sparse.ciss import Ciss, assign, from_tensor, to_tensor
 from tilewright.sim.sparse.ciss_stream import slot_type
-from tilewright.sim.sparse.csf import from_csf, to_csf
 from tilewright.sim.sparse.tensor import Tensor, canonical, from_csr, to_csr
 from tilewright.verif.ciss.cases import Case, layout, random_case, tensor
+from tilewright.verif.ciss.csf import from_csf, to_csf
 from tilewright.verif.ciss.oracle import Refused, add_up, decode, pattern, stream, tensor_of
 from tilewright.verif.kit.sampling import by_size
 

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from tilewright.sim.sparse.ciss import Ciss, from_tensor, to_tensor
-from tilewright.sim.sparse.ciss_image import (
+from tilewright.sim.sparse.ciss_stream import slot_type
+from tilewright.sim.sparse.memory_blocks import Block
+from tilewright.sim.sparse.tensor import Tensor, from_csr, to_csr
+from tilewright.verif.ciss.cases import layout, random_case, tensor
+from tilewright.verif.ciss.ciss_image import (
     extended_csr_image,
     from_extended_csr_image,
     from_image,
     image,
 )
-from tilewright.sim.sparse.ciss_stream import slot_type
-from tilewright.sim.sparse.csf import Csf, from_csf, to_csf
-from tilewright.sim.sparse.memory_blocks import Block
-from tilewright.sim.sparse.tensor import Tensor, from_csr, to_csr
-from tilewright.verif.ciss.cases import layout, random_case, tensor
+from tilewright.verif.ciss.csf import Csf, from_csf, to_csf
 from tilewright.verif.ciss.oracle import BITS, add_up, decode, pattern, stream
 from tilewright.verif.kit.sampling import by_size
 

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright.hw.spec.ciss import MARKERS
 from tilewright.sim.sparse.ciss import from_tensor, to_tensor
-from tilewright.sim.sparse.ciss_tiles import cuts, tile
+from tilewright.sim.sparse.ciss_tiles import cuts
 from tilewright.sim.sparse.tensor import modes_from
 from tilewright.verif.ciss.cases import Case, layout, tensor
 from tilewright.verif.ciss.oracle import stream
+from tilewright.verif.ciss.tiles import tile
 from tilewright.verif.kit.sampling import cases
 
 VALUES = st.sampled_from([0.0, -0.0, 1.0, -2.5, 1e-9, float("inf"), float("nan"), 7e4])

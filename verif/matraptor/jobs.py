@@ -14,12 +14,13 @@ from tilewright.hw.spec.formats import IntFormat
 from tilewright.hw.spec.jobs.matraptor import job_spec
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
-from tilewright.sim.matraptor.result.rows import SparseProduct, reference_product
+from tilewright.sim.matraptor.result.rows import SparseProduct
 from tilewright.sim.sparse.c2sr import C2sr, to_csr
 from tilewright.sim.sparse.image import from_image, image
 from tilewright.verif.channels.lane_rows import walk
 from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd, soft_reset_after
 from tilewright.verif.matraptor.cases import SparseCase
+from tilewright.verif.matraptor.reference_product import reference_product
 
 __all__ = [
     "Mismatch",

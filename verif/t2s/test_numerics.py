@@ -22,15 +22,15 @@ from tilewright.hw.t2s.lowering.elements import element_part
 from tilewright.sim.numbers.values import decode
 from tilewright.sim.t2s.definition_result import definition_result
 from tilewright.sim.t2s.element_sums import ElementSums
-from tilewright.sim.t2s.hardware_result import hardware_result, ordered_sums
+from tilewright.sim.t2s.hardware_result import ordered_sums
 from tilewright.sim.t2s.interpreter import interpret
-from tilewright.sim.t2s.numerics import HardwareNumbers
 from tilewright.sim.t2s.sizes import shape_of
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.oracles import stimuli
 from tilewright.verif.t2s.designs import IN_HARDWARE, bounds_of
 from tilewright.verif.t2s.hardware.elements import after, part_of, random_words
+from tilewright.verif.t2s.hardware_numbers import HardwareNumbers, hardware_result
 from tilewright.verif.t2s.random_mappings import KERNELS, random_mapping
 
 Patterns = npt.NDArray[np.uint64]

@@ -32,16 +32,7 @@ from .rows import (
     terms_of,
 )
 
-__all__ = [
-    "by_columns",
-    "by_rows",
-    "check_operands",
-    "fits",
-    "outer_product",
-    "overflow_rows",
-    "sum_lines",
-    "walk",
-]
+__all__ = ["by_columns", "check_operands", "outer_product", "overflow_rows", "sum_lines", "walk"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -68,16 +59,6 @@ def by_columns(config: MatRaptorConfig, a: C2sr) -> C2sr:
     return from_patterns(stored, (inner * lanes, -(-rows // lanes)), config.layout)
 
 
-def by_rows(config: MatRaptorConfig, t: C2sr, rows: int) -> C2sr:
-    """A, which has ``rows`` rows, of T.
-
-    Raises ValueError if T is not of such a matrix.
-    """
-    _check_stored(config, t, rows)
-    ordered = _ordered(config, t, rows, np.arange(t.shape[0] // config.lanes))
-    return from_patterns(ordered, (rows, t.shape[0] // config.lanes), config.layout)
-
-
 def walk(config: MatRaptorConfig, count: int) -> Ints:
     """The first ``count`` rows of a lane in the order of its walk: numbers among its own rows."""
     own = np.arange(count)
@@ -89,12 +70,6 @@ def sum_lines(config: MatRaptorConfig, rows: int, columns: int) -> Ints:
     """(lanes,) lines that the sums of each lane take of the queues' depth."""
     own = (rows - np.arange(config.lanes) + config.lanes - 1) // config.lanes
     return own * -(-columns // config.accumulator_banks)
-
-
-def fits(config: MatRaptorConfig, rows: int, columns: int) -> bool:
-    """Whether a result of this shape can be summed on the chip."""
-    lines = sum_lines(config, rows, columns)
-    return columns <= config.queue_depth and int(lines.max()) <= config.queue_depth
 
 
 def overflow_rows(config: MatRaptorConfig, rows: int, columns: int) -> Ints:

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ....hw.spec.matraptor import MatRaptorConfig
-from ....hw.spec.semirings import SEMIRINGS
 from ...numbers import semirings
 from ...numbers.values import Patterns
 from ...sparse.c2sr import C2sr, CsrPatterns, from_patterns, run_indices, starts_of
@@ -29,8 +28,6 @@ __all__ = [
     "multiply_terms",
     "place_rows",
     "products_per_row",
-    "reference_product",
-    "result_pointers",
     "spgemm",
     "terms_of",
 ]
@@ -147,56 +144,12 @@ def spgemm(
     )
 
 
-def result_pointers(config: MatRaptorConfig, lengths: Ints, capacity: int) -> Ints:
-    """Where in its channel the hardware writes each row of C, given the rows' lengths.
-
-    Lanes that share a channel have a region of ``capacity`` entries each, one after the other.
-
-    Raises
-    ------
-    ValueError if a row does not fit its region, or ``capacity`` is not a multiple of a block's
-    entries.
-    """
-    pointers, region = place_rows(config, lengths, capacity)
-    if len(region):
-        raise ValueError(f"row {region[0]} must fit its lane's region of {capacity} entries")
-    return pointers
-
-
 def least_capacity(config: MatRaptorConfig, lengths: Ints) -> int:
     """The least ``capacity`` that holds rows of C of these lengths; a block at least."""
     groups = max(config.lanes, config.channels)
     most = max(int(lengths[group::groups].sum()) for group in range(groups))
     block = config.layout.block_entries
     return max(1, -(-most // block)) * block
-
-
-def reference_product(a: C2sr, b: C2sr, semiring: str) -> CsrPatterns:
-    """The product as it is defined: of every entry the terms ``a_ik (x) b_kj`` in the order of k,
-    added one after the other, each sum rounded once. Structure is the hardware's; so are values,
-    unless (+) rounds.
-
-    Raises ValueError if the matrices do not fit each other.
-    """
-    _check_operands(a, b)
-    row, fmt = SEMIRINGS[semiring], a.layout.format
-    left, right = a.patterns(), b.patterns()
-    per_row = products_per_row(left, right)
-    which_a, which_b = terms_of(left, right, 0, a.shape[0])
-    found = semirings.product(row, left.values[which_a], right.values[which_b], fmt, fmt)
-    places = np.repeat(np.arange(a.shape[0]), per_row) * b.shape[1] + right.columns[which_b]
-    # Stable, and products of a row come in the order of k.
-    order = np.argsort(places, kind="stable")
-    places, found = places[order], found[order]
-    first = np.flatnonzero(np.diff(places, prepend=-1))
-    terms = np.diff(first, append=len(places))
-    total = found[first]
-    for n in range(1, int(terms.max(initial=1))):
-        more = terms > n
-        total[more] = semirings.combine(row, total[more], found[first[more] + n], fmt)
-    rows, columns = np.divmod(places[first], max(1, b.shape[1]))
-    lengths = np.bincount(rows, minlength=a.shape[0]).astype(np.int64)
-    return CsrPatterns(starts_of(lengths), columns, total)
 
 
 _NONE: Ints = np.zeros(0, np.int64)

@@ -9,11 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...numbers.scalars import Patterns
-from ...sparse.c2sr import run_indices
-from ...sparse.ciss import Ciss
-from ...sparse.ciss_stream import read_slices
 
-__all__ = ["Entries", "of_dense", "of_stream", "pieces"]
+__all__ = ["Entries", "of_dense", "pieces"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -29,16 +26,6 @@ class Entries(NamedTuple):
     slices: Ints
     indices: Ints
     values: Patterns
-
-
-def of_stream(ciss: Ciss) -> Entries:
-    """The entries of a stream. Raises ValueError that names the first slot that cannot be."""
-    slices = read_slices(ciss.slots, ciss.layout, ciss.stream_shape)
-    where = run_indices(slices.begins, slices.lengths)
-    rows, entries = np.divmod(where, max(1, ciss.entries))
-    slots = ciss.slots[entries, rows]
-    numbers = np.repeat(slices.numbers, slices.lengths)
-    return Entries(numbers, slots["index"].T.astype(np.int64), slots["value"].astype(np.uint64))
 
 
 def of_dense(values: Patterns) -> Entries:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig, Simd2EngineConfig
 from tilewright.sim.engine.cycles.bound import Bound
-from tilewright.sim.engine.cycles.jobs import product_job
 from tilewright.sim.engine.cycles.machine import run_job
 from tilewright.sim.engine.cycles.report import EngineCycles
 from tilewright.sim.timing.bound_broken import BoundBroken
 from tilewright.sim.timing.dram import FLAT, HBM, HBM_32, MemoryModel
 from tilewright.verif.engine.configs import CONFIGS
 from tilewright.verif.engine.cycles.against_rtl import any_size
+from tilewright.verif.engine.cycles.product_job import product_job
 from tilewright.verif.engine.jobs import random_job
 from tilewright.verif.kit.sampling import cases
 

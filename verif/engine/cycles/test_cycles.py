@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig, Simd2EngineConfig
 from tilewright.sim.device.protocol import JobError
-from tilewright.sim.engine.cycles.jobs import product_job
 from tilewright.sim.engine.cycles.machine import run_job
 from tilewright.sim.engine.driver import Driver
 from tilewright.sim.engine.job import Job
@@ -17,6 +16,7 @@ from tilewright.sim.engine.model import EngineModel
 from tilewright.sim.timing.dram import FLAT
 from tilewright.verif.engine.configs import CONFIGS
 from tilewright.verif.engine.cycles.against_rtl import Both, sampled_config
+from tilewright.verif.engine.cycles.product_job import product_job
 from tilewright.verif.engine.rates import large_product, typical_operations
 from tilewright.verif.kit.pages import page
 from tilewright.verif.kit.sampling import cases, slow_but

@@ -17,7 +17,7 @@ from tilewright.sim.gta.bignum import (
     bignum_shape,
 )
 from tilewright.sim.gta.golden.pgemm import pgemm
-from tilewright.sim.gta.limbs import product_by_limbs
+from tilewright.verif.gta.golden.limb_products import product_by_limbs
 from tilewright.verif.kit.sampling import cases, slow_but
 
 Array = npt.NDArray[Any]

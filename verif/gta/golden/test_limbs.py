@@ -11,7 +11,8 @@ import pytest
 from tilewright.hw.spec.formats import FLOAT_FORMATS, INT_FORMATS
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig, is_float, limbs, result_bytes
 from tilewright.sim.gta.golden.pgemm import pgemm
-from tilewright.sim.gta.limbs import element_serial, limbs_of, product_by_limbs
+from tilewright.sim.gta.limbs import limbs_of
+from tilewright.verif.gta.golden.limb_products import element_serial, product_by_limbs
 from tilewright.verif.kit.sampling import cases
 from tilewright.verif.oracles import stimuli
 from tilewright.verif.oracles.values import decode

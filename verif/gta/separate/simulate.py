@@ -11,11 +11,11 @@ import numpy as np
 from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.gta_lane.separate import GtaSeparateConfig
 from tilewright.hw.spec.unit import Unit
-from tilewright.sim.gta.separate import mixed_operations
 from tilewright.sim.rtl.streams import pack
 from tilewright.sim.rtl.waves import wave_format
 from tilewright.verif.bench.operations_run import ILLEGAL, TIMED, halves, run_operations
 from tilewright.verif.bench.stream_job import JobResult, StreamBuild
+from tilewright.verif.gta.separate.operations import mixed_operations
 from tilewright.verif.gta.separate.stimuli import Operations, operations
 from tilewright.verif.kit.reports import Report
 

@@ -15,9 +15,10 @@ from tilewright.hw.spec.gta import FORMATS_OF_GTA
 from tilewright.hw.spec.gta_lane.separate import GTA_SEPARATE, GtaSeparateConfig
 from tilewright.hw.spec.gta_lane.widths import elements, sum_bits
 from tilewright.registry import entries
-from tilewright.sim.gta.separate import golden, mixed_operations, multiply_add
+from tilewright.sim.gta.separate import golden, multiply_add
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
 from tilewright.verif.gta.float.exact_sums import accumulated, exactly
+from tilewright.verif.gta.separate.operations import mixed_operations
 from tilewright.verif.gta.separate.simulate import packed, run
 from tilewright.verif.gta.separate.stimuli import KINDS, operands, operations
 from tilewright.verif.kit.refusal import refusal

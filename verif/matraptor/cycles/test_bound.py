@@ -20,7 +20,6 @@ from tilewright.sim.matraptor.cycles.plan import Places, packed
 from tilewright.sim.matraptor.cycles.rows import Cycles, simulate
 from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
-from tilewright.sim.matraptor.result.outer import fits
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.sim.timing.dram import FLAT, HBM, HBM_32, MemoryModel
 from tilewright.tables.cycle_deviation import power_law, square, uniform
@@ -28,6 +27,7 @@ from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.pages import page
 from tilewright.verif.kit.sampling import by_size, cases, draw_until, slow_but
 from tilewright.verif.matraptor.cycles.bounded import PARALLEL, ones, simulated
+from tilewright.verif.matraptor.reference_product import fits
 
 pytestmark = pytest.mark.slow
 

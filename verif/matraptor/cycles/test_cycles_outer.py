@@ -16,7 +16,7 @@ from tilewright.sim.matraptor.cycles.rows import Cycles, QueueOverflow
 from tilewright.sim.matraptor.cycles.traffic import bytes_read
 from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
-from tilewright.sim.matraptor.result.outer import by_columns, fits
+from tilewright.sim.matraptor.result.outer import by_columns
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.sim.timing.dram import FLAT, HBM, HBM_32, MemoryModel
@@ -35,6 +35,7 @@ from tilewright.tables.cycle_deviation import (
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import draw_until, slow_but
+from tilewright.verif.matraptor.reference_product import fits
 
 pytestmark = pytest.mark.slow
 """The model of this mode is compiled apart, which takes half a minute."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.sim.matraptor.result.rows import least_capacity, result_pointers, spgemm
+from tilewright.sim.matraptor.result.rows import least_capacity, spgemm
 from tilewright.sim.sparse.c2sr import to_csr
 from tilewright.sim.sparse.image import from_image, image, image_sizes
 from tilewright.sim.sparse.memory_blocks import Read
 from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.matraptor.reference_product import result_pointers
 from tilewright.verif.matraptor.samples import DIVIDING, config, operands, scipy_structure
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.sim.matraptor.result.outer import by_columns, fits, outer_product
-from tilewright.sim.matraptor.result.rows import SparseProduct, least_capacity, reference_product
+from tilewright.sim.matraptor.result.outer import by_columns, outer_product
+from tilewright.sim.matraptor.result.rows import SparseProduct, least_capacity
 from tilewright.sim.sparse.c2sr import C2sr, from_csr, to_csr
 from tilewright.verif.channels.lane_rows import walk
 from tilewright.verif.kit.sampling import draw_until
 from tilewright.verif.matraptor.cases import SparseCase, place_arrays, random_matrix
+from tilewright.verif.matraptor.reference_product import fits, reference_product
 
 __all__ = [
     "InRows",

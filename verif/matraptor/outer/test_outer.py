@@ -15,7 +15,7 @@ from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
-from tilewright.sim.matraptor.result.outer import fits, overflow_rows
+from tilewright.sim.matraptor.result.outer import overflow_rows
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.verif.kit.behaviours import any_behaviour
@@ -31,6 +31,7 @@ from tilewright.verif.matraptor.outer.outer_cases import (
     random_outer,
 )
 from tilewright.verif.matraptor.outer.outer_jobs import check_outer, rows_about, spoil_unused
+from tilewright.verif.matraptor.reference_product import fits
 
 MEMORY_BYTES = 1 << 18
 SMALL = {"queues": 3, "queue_depth": 64, "outstanding": 4, "data_bits": 64, "outer_product": True}

@@ -19,18 +19,11 @@ from tilewright.sim.matraptor.result import outer as matraptor_outer
 from tilewright.sim.matraptor.result import rows as matraptor
 from tilewright.sim.matraptor.result.outer import (
     by_columns,
-    by_rows,
-    fits,
     outer_product,
     overflow_rows,
     sum_lines,
 )
-from tilewright.sim.matraptor.result.rows import (
-    least_capacity,
-    reference_product,
-    result_pointers,
-    spgemm,
-)
+from tilewright.sim.matraptor.result.rows import least_capacity, spgemm
 from tilewright.sim.sparse.c2sr import C2sr, from_csr, to_csr
 from tilewright.verif.channels.lane_rows import walk
 from tilewright.verif.kit.sampling import cases
@@ -43,6 +36,12 @@ from tilewright.verif.matraptor.outer.outer_model import (
     operands,
     product,
     slow_bytes,
+)
+from tilewright.verif.matraptor.reference_product import (
+    by_rows,
+    fits,
+    reference_product,
+    result_pointers,
 )
 
 # A as it is stored

@@ -11,12 +11,12 @@ from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.sim.t2s.driver import Driver
 from tilewright.sim.t2s.interpreter import interpret
 from tilewright.sim.t2s.model import T2sModel
-from tilewright.sim.t2s.numerics import HardwareNumbers
 from tilewright.sim.t2s.sizes import shape_of
 from tilewright.sim.t2s.sparse.entries import Entries
 from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.oracles import stimuli
 from tilewright.verif.t2s.designs import SPARSE, bounds_of
+from tilewright.verif.t2s.hardware_numbers import HardwareNumbers
 
 pytestmark = pytest.mark.long
 

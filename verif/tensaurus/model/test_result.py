@@ -16,7 +16,7 @@ from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.sim.numbers.values import decode, encode
 from tilewright.sim.sparse.ciss import from_tensor
 from tilewright.sim.sparse.tensor import Tensor, from_csr
-from tilewright.sim.tensaurus.result.entries import Entries, of_dense, of_stream
+from tilewright.sim.tensaurus.result.entries import Entries, of_dense
 from tilewright.sim.tensaurus.result.kernel import Kernel
 from tilewright.sim.tensaurus.result.tile import add_tile, empty_output, slice_sums
 from tilewright.verif.kit.sampling import by_size, slow_but
@@ -29,6 +29,7 @@ from tilewright.verif.tensaurus.model.cases import (
     random_tile,
 )
 from tilewright.verif.tensaurus.model.oracle import Oracle
+from tilewright.verif.tensaurus.stream_entries import of_stream
 
 pytestmark = pytest.mark.quick
 

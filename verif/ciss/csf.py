@@ -1,7 +1,4 @@
-"""Tensors as compressed sparse fibers: a tree, a level a mode, in arrays.
-
-Source: SPLATT, which names the format; CSR is its case of two modes without empty rows.
-"""
+"""Compressed sparse fibers (CSF)."""
 
 from __future__ import annotations
 
@@ -10,10 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
-from .tensor import Tensor, canonical, modes_from
-
-__all__ = ["Csf", "from_csf", "to_csf"]
+from tilewright.sim.sparse.tensor import Tensor, canonical, modes_from
 
 Ints = npt.NDArray[np.int64]
 

@@ -7,26 +7,18 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from tilewright.hw.spec.ciss import CissLayout
+from tilewright.sim.sparse.ciss import Ciss, rounded
+from tilewright.sim.sparse.ciss_stream import read_slices, slot_type
+from tilewright.sim.sparse.memory_blocks import Block, Read
+from tilewright.sim.sparse.rounding import values_of
+from tilewright.sim.sparse.tensor import Tensor, modes_from
 
-from ...hw.spec.ciss import CissLayout
-from .ciss import Ciss, rounded
-from .ciss_stream import read_slices, slot_type
-from .memory_blocks import Block, Read
-from .rounding import values_of
-from .tensor import Tensor, modes_from
+_WORD = 1 << 32
 
-__all__ = [
-    "BEAT",
-    "extended_csr_image",
-    "from_extended_csr_image",
-    "from_image",
-    "image",
-]
 
 BEAT = 64
 """Bytes of the widest beat: a multiple of it is one of every beat."""
-
-_WORD = 1 << 32
 
 
 def image(ciss: Ciss, *, base: int, beat_bytes: int = BEAT) -> Block:

@@ -1,12 +1,10 @@
-"""Jobs of any size, laid out without a memory that holds them."""
+"""The job of a product of matrices for the cycle model of the engine."""
 
 from __future__ import annotations
 
-from ....hw.spec.engine import EngineConfig
-from ....hw.spec.host.words import not_one_of
-from ..job import Job
-
-__all__ = ["product_job"]
+from tilewright.hw.spec.engine import EngineConfig
+from tilewright.hw.spec.host.words import not_one_of
+from tilewright.sim.engine.job import Job
 
 
 def product_job(

@@ -1,19 +1,16 @@
-"""The fused dot product: any number of exact products and an addend, rounded once."""
+"""A dot product composed of the parts of the fused arithmetic, to test them together."""
 
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-
-from ...spec.formats import FloatFormat
-from ..round import NormaliseSum, RoundPack, exponent_limit
-from ..unpack import Unpack
-from .aligned_sum import AlignedSum, head_bits
-from .maximum import ExponentMaximum
-from .specials import SpecialCases
-
-__all__ = ["FusedDotProduct"]
+from tilewright.hw.arith.fused.aligned_sum import AlignedSum, head_bits
+from tilewright.hw.arith.fused.maximum import ExponentMaximum
+from tilewright.hw.arith.fused.specials import SpecialCases
+from tilewright.hw.arith.round import NormaliseSum, RoundPack, exponent_limit
+from tilewright.hw.arith.unpack import Unpack
+from tilewright.hw.spec.formats import FloatFormat
 
 
 class FusedDotProduct(wiring.Component):

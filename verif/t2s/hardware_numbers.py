@@ -1,28 +1,22 @@
-"""The hardware's arithmetic for the interpreter: bit for bit what elements compute.
-
-A program does not look at its numbers, so what it computes is only noted down while it runs, and
-done at last, for all sums of an element that do not wait for each other at once.
-"""
+"""The numbers of an element of T2S as the arithmetic of an interpreted program."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
-from ...hw.spec.t2s.arithmetic import LaneSum
-from ...hw.spec.t2s.functions import WordFunctions, pad_pattern
-from ...hw.spec.t2s.program import TensorDeclaration
-from ..numbers.word_functions import through
-from .element_sums import ElementSums
-
-__all__ = ["HardwareNumbers"]
-
-Words = npt.NDArray[np.uint64]
+from tilewright.hw.spec.t2s.arithmetic import LaneSum
+from tilewright.hw.spec.t2s.design import Design
+from tilewright.hw.spec.t2s.functions import WordFunctions, pad_pattern
+from tilewright.hw.spec.t2s.program import TensorDeclaration
+from tilewright.sim.numbers.word_functions import through
+from tilewright.sim.t2s.element_sums import ElementSums
+from tilewright.sim.t2s.hardware_result import Words, ordered_sums
 
 
 @dataclass(slots=True, frozen=True)
@@ -179,3 +173,21 @@ def _product(value: int | _Product | _Sum) -> _Product:
     if isinstance(value, _Sum):
         return _Product((), value)
     return _Product((value if isinstance(value, _Absent) else int(value),))
+
+
+def hardware_result(
+    design: Design, bounds: Mapping[str, int], operands: Mapping[str, npt.ArrayLike]
+) -> Words:
+    """Patterns of the result's elements: functions of sums, each over the vectorised loop at once,
+    and over the other loops that are summed over in the order of the nest.
+
+    All elements are worked on at once; nothing of the program but its loops is followed.
+
+    Parameters
+    ----------
+    bounds: of the computation's indices
+    operands: patterns of every tensor
+
+    Raises ValueError for bounds that do not fit.
+    """
+    return ordered_sums(design.program, design.element, bounds, operands)
