@@ -13,34 +13,24 @@ from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from tilewright.hw.spec.jobs.c2sr_converter import (
-    BASES,
     MODES,
-    job_spec,
 )
 from tilewright.sim.c2sr_converter.driver import ConverterDriver
-from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.device.protocol import JobError
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.c2sr import from_csr, to_csr
-from tilewright.verif.bench.device import AxiDevice
 from tilewright.verif.c2sr.cases import (
     ConverterCase,
-    addresses,
     load,
     matrix_of,
     place,
     run,
     scattered,
 )
-from tilewright.verif.c2sr.jobs import any_case, check, check_result
+from tilewright.verif.c2sr.jobs import any_case, check
 from tilewright.verif.kit.behaviours import any_behaviour
-from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.job_checks import (
     QuietAtEnd,
-    check_interrupt,
-    register_answers,
-    soft_reset_after,
-    started_twice,
 )
 from tilewright.verif.kit.sampling import by_size, cases, draw_until, slow_but
 
@@ -147,23 +137,6 @@ def test_an_entry_every_cycle(device: Converter, direction: str) -> None:
 
 
 @pytest.mark.parametrize("direction", MODES)
-def test_jobs_that_cannot_run(device: Converter, direction: str) -> None:
-    """Every rule that its register can break."""
-    config = device.config
-    rng = rng_of(device, 5)
-    case = good_case(rng, config, direction)
-    values = wrong_values(job_spec(config), case.registers)
-    assert len(values) == 6 + (config.index_bits < 32) + len(BASES) * (config.addr_bits < 64)
-    for rule, value in values.items():
-        memory = load(rng, device, case)
-        status = run(QuietAtEnd(device), case, {rule.register: value})
-        assert (status.error, status.where) == (rule.error, rule.register)
-        assert status.counts["bytes_read"] == status.counts["bytes_written"] == 0
-        assert (device.memory == memory).all()
-    check(rng, device, case)
-
-
-@pytest.mark.parametrize("direction", MODES)
 def test_region(device: Converter, direction: str) -> None:
     """A result that is larger than said: nothing is written behind the room for it."""
     config = device.config
@@ -210,121 +183,6 @@ def test_pointers_that_do_not_ascend(device: Converter, first: bool) -> None:
         assert (status.error, status.detail) == ("unsorted", row)
         check(rng, device, good_case(rng, config, "c2sr_to_csr"))
         check(rng, device, case)
-
-
-@pytest.mark.parametrize("direction", MODES)
-@pytest.mark.parametrize("side", ["read", "write"])
-def test_bus_errors(device: Converter, direction: str, side: str) -> None:
-    """In any array, then a good job."""
-    config = device.config
-    rng = rng_of(device, 8)
-    case = good_case(rng, config, direction)
-    for address in addresses(case, 30, source=side == "read"):
-        size = config.interleave if side == "write" else config.beat_bytes
-        errors = {address // size * size + n: 2 for n in range(0, size, config.beat_bytes)}
-        device.behave(any_behaviour(rng, **{f"{side}_errors": errors}))
-        load(rng, device, case)
-        status = run(QuietAtEnd(device), case)
-        assert status.error == f"bus_{side}"
-        assert status.detail in errors
-        device.behave(any_behaviour(rng))
-        check(rng, device, case)
-    assert device.faults == []
-
-
-def test_soft_reset_at_any_time(device: Converter) -> None:
-    config = device.config
-    rng = rng_of(device, 9)
-    registers = JobRegisters(device, job_spec(config))
-    stopped = 0
-    for number in range(cases(40)):
-        direction = list(MODES)[number % 2]
-        device.behave(any_behaviour(rng))
-        case = good_case(rng, config, direction)
-        memory = load(rng, device, case)
-        registers.write_all(case.registers)
-        stopped += soft_reset_after(device, registers, int(rng.integers(0, 400)))
-        assert (device.memory == memory)[~case.written(MEMORY_BYTES)].all()
-        check(rng, device, good_case(rng, config, list(MODES)[int(rng.integers(2))]))
-    assert stopped > cases(40) // 4
-    assert device.faults == []
-
-
-def test_registers(device: Converter) -> None:
-    """Identity, and every word of the map: those of the job can be written, no other."""
-    rng_of(device, 14)
-    spec = job_spec(device.config)
-    registers = spec.registers
-    parts = registers["CONFIG0"]
-    word = device.read_register(parts.offset)
-    assert parts.get(word, "channels") == device.config.channels
-    assert parts.get(word, "entry_bytes") == device.config.layout.entry_bytes
-    answers = register_answers(device, registers)
-    for register in registers:
-        if register in spec.job:
-            mask = 1 if register.name == "MODE" else 0xFFFF_FFFF
-            for n in range(register.words):
-                place = 2 * (register.offset // 4 + n) + 1
-                assert answers[place] == 0xA5A5_A5A5 & mask
-    # Behind the last one there is nothing.
-    assert answers[-4:] == ["refused"] * 4
-    for name in ("ID", "CONFIG0", "ENTRIES"):
-        assert answers[2 * (registers[name].offset // 4) + 1] == "refused"
-
-
-def test_interrupt(device: Converter) -> None:
-    rng = rng_of(device, 10)
-    device.behave(AxiBehaviour(latency=(60, 60)))
-    case = good_case(rng, device.config, "csr_to_c2sr")
-    memory = load(rng, device, case)
-    check_interrupt(device, job_spec(device.config), case.registers, 20_000)
-    check_result(device, case, memory)
-
-
-@pytest.mark.parametrize("direction", MODES)
-def test_registers_are_free_while_a_job_runs(device: Converter, direction: str) -> None:
-    """A job works on what was there at its start; a second start meanwhile does nothing."""
-    config = device.config
-    rng = rng_of(device, 12)
-    device.behave(AxiBehaviour(latency=(400, 400)))
-    registers = JobRegisters(device, job_spec(config))
-    case = good_case(rng, config, direction)
-    memory = load(rng, device, case)
-    started_twice(device, registers, case.registers)
-    check_result(device, case, memory)
-
-
-@pytest.mark.parametrize("direction", MODES)
-def test_the_same_job_twice(device: Converter, direction: str) -> None:
-    """Counters begin at zero in every job, and all of the result is written again."""
-    rng = rng_of(device, 13)
-    device.behave(AxiBehaviour(latency=(20, 20)))
-    case = good_case(rng, device.config, direction)
-    first, second = (check(rng, device, case).counts for _ in range(2))
-    # Who waits for the other at a channel depends on who had the turn before.
-    assert abs(first.pop("cycles") - second.pop("cycles")) < 20
-    assert first == second
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("stall", [0.0, 0.4])
-def test_the_memory_of_cocotbext_axi(stall: float) -> None:
-    """On a memory and a count of what went over the bus that share no code with ours."""
-    print("seed 15")
-    rng = np.random.default_rng(15)
-    config = C2srConverterConfig(**CONFIGS["two"])
-    with AxiDevice(
-        emitted("two"),
-        config,
-        outstanding=config.outstanding,
-        memory_bytes=1 << 15,
-        axi_ram=True,
-        seed=15,
-        stall=stall,
-    ) as device:
-        for direction in MODES:
-            for rows in (1, 7, 60):
-                check(rng, device, any_case(rng, config, direction, rows=rows, most=20))
 
 
 def test_driver(device: Converter) -> None:

@@ -18,15 +18,11 @@ import pytest
 import tilewright
 from tilewright.cli import main
 from tilewright.hw.catalogue import UNITS
-from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.unit import named_object
 from tilewright.registry import commands, entries, registered, systems, tables
-from tilewright.sim.device.job_registers import JobRegisters
-from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.systems.__main__ import catalogue_table
 from tilewright.verif.catalogue.toy import simulate as toy_simulate
-from tilewright.verif.catalogue.toy.driver import ToyAdderDriver, added
-from tilewright.verif.catalogue.toy.spec import TOY_ADDER, ToyAdderConfig, job_spec
+from tilewright.verif.catalogue.toy.spec import TOY_ADDER, ToyAdderConfig
 from tilewright.verif.catalogue.toy.system import SYSTEM
 
 ROOT = Path(tilewright.__file__).resolve().parents[2]
@@ -123,30 +119,6 @@ def test_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "511 sums" in capsys.readouterr().out
     expected = (values.astype(np.int64) + 4_000_000_000) % (1 << 32)
     assert np.load(tmp_path / "sums.npy").tolist() == expected.tolist()
-
-
-def test_jobs_that_cannot_run() -> None:
-    """Each with its own error; then a job that can."""
-    config = ToyAdderConfig()
-    good = {"SOURCE": 0, "TARGET": 4096, "BEATS": 1, "CONSTANT": 0}
-    wrong = {
-        "zero_size": ("BEATS", 0),
-        "size_limit": ("BEATS", 1 << 16),
-        "misaligned_base": ("TARGET", 4097),
-        "address_range": ("SOURCE", 1 << config.addr_bits),
-        "bus_read": ("SOURCE", 1 << 32),
-        "bus_write": ("TARGET", 1 << 32),
-    }
-    assert [error.name for error in job_spec(config).errors] == list(wrong)
-    values = np.arange(1000, dtype=np.uint32)
-    with NativeAccelerator(emit(TOY_ADDER, config), config, memory_bytes=1 << 24) as device:
-        registers = JobRegisters(device, job_spec(config))
-        for error, (register, value) in wrong.items():
-            status = registers.submit({**good, register: value})
-            assert status.error == error
-            assert status.where == (f"address {1 << 32:#x}" if error[:3] == "bus" else register)
-        sums = ToyAdderDriver(device).add(values, 5)
-        assert np.array_equal(sums, added(values, 5))
 
 
 @pytest.mark.usefixtures("toy")

@@ -129,7 +129,7 @@ def test_registers_are_free_while_a_job_runs(unit: Unit) -> None:
 def test_read_errors(unit: Unit) -> None:
     """Of a beat of each array that jobs read, with each response; all readers meet some."""
     rng, met = begin(unit, 6), set[str]()
-    for number, job in enumerate(unit.subject.jobs):
+    for number, job in enumerate(unit.subject.jobs * by_size(1, 1, 10)):
         for place, (beat, must, names) in enumerate(unit.read_beats(job, rng)):
             response = 2 + (number + place) % 2
             unit.device.behave(any_behaviour(rng, read_errors={beat: response}))
@@ -142,7 +142,7 @@ def test_read_errors(unit: Unit) -> None:
 def test_write_errors(unit: Unit) -> None:
     """Of a burst of each array that jobs write, with each response; EXOKAY is no error."""
     rng = begin(unit, 7)
-    for number, job in enumerate(unit.subject.jobs):
+    for number, job in enumerate(unit.subject.jobs * by_size(1, 1, 10)):
         for place, span in enumerate(job.outputs):
             bad = unit.beats(span)
             response = 2 + (number + place) % 2
@@ -151,6 +151,9 @@ def test_write_errors(unit: Unit) -> None:
             unit.device.behave(any_behaviour(rng, write_errors=dict.fromkeys(bad, 1)))
             assert unit.run(job).error == "none"
             unit.check_outside(job, "EXOKAY")
+            some = rng.permutation(bad)[: int(rng.integers(1, 4))].tolist()
+            unit.device.behave(any_behaviour(rng, write_errors=dict.fromkeys(some, response)))
+            unit.check_failure(job, "bus_write", some, must=False)
             unit.device.behave(any_behaviour(rng))
             unit.check_next(f"a write error at {bad[0]:#x}", place)
 

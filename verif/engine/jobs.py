@@ -6,26 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 from tilewright.hw.spec.engine import OPERANDS, EngineConfig
-from tilewright.hw.spec.jobs.engine import job_spec
-from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.device.protocol import JobError
 from tilewright.sim.engine.driver import Driver, EngineDevice
 from tilewright.sim.engine.job import Job
 from tilewright.sim.engine.model import EngineModel
-from tilewright.verif.engine.device import EngineAxiDevice
-from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd, soft_reset_after
+from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd
 
 __all__ = [
-    "Bench",
     "EngineRtl",
     "Mismatch",
-    "check_failure",
     "check_job",
-    "check_reset",
     "differences",
     "fill",
     "random_job",
-    "rows_of",
 ]
 
 
@@ -156,71 +149,3 @@ def check_job(device: EngineRtl, model: EngineModel, job: Job) -> Driver:
     if moved != [hardware.counts.bytes_read, hardware.counts.bytes_written]:
         raise Mismatch(f"{job}: over the bus went {moved}, counters: {hardware.counts}")
     return hardware
-
-
-def rows_of(config: EngineConfig, job: Job, operand: str) -> list[range]:
-    """The addresses of the bytes of an operand, row by row as it lies in memory."""
-    operation = next(x for x in config.unit.operations.values() if x.opcode == job.op)
-    bits = operation.operand_bits if operand in "ab" else operation.result_bits
-    shape = {"a": (job.m, job.k), "b": (job.k, job.n)}.get(operand, (job.m, job.n))
-    lines, across = shape[::-1] if operand == "b" and job.transposed_b else shape
-    starts = [job.base[operand] + line * job.stride[operand] for line in range(lines)]
-    return [range(start, start + across * bits // 8) for start in starts]
-
-
-def _adopt(device: EngineRtl, model: EngineModel, job: Job) -> None:
-    """After a job that did not end: what is outside of D must be as it was; D may be anything,
-    and the model takes it over."""
-    inside = np.zeros(device.memory_bytes, np.bool_)
-    for row in rows_of(device.config, job, "d"):
-        inside[row.start : row.stop] = True
-    wrong = [x for x in differences(device, model) if not inside[x.address]]
-    if wrong:
-        raise Mismatch(f"{job}: {len(wrong)} bytes outside of D changed, first {wrong[:3]}")
-    model.write_memory(0, device.read_memory(0, device.memory_bytes))
-
-
-def check_failure(device: EngineRtl, model: EngineModel, job: Job, error: str) -> int:
-    """A job must end with a bus error and leave the rest of the memory alone; returns the detail.
-
-    Raises Mismatch.
-    """
-    found, detail = _attempt(Driver(QuietAtEnd(device)), job)
-    if found != error:
-        raise Mismatch(f"{job}: {found}, expected {error}")
-    _adopt(device, model, job)
-    return detail
-
-
-def check_reset(device: EngineRtl, model: EngineModel, job: Job, cycles: int) -> bool:
-    """A soft reset some cycles after a job's start must bring the engine back to idle.
-
-    Returns whether the job was broken off. Raises Mismatch.
-    """
-    registers = JobRegisters(device, job_spec(device.config))
-    registers.write_all(job.registers)
-    stopped = soft_reset_after(device, registers, cycles)
-    _adopt(device, model, job)
-    return stopped
-
-
-class Bench:
-    """An engine's RTL and its model with the same memory, and random numbers with a seed."""
-
-    def __init__(self, device: EngineAxiDevice, seed: int) -> None:
-        print(f"seed {seed}")
-        self.device = device
-        self.rng = np.random.default_rng(seed)
-        self.model = EngineModel(device.config, device.memory_bytes)
-        fill(self.rng, device, self.model)
-
-    def jobs(self, count: int, most: tuple[int, int, int] = (24, 24, 24)) -> int:
-        """Check random jobs; returns the cycles they took."""
-        cycles = 0
-        for number in range(count):
-            if number % 10 == 9:
-                fill(self.rng, self.device, self.model)
-            job = random_job(self.rng, self.device.config, self.device.memory_bytes, most=most)
-            cycles += check_job(self.device, self.model, job).counts.cycles
-        assert self.device.faults == []
-        return cycles

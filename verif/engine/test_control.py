@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -11,27 +10,19 @@ import numpy as np
 import pytest
 from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig, Simd2EngineConfig
-from tilewright.hw.spec.jobs.engine import WITH_C, job_spec
-from tilewright.hw.spec.registers.job_spec import Check
-from tilewright.sim.device.protocol import JobError
+from tilewright.hw.spec.jobs.engine import job_spec
 from tilewright.sim.engine.counts import Counts
-from tilewright.sim.engine.driver import Driver
-from tilewright.sim.engine.job import Job
 from tilewright.sim.engine.model import EngineModel
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.verif.engine import simulate as simulate_engine
-from tilewright.verif.engine.configs import CONFIGS, MEMORY_BYTES
+from tilewright.verif.engine.configs import CONFIGS
 from tilewright.verif.engine.device import EngineAxiDevice, unit_of
 from tilewright.verif.engine.jobs import (
-    Bench,
     check_job,
-    differences,
     fill,
-    random_job,
 )
 from tilewright.verif.engine.rates import Rate, large_product, measure
 from tilewright.verif.kit.broken_rules import wrong_values
-from tilewright.verif.kit.job_checks import check_interrupt, register_answers
 from tilewright.verif.kit.sampling import slow_but
 
 pytestmark = pytest.mark.slow
@@ -40,81 +31,6 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "engine.md"
 SMALL = CONFIGS["small"]
 SPEC = job_spec(SMALL)
 WRONG = wrong_values(SPEC, {"FLAGS": 2})
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[EngineAxiDevice]:
-    with EngineAxiDevice(SMALL, memory_bytes=MEMORY_BYTES, lite_stall=0.3) as device:
-        yield device
-
-
-def test_registers_are_those_of_the_table(device: EngineAxiDevice) -> None:
-    """Every word of the map, before any job: reads, writes and what is refused, as the model."""
-    registers = SPEC.registers
-    found = register_answers(device, registers)
-    assert found == register_answers(EngineModel(SMALL, MEMORY_BYTES), registers)
-    assert found.count("refused") > 10
-
-
-@pytest.mark.parametrize("rule", SPEC.checks, ids=lambda rule: f"{rule.error}-{rule.register}")
-def test_a_job_that_cannot_run(device: EngineAxiDevice, rule: Check) -> None:
-    bench = Bench(device, 11)
-    job = random_job(bench.rng, SMALL, MEMORY_BYTES)
-    hardware = Driver(device)
-    hardware.write_job(job)
-    hardware.write("FLAGS", 2)
-    hardware.write(rule.register, WRONG[rule])
-    with pytest.raises(JobError) as raised:
-        hardware.run()
-    offset = SPEC.registers[rule.register].offset
-    found = (raised.value.error, raised.value.detail)
-    assert found == (rule.error, offset)
-    assert differences(device, bench.model) == []
-    assert (hardware.counts.operations, hardware.counts.bytes_read) == (0, 0)
-    if rule.when == WITH_C:
-        hardware.write("FLAGS", 0)
-        hardware.run()
-        assert hardware.counts.operations > 0
-
-
-def test_interrupt(device: EngineAxiDevice) -> None:
-    rng = np.random.default_rng(12)
-    job = random_job(rng, SMALL, MEMORY_BYTES, most=(4, 4, 4))
-    check_interrupt(device, SPEC, job.registers, 1000)
-
-
-def test_registers_are_free_while_a_job_runs(device: EngineAxiDevice) -> None:
-    """A job works on what was there at its start; a second start meanwhile does nothing."""
-    bench = Bench(device, 13)
-    driver, software = Driver(device), Driver(bench.model)
-    first = random_job(bench.rng, SMALL, MEMORY_BYTES, most=(64, 64, 24))
-    first = Job(**{**vars(first), "m": 50, "n": 30, "k": 20, "stride": dict.fromkeys("abcd", 256)})
-    first.base.update({"a": 0, "b": 0x4000, "c": 0x8000, "d": 0xC000})
-    second = random_job(bench.rng, SMALL, MEMORY_BYTES)
-    driver.write_job(first)
-    driver.write("CTRL", 1 | 4)
-    driver.write_job(second)
-    driver.write("CTRL", 1 | 4)
-    assert driver.read("STATUS") == 1
-    device.wait()
-    driver.write("STATUS", 2)
-    for job in (first, second):
-        software.write_job(job)
-        software.run()
-        if job is first:
-            assert differences(device, bench.model) == []
-            driver.run()
-    assert differences(device, bench.model) == []
-
-
-@pytest.mark.parametrize("stall", slow_but([], [0.0, 0.4], [0.4]))
-@pytest.mark.parametrize("name", slow_but([], ["small", "three_managers"], ["small"]))
-def test_the_memory_of_cocotbext_axi(name: str, stall: float) -> None:
-    config = CONFIGS[name]
-    with EngineAxiDevice(
-        config, memory_bytes=MEMORY_BYTES, axi_ram=True, seed=14, stall=stall
-    ) as device:
-        assert Bench(device, 14).jobs(10) > 0
 
 
 RATES: dict[str, tuple[EngineConfig, str]] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -18,13 +17,10 @@ from tilewright.verif.engine.configs import CONFIGS, MEMORY_BYTES
 from tilewright.verif.engine.device import EngineAxiDevice, unit_of
 from tilewright.verif.engine.jobs import (
     EngineRtl,
-    check_failure,
     check_job,
-    check_reset,
     differences,
     fill,
     random_job,
-    rows_of,
 )
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.sampling import cases, slow_but
@@ -79,66 +75,6 @@ def test_any_job_on_any_memory(device: Engine) -> None:
             fill(rng, device, model)
         device.behave(any_behaviour(rng))
         check_job(device, model, random_job(rng, device.config, MEMORY_BYTES))
-    assert device.faults == []
-
-
-@every_engine
-def test_bus_errors(device: Engine) -> None:
-    """Any read or write may fail: an error code, the address, and the next job runs."""
-    print("seed 3")
-    rng = np.random.default_rng(3)
-    model = EngineModel(device.config, MEMORY_BYTES)
-    device.behave(AxiBehaviour())
-    fill(rng, device, model)
-    for number in range(cases(80)):
-        job = random_job(rng, device.config, MEMORY_BYTES)
-        operand = str(rng.choice(["a", "b", "d", *(["c"] if job.use_c else [])]))
-        rows = rows_of(device.config, job, operand)
-        row = rows[int(rng.integers(len(rows)))]
-        beats = range(row.start, row.stop, device.config.beat_bytes)
-        # A write fails with its burst, which begins somewhere in the row.
-        bad = list(beats) if operand == "d" else [int(rng.choice(beats))]
-        responses = {address: int(rng.integers(2, 4)) for address in bad}
-        fails = {"d": (AxiBehaviour(write_errors=responses), "bus_write")}
-        behaviour, error = fails.get(operand, (AxiBehaviour(read_errors=responses), "bus_read"))
-        device.behave(
-            replace(
-                behaviour,
-                seed=number,
-                latency=(1, int(rng.choice([1, 50]))),
-                stall=float(rng.choice([0, 0.3])),
-                mixed=True,
-            )
-        )
-        assert check_failure(device, model, job, error) in responses
-        device.behave(AxiBehaviour())
-        check_job(device, model, random_job(rng, device.config, MEMORY_BYTES))
-
-
-@one_engine
-def test_a_read_behind_the_memory(device: Engine) -> None:
-    device.behave(AxiBehaviour())
-    rng, model = np.random.default_rng(4), EngineModel(device.config, MEMORY_BYTES)
-    fill(rng, device, model)
-    job = random_job(rng, device.config, MEMORY_BYTES)
-    job.base["a"] = MEMORY_BYTES
-    assert check_failure(device, model, job, "bus_read") == MEMORY_BYTES
-
-
-@every_engine
-def test_soft_reset_at_any_time(device: Engine) -> None:
-    print("seed 7")
-    rng, model = np.random.default_rng(7), EngineModel(device.config, MEMORY_BYTES)
-    device.behave(AxiBehaviour())
-    fill(rng, device, model)
-    stopped = 0
-    for number in range(cases(60)):
-        latency, stall = (1, int(rng.choice([1, 20, 200]))), float(rng.choice([0, 0.5]))
-        device.behave(AxiBehaviour(seed=number, latency=latency, stall=stall, mixed=True))
-        job = random_job(rng, device.config, MEMORY_BYTES)
-        stopped += check_reset(device, model, job, int(rng.integers(1, 300)))
-        check_job(device, model, random_job(rng, device.config, MEMORY_BYTES))
-    assert stopped > cases(60) // 4
     assert device.faults == []
 
 

@@ -3,62 +3,12 @@ command that simulates it counts."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pytest
-from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.gta import GTA, GtaConfig
-from tilewright.hw.spec.jobs.gta import job_spec
-from tilewright.sim.gta.model import GtaModel
-from tilewright.verif.bench.device import AxiDevice
+from tilewright.hw.spec.gta import GTA
 from tilewright.verif.gta import jobs
 from tilewright.verif.gta.devices import DEVICES
-from tilewright.verif.gta.jobs import check_product, random_case
 from tilewright.verif.gta.simulate import run
-from tilewright.verif.kit.job_checks import register_answers
 from tilewright.verif.kit.sampling import slow_but
-
-MEMORY_BYTES = 1 << 17
-CONFIGS = {
-    "tiny": DEVICES["tiny"].config,
-    "two channels": GtaConfig(
-        lanes=1,
-        formats=("int8", "int32", "fp16"),
-        vector_bytes=2048,
-        outstanding=4,
-        mask_bits=1,
-        data_bits=64,
-    ),
-}
-BENCHES = [("tiny", True), ("tiny", False), ("two channels", True), ("two channels", False)]
-
-
-@pytest.mark.parametrize("bench", slow_but([], BENCHES, BENCHES[:2]))
-def test_products(bench: tuple[str, bool]) -> None:
-    """Registers are those of the table; products on a memory that pauses, bit for bit, and of ours
-    in any order, with READY that waits for VALID."""
-    name, axi_ram = bench
-    config, rng = CONFIGS[name], np.random.default_rng(1)
-    settings: dict[str, Any] = {"stall": 0.3, "lite_stall": 0.3, "axi_ram": axi_ram}
-    with AxiDevice(
-        emit(GTA, config),
-        config,
-        outstanding=config.outstanding,
-        memory_bytes=MEMORY_BYTES,
-        **settings,
-    ) as device:
-        registers = job_spec(config).registers
-        found = register_answers(device, registers)
-        assert found == register_answers(GtaModel(config, MEMORY_BYTES), registers)
-        flows = (("int8", "ws"), ("int32", "is"), ("int32", "os"), ("fp16", "os"))
-        for seed, (format, flow) in enumerate(flows):
-            if not axi_ram:
-                stall = 0.3 * (seed % 2)
-                device.behave(seed=seed, latency=(1, 30), stall=stall, mixed=True, modes=True)
-            format = format if format in config.formats else "int8"
-            check_product(device, random_case(rng, config, most=20, format=format, dataflow=flow))
-        assert device.faults == []
 
 
 @pytest.mark.parametrize("name", slow_but(["tiny"], ["tiny", "all"]))

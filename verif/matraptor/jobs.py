@@ -18,7 +18,7 @@ from tilewright.sim.matraptor.result.rows import SparseProduct
 from tilewright.sim.sparse.c2sr import C2sr, to_csr
 from tilewright.sim.sparse.image import from_image, image
 from tilewright.verif.channels.lane_rows import walk
-from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd, soft_reset_after
+from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd
 from tilewright.verif.matraptor.cases import SparseCase
 from tilewright.verif.matraptor.reference_product import reference_product
 
@@ -28,7 +28,6 @@ __all__ = [
     "check_case",
     "check_failure",
     "check_product",
-    "check_reset",
     "check_result",
     "load_case",
     "run_case",
@@ -246,16 +245,3 @@ def _check_outside(device: SparseRtl, case: SparseCase, memory: Bytes) -> None:
     wrong = np.flatnonzero((_content(device) != memory) & ~inside)
     if len(wrong):
         raise Mismatch(f"{len(wrong)} bytes outside of C changed, first {wrong[0]:#x}")
-
-
-def check_reset(rng: np.random.Generator, device: SparseRtl, case: SparseCase, cycles: int) -> bool:
-    """A soft reset some cycles after a job's start must bring the accelerator back to idle.
-
-    Returns whether the job was broken off. Raises Mismatch.
-    """
-    registers = JobRegisters(device, job_spec(case.config))
-    memory = load_case(rng, device, case)
-    registers.write_all(case.registers)
-    stopped = soft_reset_after(device, registers, cycles)
-    _check_outside(device, case, memory)
-    return stopped

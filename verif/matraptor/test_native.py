@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.jobs.matraptor import ARRAYS
 from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.verif.kit.behaviours import any_behaviour
-from tilewright.verif.kit.sampling import cases, rng_of, slow_but
+from tilewright.verif.kit.sampling import cases, draw_until, rng_of, slow_but
 from tilewright.verif.matraptor.cases import (
     SparseCase,
+    first_rows,
     place_case,
     random_case,
     random_matrix,
 )
-from tilewright.verif.matraptor.faults import check_bus_errors
-from tilewright.verif.matraptor.jobs import check_case, check_reset
+from tilewright.verif.matraptor.jobs import check_case, check_failure
 
 MEMORY_BYTES = 1 << 18
 SMALL = {"queues": 3, "queue_depth": 24, "outstanding": 4, "data_bits": 64}
@@ -40,6 +41,13 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "max_min": {**SMALL, "semiring": "maxmin", "lanes": 1, "channels": 6, "queues": 10},
     "or_and": {**SMALL, "semiring": "orand", "index_bits": 16, "lanes": 4, "channels": 2},
     "add_norm": {**SMALL, "semiring": "addnorm", "lanes": 1, "channels": 2, "queues": 16},
+    # Lanes that share channels, a lane with several, and wide beats.
+    "shared": {**SMALL, "lanes": 6, "channels": 2, "data_bits": 128, "queues": 4},
+    "many_channels": {**SMALL, "lanes": 2, "channels": 6, "value": "int32", "outstanding": 8},
+    "odd": {**SMALL, "lanes": 3, "channels": 3, "value": "bf16", "semiring": "minplus",
+            "interleave": 256, "data_bits": 256, "addr_bits": 64},
+    "wide": {**SMALL, "lanes": 4, "channels": 4, "value": "fp64", "data_bits": 512,
+             "outstanding": 2, "queues": 5, "adder_stages": 1, "multiplier_stages": 1},
 }  # fmt: skip
 Device = NativeAccelerator[MatRaptorConfig]
 
@@ -67,24 +75,87 @@ def test_random_jobs(device: Device) -> None:
     assert products > 0
 
 
-@pytest.mark.parametrize("array", ARRAYS)
-def test_bus_errors_end_the_job(device: Device, array: str) -> None:
-    """A beat of a read, or the bursts of a block that is written; then a good job."""
-    rng = rng_of(2 + ARRAYS.index(array))
+def _overflowing(rng: np.random.Generator, config: MatRaptorConfig, rows: int) -> SparseCase | None:
+    a = random_matrix(rng, config, (rows, 12), 0.8)
+    b = random_matrix(rng, config, (12, 3 * config.queue_depth), 0.7)
+    case = place_case(rng, config, MEMORY_BYTES, a, b)
+    return case if len(case.product().overflow) else None
+
+
+def test_overflow(device: Device) -> None:
+    """Rows that do not fit the queues; afterwards all is as it was."""
     config = device.config
-    for _ in range(cases(20)):
-        check_bus_errors(rng, device, array, lambda: heavy_case(rng, config), check_case)
+    rng = rng_of(4)
+    for behaviour in (AxiBehaviour(), any_behaviour(rng)):
+        device.behave(behaviour)
+        for rows in (1, 9):
+            case = draw_until(partial(_overflowing, rng, config, rows))
+            wrong = np.zeros(rows, np.bool_)
+            wrong[case.product().overflow] = True
+            allowed = first_rows(config, rows, wrong)
+            check_failure(rng, device, case, {"overflow": allowed})
+            check_case(rng, device, heavy_case(rng, config))
+    assert device.faults == []
 
 
-def test_soft_reset_at_any_time(device: Device) -> None:
-    rng = rng_of(9)
-    stopped = 0
-    for _ in range(cases(60)):
-        device.behave(any_behaviour(rng))
-        cycles = int(rng.integers(0, 400))
-        stopped += check_reset(rng, device, heavy_case(rng, device.config), cycles)
-        check_case(rng, device, heavy_case(rng, device.config))
-    assert stopped > cases(60) // 4
+def test_region(device: Device) -> None:
+    """A result that is larger than said: nothing is written behind the region."""
+    config = device.config
+    rng = rng_of(5)
+    for behaviour in (AxiBehaviour(), any_behaviour(rng)):
+        device.behave(behaviour)
+        a = random_matrix(rng, config, (40, 6), 0.5)
+        b = random_matrix(rng, config, (6, config.queue_depth), 0.9)
+        block = config.layout.block_entries
+        case = place_case(rng, config, MEMORY_BYTES, a, b, capacity=block)
+        allowed = case.product().region
+        assert len(allowed)
+        check_failure(rng, device, case, {"region": allowed})
+        check_case(rng, device, heavy_case(rng, config))
+    assert device.faults == []
+
+
+def test_a_column_of_a_that_b_has_no_row_for(device: Device) -> None:
+    config = device.config
+    rng = rng_of(6)
+    device.behave(any_behaviour(rng))
+
+    def draw() -> SparseCase | None:
+        case = random_case(rng, config, MEMORY_BYTES, most=20, density=0.4)
+        return case if case.a.patterns().columns.max(initial=0) > 0 else None
+
+    for _ in range(4):
+        case = draw_until(draw)
+        starts, columns, _ = case.a.patterns()
+        b_rows = int(columns.max())
+        wrong = np.zeros(case.a.shape[0], np.bool_)
+        wrong[np.searchsorted(starts, np.flatnonzero(columns >= b_rows), side="right") - 1] = True
+        allowed = first_rows(config, len(wrong), wrong)
+        check_failure(rng, device, case, {"index": allowed}, overrides={"B_ROWS": b_rows})
+        check_case(rng, device, heavy_case(rng, config))
+
+
+def test_columns_of_b_that_do_not_ascend(device: Device) -> None:
+    config = device.config
+    rng = rng_of(7)
+    device.behave(any_behaviour(rng))
+    layout = config.layout
+    a = random_matrix(rng, config, (7, 5), 1.0)
+    b = random_matrix(rng, config, (5, 8), 1.0)
+    case = place_case(rng, config, MEMORY_BYTES, a, b)
+    row = int(rng.integers(5))
+    where = case.row_addresses("b", b, row).reshape(-1, layout.entry_bytes)
+    # Its second entry once more.
+    entry = int(b.patterns().values[8 * row + 1]) | 1 << config.format.bits
+    content = entry.to_bytes(layout.entry_bytes, "little")
+    spoiled = {int(where[2][0]): content}
+    check_failure(rng, device, case, {"unsorted": range(config.lanes)}, spoiled=spoiled)
+    check_case(rng, device, heavy_case(rng, config))
+
+
+def test_every_semiring_is_here() -> None:
+    covered = {MatRaptorConfig(**settings).semiring for settings in CONFIGS.values()}
+    assert covered == set(SEMIRINGS)
 
 
 def conflicts(rng: np.random.Generator, device: Device, apart: bool) -> int:

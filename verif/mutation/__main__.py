@@ -68,36 +68,39 @@ def _system(folders: tuple[str, ...], *tests: str) -> Part:
     return Part(folders, tests, bar=0.9, candidates=60)
 
 
+_CONFORMANCE = "verif/conformance/test_native.py"
+
 SYSTEMS = {
     "c2sr_converter": _system(
-        ("hw/c2sr_converter/",), "verif/c2sr/test_converter.py", "-k", "two and not every_cycle"
+        ("hw/c2sr_converter/",), "verif/c2sr/test_converter.py", _CONFORMANCE,
+        *("-k", "(two and not every_cycle) or c2sr_converter:0"),
     ),
     "engine": _system(
         tuple(f"hw/engine/{n}" for n in ("job_", "load", "operand_w", "row_w", "seq", "stor")),
-        *("verif/engine/test_native.py", "verif/engine/test_control.py"),
-        *("-k", "(small or test_control) and not cocotbext and not counter and not busy"),
+        *("verif/engine/test_native.py", _CONFORMANCE, "-k", "small or engine_simd2:0"),
     ),
-    "gta": _system(("hw/gta/control/", "hw/gta/load/"), "verif/gta/test_lists.py", "-k", "tiny"),
+    "gta": _system(
+        ("hw/gta/control/", "hw/gta/load/"),
+        *("verif/gta/test_lists.py", _CONFORMANCE, "-k", "tiny or gta:0"),
+    ),
     "matraptor": _system(
         ("hw/matraptor/control", "hw/matraptor/load/"),
-        *("verif/matraptor/test_native.py", "-k", "plus_times"),
+        *("verif/matraptor/test_native.py", _CONFORMANCE, "-k", "plus_times or matraptor:0"),
     ),
     "sida": _system(
         ("hw/sida/control", "hw/sida/pass_control", "hw/sida/load/"),
-        *("verif/sida/test_native.py", "-k", "small"),
+        *("verif/sida/test_native.py", _CONFORMANCE, "-k", "small or sida:0"),
     ),
     "t2s": _system(
         tuple(f"hw/t2s/{n}" for n in ("job_control", "feeder", "loader", "run_walker")),
-        *(
-            f"verif/t2s/unit/test_designs.py::test_{n}"
-            for n in ("random_jobs[gemm]", "a_soft_reset_at_any_time", "interrupt", "numbers")
-        ),
+        *("verif/t2s/unit/test_designs.py", _CONFORMANCE),
+        *("-k", "test_random_jobs and gemm or test_numbers or t2s:0"),
     ),
     "tensaurus": _system(
         ("hw/tensaurus/control", "hw/tensaurus/load/"),
-        *("verif/tensaurus/test_native.py", "-k", "small"),
+        *("verif/tensaurus/test_native.py", _CONFORMANCE, "-k", "small or tensaurus:0"),
     ),
-}
+}  # fmt: skip
 """Job control and loaders of accelerators, each in its smallest configuration for time."""
 
 PARTS = SHARED | SYSTEMS

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.jobs.sida import BY_ROWS, job_spec
 from tilewright.hw.spec.sida import SIDA, SidaConfig
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.verif.kit.behaviours import any_behaviour
-from tilewright.verif.kit.broken_rules import wrong_values
-from tilewright.verif.kit.job_checks import check_interrupt
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 from tilewright.verif.sida.configs import CONFIGS, WINDOWED, small
-from tilewright.verif.sida.jobs import JOB_SHAPES, check_job, place, random_case, random_job
+from tilewright.verif.sida.jobs import JOB_SHAPES, check_job, random_job
 from tilewright.verif.sida.wrong_jobs import (
     beyond_the_model,
-    check_bus_error,
     check_changed,
     check_reset,
     check_restarts,
@@ -82,45 +77,6 @@ def test_every_second_semiring_with_the_transpose(device: Device) -> None:
             lost += check_job(device, job).counts["lost"]
     if device.config.buffer_words <= 4 * device.config.subtensor:
         assert lost > 0
-
-
-def test_jobs_that_cannot_run(device: Device) -> None:
-    """Every rule that a register can break; then a good job."""
-    rng = rng_of(3)
-    config, spec = device.config, job_spec(device.config)
-    device.behave(AxiBehaviour())
-    pair = (config.operators[0], config.operators[-1])
-    placed = random_job(rng, config, device.memory_bytes, semirings=pair, transposed=False)
-    found = wrong_values(spec, placed.registers)
-    assert {name.upper() for name in BY_ROWS} < {rule.register for rule in found}
-    assert check_job(device, placed).counts["passes_done"] > 0
-    for rule, value in found.items():
-        status = check_job(device, placed.with_registers(**{rule.register: value}))
-        assert status.error == rule.error
-        assert status.detail == spec.registers[rule.register].offset
-        assert not any(status.counts.values())
-    assert check_job(device, placed).error == "none"
-
-
-def test_addresses_that_a_job_does_not_use(device: Device) -> None:
-    """Of rows that are not read, and of sums that there are none of: any, misaligned or out of
-    range, one by one."""
-    rng = rng_of(18)
-    config, spec = device.config, job_spec(device.config)
-    device.behave(AxiBehaviour())
-    one, two = (config.operators[0], None), (config.operators[0], config.operators[-1])
-    unused = {*BY_ROWS, *(["w_spill"] if config.windowed else [])}
-    for semirings, transposed, names in ((one, False, unused), (two, True, set(BY_ROWS))):
-        placed = random_job(
-            rng, config, device.memory_bytes, size=9, semirings=semirings, transposed=transposed
-        )
-        assert {name for name in names if placed.registers[name.upper()] & 1} == names
-        used = {rule.register for rule in wrong_values(spec, placed.registers)}
-        assert not used & {name.upper() for name in names}
-        for name in sorted(names):
-            for value in (1, config.line_bytes // 2, 1 << config.addr_bits, (1 << 64) - 1):
-                changed = placed.with_registers(**{name.upper(): value % (1 << 64)})
-                assert check_job(device, changed).error == "none"
 
 
 def test_matrices_and_programs_that_are_wrong(device: Device) -> None:
@@ -250,82 +206,6 @@ def test_columns_that_change_until_they_are_read_again(
     assert check_job(device, good).error == "none"
 
 
-@pytest.mark.parametrize("array", ["column_pointers", "row_numbers", "column_values", "x",
-                                   "scalars", "program_base"])  # fmt: skip
-def test_reads_that_fail_end_the_job(device: Device, array: str) -> None:
-    """Any beat of what every job reads; then a good job."""
-    rng = rng_of(5)
-    beat = device.config.geometry.beat_bytes
-    for _ in range(by_size(3, 5, 60)):
-        placed = random_job(rng, device.config, device.memory_bytes, shape="half")
-        first, size = placed.spans[array]
-        bad = (first + int(rng.integers(size))) // beat * beat
-        where = np.zeros(device.memory_bytes, np.bool_)
-        where[bad : bad + beat] = True
-        device.behave(any_behaviour(rng, read_errors={bad: 2}))
-        check_bus_error(device, placed, "bus_read", where)
-        device.behave(any_behaviour(rng))
-        assert check_job(device, placed).error == "none"
-
-
-@pytest.mark.parametrize("array", ["row_pointers", "column_numbers", "row_values"])
-def test_reads_again_that_fail_end_the_job(device: Device, array: str) -> None:
-    """The last beat of a matrix that does not fit; then a good job."""
-    rng = rng_of(15)
-    pair = (device.config.operators[0], device.config.operators[-1])
-    beat = device.config.geometry.beat_bytes
-    for _ in range(by_size(1, 1, 20)):
-        placed = random_job(rng, device.config, device.memory_bytes, size=100, shape="dense",
-                            semirings=pair, passes=1, transposed=False)  # fmt: skip
-        first, size = placed.spans[array]
-        bad = (first + size - 1) // beat * beat
-        device.behave(any_behaviour(rng))
-        assert check_job(device, placed).counts["lost"] > 0
-        device.behave(any_behaviour(rng, read_errors={bad: 2}))
-        where = np.zeros(device.memory_bytes, np.bool_)
-        where[bad : bad + beat] = True
-        check_bus_error(device, placed, "bus_read", where)
-        device.behave(any_behaviour(rng))
-        assert check_job(device, placed).error == "none"
-
-
-def test_writes_that_fail_end_the_job(device: Device) -> None:
-    """Blocks of what a job writes, the scalars at the end included; then a good job."""
-    rng = rng_of(6)
-    step = device.config.geometry.interleave
-    for _ in range(by_size(3, 5, 60)):
-        placed = random_job(rng, device.config, device.memory_bytes)
-        arrays = ("scalars", *placed.stored)
-        first, size = placed.spans[arrays[int(rng.integers(len(arrays)))]]
-        bad = (first + int(rng.integers(size))) // step * step
-        where = np.zeros(device.memory_bytes, np.bool_)
-        where[bad : bad + step] = True
-        responses = dict.fromkeys(range(bad, bad + step, device.config.geometry.beat_bytes), 2)
-        device.behave(any_behaviour(rng, write_errors=responses))
-        check_bus_error(device, placed, "bus_write", where)
-        device.behave(any_behaviour(rng))
-        assert check_job(device, placed).error == "none"
-
-
-def test_soft_reset_at_any_time(device: Device) -> None:
-    rng = rng_of(7)
-    stopped = 0
-    count = by_size(16, 24, 400)
-    for _ in range(count):
-        device.behave(any_behaviour(rng))
-        placed = random_job(rng, device.config, device.memory_bytes)
-        stopped += check_reset(device, placed, int(rng.integers(0, 3000)))
-        assert check_job(device, placed).error == "none"
-    assert stopped > count // 4
-
-
-def test_interrupt(device: Device) -> None:
-    device.behave(AxiBehaviour())
-    placed = random_job(rng_of(17), device.config, device.memory_bytes, size=5)
-    device.write_memory(0, placed.memory.tobytes())
-    check_interrupt(device, job_spec(placed.config), placed.registers, 20_000)
-
-
 def test_starts_and_soft_resets_in_any_order(device: Device) -> None:
     rng = rng_of(16)
     for _ in range(by_size(8, 12, 300)):
@@ -333,24 +213,6 @@ def test_starts_and_soft_resets_in_any_order(device: Device) -> None:
         placed = random_job(rng, device.config, device.memory_bytes)
         check_restarts(device, placed, rng)
         assert check_job(device, placed).error == "none"
-
-
-def test_soft_reset_in_every_cycle(device: Device) -> None:
-    """Of a small job whose parts last a few cycles each, two products in two passes; afterwards
-    another one."""
-    rng = rng_of(10)
-    config = device.config
-    pair = (config.operators[0], config.operators[1])
-    device.behave(AxiBehaviour())
-    case = random_case(rng, config, size=3, semirings=pair, passes=2, length=2)
-    first, other = (
-        place(rng, config, replace(case, stops=None, transposed=transposed), 1 << 15)
-        for transposed in (True, False)
-    )
-    cycles = np.arange(check_job(device, first).counts["cycles"] + 4)
-    for cycle in rng.permutation(cycles)[: by_size(40, 80, len(cycles))].tolist():
-        check_reset(device, first, cycle)
-        assert check_job(device, other).error == "none", cycle
 
 
 def test_counters_do_not_see_the_job_before(device: Device) -> None:

@@ -18,10 +18,10 @@ from tilewright.sim.tensaurus.images import output_bytes
 from tilewright.sim.tensaurus.model import TensaurusModel
 from tilewright.sim.tensaurus.result.kernel import Kernel
 from tilewright.sim.tensaurus.work import STORES
-from tilewright.verif.kit.job_checks import Mismatch, QuietAtEnd, soft_reset_after
+from tilewright.verif.kit.job_checks import Mismatch, QuietAtEnd
 from tilewright.verif.tensaurus.jobs import TensorCase, TensorRtl, run_case
 
-__all__ = ["ARRAYS", "Placed", "check_end", "check_placed", "check_reset", "place"]
+__all__ = ["ARRAYS", "Placed", "check_end", "check_placed", "place"]
 
 ARRAYS = ("list", "tensor", "operand", "output")
 """What a job has in memory."""
@@ -197,16 +197,3 @@ def _check_outside(device: TensorRtl, placed: Placed) -> None:
     changed = np.flatnonzero((_content(device) != placed.memory) & ~placed.inside("output"))
     if len(changed):
         raise Mismatch(f"{len(changed)} bytes outside of the outputs, first {changed[0]:#x}")
-
-
-def check_reset(device: TensorRtl, placed: Placed, cycles: int) -> bool:
-    """A soft reset some cycles after a job's start must bring the accelerator back to idle.
-
-    Returns whether the job was broken off. Raises Mismatch.
-    """
-    device.write_memory(0, placed.memory.tobytes())
-    registers = JobRegisters(device, job_spec(placed.config))
-    registers.write_all(placed.registers)
-    stopped = soft_reset_after(device, registers, cycles)
-    _check_outside(device, placed)
-    return stopped

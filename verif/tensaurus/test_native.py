@@ -9,23 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.jobs.tensaurus import job_spec
 from tilewright.hw.spec.tensaurus import TENSAURUS, TensaurusConfig
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.tensor import Tensor
 from tilewright.sim.tensaurus.work import STORES
 from tilewright.verif.kit.behaviours import any_behaviour
-from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.sampling import by_size, draw_until, rng_of, slow_but
 from tilewright.verif.tensaurus.jobs import TensorCase, check_case, fitting, random_case
 from tilewright.verif.tensaurus.model.cases import device as small
 from tilewright.verif.tensaurus.model.cases import patterns
 from tilewright.verif.tensaurus.placed import (
-    ARRAYS,
     Placed,
     check_end,
     check_placed,
-    check_reset,
     place,
 )
 
@@ -144,23 +140,6 @@ def _with(
     return TensorCase(work, replace(case.cut, steps=shape), tensor, operands)
 
 
-def test_jobs_that_cannot_run(device: Device) -> None:
-    """Every rule that a register can break; then a good job."""
-    rng = rng_of(3)
-    config, spec = device.config, job_spec(device.config)
-    device.behave(AxiBehaviour())
-    for dense in (False, True):
-        placed = some_job(rng, config, dense)
-        found = wrong_values(spec, placed.registers)
-        assert len(found) > 10
-        for rule, value in found.items():
-            status = check_end(device, placed, overrides={rule.register: value})
-            assert status.error == rule.error
-            assert status.detail == spec.registers[rule.register].offset
-            assert status.counts["bytes_read"] == 0
-        check_placed(device, placed)
-
-
 def wrong_tiles(placed: Placed) -> list[dict[str, int]]:
     """Descriptions that cannot be, each wrong in one thing."""
     tile, most = placed.tile(0), (1 << 32) - 1
@@ -220,53 +199,3 @@ def test_streams_that_are_wrong(device: Device) -> None:
             check_placed(device, wrong)
     assert {"index", "slice", "stream"} <= found
     check_placed(device, placed)
-
-
-@pytest.mark.parametrize("array", ARRAYS)
-def test_bus_errors_end_the_job(device: Device, array: str) -> None:
-    """A beat that is read, or the burst of a block that is written; then a good job."""
-    rng = rng_of(6 + ARRAYS.index(array))
-    geometry = device.config.geometry
-    step = geometry.interleave if array == "output" else geometry.beat_bytes
-    side, error = ("write", "bus_write") if array == "output" else ("read", "bus_read")
-    for _ in range(by_size(3, 5, 60)):
-        placed = some_job(rng, device.config, store="buffer" if array == "output" else None)
-        first, size = placed.spans(array)[0]
-        bad = (first + int(rng.integers(size))) // step * step
-        responses = dict.fromkeys(range(bad, bad + step, geometry.beat_bytes), 2)
-        where = np.zeros(MEMORY_BYTES, np.bool_)
-        where[bad : bad + step] = True
-        device.behave(any_behaviour(rng, **{f"{side}_errors": responses}))
-        check_end(device, placed, error=error, where=where)
-        device.behave(any_behaviour(rng))
-        check_placed(device, placed)
-
-
-@pytest.mark.parametrize("side", ["read", "write"])
-def test_bus_errors_of_sums_in_memory(device: Device, side: str) -> None:
-    """Wherever in an output they may come; then a good job."""
-    rng = rng_of(12)
-    for _ in range(by_size(3, 4, 60)):
-        kinds = [kernel for kernel in fitting(device.config) if kernel.name != "mv"]
-        kernel = kinds[int(rng.integers(len(kinds)))]
-        case = random_case(rng, device.config, kernel=kernel, store="memory")
-        placed = place(rng, device.config, case, MEMORY_BYTES)
-        where = placed.inside("output")
-        step = device.config.geometry.beat_bytes
-        responses = dict.fromkeys((np.flatnonzero(where[::step]) * step).tolist(), 2)
-        device.behave(any_behaviour(rng, **{f"{side}_errors": responses}))
-        check_end(device, placed, error=f"bus_{side}", where=where)
-        device.behave(any_behaviour(rng))
-        check_placed(device, placed)
-
-
-def test_soft_reset_at_any_time(device: Device) -> None:
-    rng = rng_of(11)
-    stopped = 0
-    count = by_size(16, 24, 400)
-    for _ in range(count):
-        device.behave(any_behaviour(rng))
-        placed = some_job(rng, device.config)
-        stopped += check_reset(device, placed, int(rng.integers(0, 2000)))
-        check_placed(device, placed)
-    assert stopped > count // 4

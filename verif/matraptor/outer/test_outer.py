@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.jobs.matraptor import ARRAYS, job_spec
+from tilewright.hw.spec.jobs.matraptor import job_spec
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.matraptor.driver import SparseDriver
@@ -19,11 +19,9 @@ from tilewright.sim.matraptor.result.outer import overflow_rows
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.verif.kit.behaviours import any_behaviour
-from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.sampling import cases, draw_until, rng_of, slow_but
 from tilewright.verif.matraptor.cases import random_case, random_matrix
-from tilewright.verif.matraptor.faults import check_bus_errors
-from tilewright.verif.matraptor.jobs import check_case, check_failure, check_reset
+from tilewright.verif.matraptor.jobs import check_case, check_failure
 from tilewright.verif.matraptor.outer.outer_cases import (
     OuterCase,
     in_rows,
@@ -249,49 +247,6 @@ def test_rows_of_b_that_no_lane_needs_may_be_anything(device: Device) -> None:
         device.behave(any_behaviour(rng))
         case, spoiled = draw_until(draw)
         check_outer(rng, device, case, spoiled=spoiled)
-
-
-def test_jobs_that_cannot_run(device: Device) -> None:
-    rng = rng_of(9)
-    config, spec = device.config, job_spec(device.config)
-    device.behave(AxiBehaviour())
-    case = heavy_outer(rng, config)
-    values = wrong_values(spec, case.registers)
-    errors = {(rule.error, rule.register) for rule in values}
-    assert {("zero_size", "COLUMNS"), ("size_limit", "COLUMNS"), ("address_range", "A_PAIRS")} <= (
-        errors
-    )
-    assert (("size_limit", "B_ROWS") in errors) == (config.lanes > 1 or config.index_bits < 32)
-    for rule, value in values.items():
-        wrong = {rule.error: [spec.registers[rule.register].offset]}
-        status = check_failure(rng, device, case, wrong, overrides={rule.register: value})
-        assert status.counts["bytes_read"] == status.counts["operations"] == 0
-    check_outer(rng, device, case)
-
-
-@pytest.mark.parametrize("array", ARRAYS)
-def test_bus_errors_end_the_job(device: Device, array: str) -> None:
-    """A beat of a read, or the bursts of a block that is written; then a good job."""
-    rng = rng_of(10 + ARRAYS.index(array))
-    config = device.config
-    for _ in range(cases(20)):
-        check_bus_errors(rng, device, array, lambda: heavy_outer(rng, config), check_outer)
-
-
-def test_soft_reset_at_any_time(device: Device) -> None:
-    """Then a job of either mode."""
-    rng = rng_of(16)
-    stopped = 0
-    for _ in range(cases(60)):
-        device.behave(any_behaviour(rng))
-        cycles = int(rng.integers(0, 400))
-        stopped += check_reset(rng, device, heavy_outer(rng, device.config), cycles)
-        if rng.integers(2):
-            check_outer(rng, device, heavy_outer(rng, device.config))
-        else:
-            other = random_case(rng, device.config, MEMORY_BYTES, most=20, density=0.25)
-            check_case(rng, device, in_rows(rng, other))
-    assert stopped > cases(60) // 4
 
 
 def test_the_driver_cuts_what_does_not_fit(device: Device) -> None:

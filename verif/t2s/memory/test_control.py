@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 from tilewright.hw.spec.jobs.t2s import job_spec
-from tilewright.hw.spec.registers.job_spec import Check
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.t2s.counters import Counters
-from tilewright.hw.t2s.job_control import JobControl
 from tilewright.hw.t2s.layouts import job_layout
 from tilewright.sim.t2s.job import Job, job_at
 from tilewright.verif.kit.broken_rules import wrong_values
@@ -98,116 +96,7 @@ def simulate(part: Any, bench: Callable[[Any], Any]) -> None:
     simulator.run()
 
 
-class Control:
-    """A control whose registers hold a job.
-
-    Parameters
-    ----------
-    values: of registers, in place of the job's
-    """
-
-    def __init__(self, values: dict[str, int]) -> None:
-        self.part = JobControl(MTTKRP)
-        self._values = JOB | values
-
-    def begin(self, sim: Any) -> None:
-        for name, value in self._values.items():
-            sim.set(getattr(self.part, name.lower()), value)
-        sim.set(self.part.start, 1)
-
-    async def after(self, sim: Any, cycles: int, *names: str) -> dict[str, int]:
-        """What outputs are, some cycles later; pulses are over."""
-        for _ in range(cycles):
-            await sim.tick()
-            for name in ("start", "soft_reset"):
-                sim.set(getattr(self.part, name), 0)
-        return {name: sim.get(getattr(self.part, name)) for name in names}
-
-
-def test_a_job() -> None:
-    """It is held while its registers change, and ends when all is answered for."""
-    control = Control({})
-
-    async def bench(sim: Any) -> None:
-        control.begin(sim)
-        assert sim.get(control.part.taken)
-        found = await control.after(sim, 1, "go", "busy", "error")
-        assert found == {"go": 1, "busy": 1, "error": 0}
-        sim.set(control.part.trips_i, 1)
-        found = await control.after(sim, 5, "go", "busy", "done")
-        assert found == {"go": 0, "busy": 1, "done": 0}
-        for name, _ in job_layout(MTTKRP):
-            assert sim.get(control.part.job[name]) == JOB[name.upper()], name
-        sim.set(control.part.finished, 1)
-        assert sim.get(control.part.done)
-        assert await control.after(sim, 1, "busy", "code") == {"busy": 0, "code": 0}
-
-    simulate(control.part, bench)
-
-
 WRONG = wrong_values(SPEC, JOB)
-
-
-@pytest.mark.parametrize("rule", SPEC.checks, ids=lambda rule: f"{rule.error}-{rule.register}")
-def test_a_job_that_cannot_run(rule: Check) -> None:
-    control = Control({rule.register: WRONG[rule]})
-
-    async def bench(sim: Any) -> None:
-        control.begin(sim)
-        found = await control.after(sim, 1, "go", "error", "code", "detail")
-        assert found == {"go": 0, "error": 1, "code": 0, "detail": 0}
-        assert await control.after(sim, 1, "busy", "error", "code", "detail") == {
-            "busy": 0,
-            "error": 0,
-            "code": SPEC.code(rule.error),
-            "detail": SPEC.registers[rule.register].offset,
-        }
-
-    simulate(control.part, bench)
-
-
-@pytest.mark.parametrize("side", ["read", "write"])
-def test_an_error_of_the_bus(side: str) -> None:
-    """The job is stopped until nothing is under way."""
-    control = Control({})
-    part = control.part
-
-    async def bench(sim: Any) -> None:
-        control.begin(sim)
-        await control.after(sim, 4)
-        sim.set(getattr(part, f"{side}_error"), 1)
-        sim.set(getattr(part, f"{side}_address"), 0x1234560)
-        found = await control.after(sim, 1, "stop", "busy", "code", "detail")
-        assert found == {"stop": 1, "busy": 1, "code": 0, "detail": 0}
-        assert await control.after(sim, 9, "stop", "error") == {"stop": 1, "error": 0}
-        sim.set(part.quiet, 1)
-        assert sim.get(part.error)
-        assert await control.after(sim, 1, "stop", "busy", "code", "detail") == {
-            "stop": 0,
-            "busy": 0,
-            "code": SPEC.code(f"bus_{side}"),
-            "detail": 0x1234560,
-        }
-
-    simulate(part, bench)
-
-
-def test_a_soft_reset() -> None:
-    """The job ends without `done` and without an error."""
-    control = Control({})
-    part = control.part
-
-    async def bench(sim: Any) -> None:
-        control.begin(sim)
-        await control.after(sim, 4)
-        sim.set(part.soft_reset, 1)
-        found = await control.after(sim, 1, "stop", "done", "error")
-        assert found == {"stop": 1, "done": 0, "error": 0}
-        sim.set(part.quiet, 1)
-        assert not sim.get(part.error)
-        assert await control.after(sim, 1, "busy", "code") == {"busy": 0, "code": 0}
-
-    simulate(part, bench)
 
 
 def test_counts() -> None:

@@ -8,17 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.jobs.t2s import base_register, image_parts, job_spec, steps_register
 from tilewright.hw.spec.t2s.config import T2S, T2sConfig
-from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
-from tilewright.sim.t2s.model import T2sModel
 from tilewright.verif.kit.behaviours import any_behaviour
-from tilewright.verif.kit.job_checks import soft_reset_after
 from tilewright.verif.kit.sampling import by_size, cases, slow_but
 
 from ..designs import SPARSE
-from ..unit.jobs import check_case, largest_case_bytes, random_case, run_case
+from ..unit.jobs import check_case, largest_case_bytes, random_case
 from .drawn import FORMS, DrawnSparse
 
 FORMATS = ("int8", "int16", "fp8e5m2", "fp16", "bf16", "fp32", "fp64")
@@ -59,61 +55,6 @@ def _run(config: T2sConfig, seed: int, jobs: int) -> None:
 )
 def test_random_jobs(name: str) -> None:
     _run(_config(name, _CHOSEN[name]), seed=1, jobs=cases(200))
-
-
-@pytest.mark.slow
-def test_a_soft_reset_at_any_time() -> None:
-    """Nothing of a job that was broken off is in the next one: tokens, blocks, sums."""
-    config = _config("sparse/spmm", "int8")
-    rng = np.random.default_rng(2)
-    broken_off = 0
-    with _device(config) as device:
-        for _ in range(cases(200)):
-            device.behave(any_behaviour(rng))
-            case = random_case(rng, config, device.memory_bytes, _MOST)
-            device.write_memory(0, case.memory.tobytes())
-            registers = JobRegisters(device, job_spec(config))
-            registers.write_all(case.registers)
-            broken_off += soft_reset_after(device, registers, int(rng.integers(600)))
-            check_case(device, random_case(rng, config, device.memory_bytes, _MOST))
-    assert broken_off > 0
-
-
-@pytest.mark.slow
-def test_bus_errors() -> None:
-    """An image that ends behind the memory: the error is the model's, and the next job is right."""
-    config = _config("sparse/spmm", "int8")
-    rng = np.random.default_rng(3)
-    said = set()
-    with _device(config) as device:
-        for number in range(cases(100)):
-            device.behave(any_behaviour(rng))
-            case = random_case(rng, config, device.memory_bytes, _MOST)
-            part = image_parts(config)[number % 3]
-            wrong = {base_register(part): device.memory_bytes}
-            status = run_case(device, case, **wrong)
-            model = T2sModel(config, device.memory_bytes)
-            model.write_memory(0, case.memory.tobytes())
-            wanted = JobRegisters(model, job_spec(config)).submit(case.registers | wrong)
-            assert (status.error, status.detail) == (wanted.error, wanted.detail)
-            said.add((part.tensor, status.error))
-            check_case(device, random_case(rng, config, device.memory_bytes, _MOST))
-    assert said == {("A", "bus_read"), ("B", "bus_read"), ("C", "bus_write")}
-
-
-@pytest.mark.slow
-def test_no_vectors() -> None:
-    """An image has the end of a tile at least: a job without is refused."""
-    config = _config("sparse/spmm", "int8")
-    rng = np.random.default_rng(4)
-    assert config.plan.sparse
-    name = steps_register(config.plan.sparse.entries[0])
-    with _device(config) as device:
-        case = random_case(rng, config, device.memory_bytes)
-        status = run_case(device, case, **{name: 0})
-        registers = JobRegisters(device, job_spec(config))
-        assert (status.error, status.detail) == ("zero_size", registers.register(name).offset)
-        check_case(device, case)
 
 
 @pytest.mark.parametrize("kernel", slow_but([], FORMS, ["wide", "of vectors"]))

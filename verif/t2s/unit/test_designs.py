@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.jobs.t2s import job_spec
 from tilewright.hw.spec.t2s.config import T2S, T2sConfig
-from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.t2s.driver import Driver
 from tilewright.verif.kit.behaviours import any_behaviour
-from tilewright.verif.kit.job_checks import check_interrupt, soft_reset_after
 from tilewright.verif.kit.sampling import cases, slow_but
 
 from ..designs import FOLDER, IN_HARDWARE
@@ -115,30 +112,6 @@ def test_all_formats(name: str, fmt: str) -> None:
 )
 def test_other_sizes(changes: dict[str, Any]) -> None:
     _run(_config("gemm", "int8", **changes), seed=3, jobs=30)
-
-
-def test_a_soft_reset_at_any_time() -> None:
-    config = _config("gemm", "int8")
-    rng = np.random.default_rng(4)
-    size = 1 << 16
-    with NativeAccelerator(emit(T2S, config), config, memory_bytes=size) as device:
-        for _ in range(cases(20)):
-            device.behave(any_behaviour(rng))
-            case = random_case(rng, config, size)
-            device.write_memory(0, case.memory.tobytes())
-            registers = JobRegisters(device, job_spec(config))
-            registers.write_all(case.registers)
-            soft_reset_after(device, registers, int(rng.integers(400)))
-            check_case(device, random_case(rng, config, size))
-
-
-def test_interrupt() -> None:
-    config = _config("gemm", "int8")
-    size = 1 << 16
-    with NativeAccelerator(emit(T2S, config), config, memory_bytes=size) as device:
-        case = random_case(np.random.default_rng(8), config, size)
-        device.write_memory(0, case.memory.tobytes())
-        check_interrupt(device, job_spec(config), case.registers, 10_000)
 
 
 def test_numbers() -> None:
