@@ -216,18 +216,14 @@ def accelerators() -> list[str]:
     return [name for name, entry in entries().items() if entry.unit.jobs is not None]
 
 
-_BY_DEFAULT = ("engine_simd2:6", "gta:1", "matraptor:6", "t2s:3", "t2s:5")
-"""Three managers, one in place of two, outer products, three managers, a sparse matrix."""
-
-
-def structures() -> list[Any]:
+def structures(*more: str) -> list[Any]:
     """Parameters of a test: accelerators with the numbers of their variants, 0 being the small
-    configuration, which the quick test takes; the default test takes some more, the long test
-    all."""
+    configuration, which the quick test takes; the default test takes ``more``, the long test all.
+    """
     least = [f"{name}:0" for name in accelerators()]
     every = [
         f"{name}:{number}"
         for name in accelerators()
         for number in range(len(entries()[name].variants) + 1)
     ]
-    return slow_but(least, every, _BY_DEFAULT)
+    return slow_but(least, every, more)

@@ -43,11 +43,14 @@ MEMORIES = {
 }
 """Whose READY waits for whatever AXI4 lets it wait for (A3.3.1), and others."""
 
+_VARIANTS = ("engine_simd2:6", "gta:1", "matraptor:6", "t2s:3", "t2s:5")
+"""Three managers, one in place of two, outer products, three managers, a sparse matrix."""
+
 _CYCLES = 300_000
 """Many times what a job of an exercise takes."""
 
 
-@pytest.fixture(scope="module", params=structures())
+@pytest.fixture(scope="module", params=structures(*_VARIANTS))
 def unit(request: pytest.FixtureRequest) -> Iterator[Unit]:
     made = subject(request.param)
     with NativeAccelerator(
