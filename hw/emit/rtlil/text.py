@@ -32,19 +32,20 @@ class ModuleText:
         self.cells: list[Cell] = []
         cell: Cell | None = None
         for number, line in enumerate(self.lines):
-            words = line.split()
             if line.startswith("  wire width "):
+                words = line.split()
                 self.widths[words[-1]] = int(words[2])
                 self.wire_lines[words[-1]] = number
             elif line.startswith("  cell "):
-                cell = Cell(words[1])
+                cell = Cell(line.split()[1])
                 self.cells.append(cell)
-            elif cell is not None and words[:1] == ["parameter"]:
-                if words[-1].isdigit():
-                    cell.parameters[words[1]] = (int(words[-1]), number)
-            elif cell is not None and words[:1] == ["connect"]:
-                cell.ports[words[1]] = (line.split(None, 2)[2], number)
-            elif words[:1] == ["end"]:
+            elif cell is not None and line.startswith("    "):
+                what, name, value = line.split(None, 2)
+                if what == "connect":
+                    cell.ports[name] = (value, number)
+                elif value.isdigit():
+                    cell.parameters[name] = (int(value), number)
+            elif line == "  end":
                 cell = None
 
     def is_port(self, name: str) -> bool:

@@ -39,12 +39,11 @@ _CONSTANT = re.compile(r"(\d+)'(s?)[bodh][0-9a-fxz?_]+|\d+")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _RANGE = re.compile(r"(\w+)\[(\d+)(?::(\d+))?\]")
 
-_LEVELS = tuple(
-    tuple(level.split())
-    for level in (
-        "||", "&&", "|", "^ ~^", "&", "== != === !==", "< <= > >=", "<< >> <<< >>>", "+ -", "* / %"
-    )
+_LEVELS = (
+    "||", "&&", "|", "^ ~^", "&", "== != === !==", "< <= > >=", "<< >> <<< >>>", "+ -", "* / %"
 )  # fmt: skip
+_BINDS = {operator: level for level, row in enumerate(_LEVELS) for operator in row.split()}
+"""How tightly each operator binds."""
 _COMPARISONS = {"==", "!=", "===", "!==", "<", "<=", ">", ">="}
 _SHIFTS = {"<<", ">>", "<<<", ">>>"}
 _LOGICAL = {"&&", "||"}
@@ -74,7 +73,9 @@ class Node:
         """The signal that a name, range, index, part or window is of; else empty."""
         if self.kind == "part":
             return self.parts[0].signal
-        return re.split(r"[\[ ]", self.word)[0] if self.kind in _OF_SIGNALS else ""
+        if self.kind not in _OF_SIGNALS:
+            return ""
+        return self.word.partition("[")[0].partition(" ")[0]
 
     def walk(self) -> Iterator[Node]:
         yield self
@@ -215,12 +216,9 @@ class Tokens:
         return Node("?", "", (condition, first, self.expression()))
 
     def _level(self, level: int) -> Node:
-        if level == len(_LEVELS):
-            return self._unary()
-        left = self._level(level + 1)
-        while self.next in _LEVELS[level]:
-            operator = self.take()
-            left = Node("binary", operator, (left, self._level(level + 1)))
+        left = self._unary()
+        while (binds := _BINDS.get(self.next, -1)) >= level:
+            left = Node("binary", self.take(), (left, self._level(binds + 1)))
         return left
 
     def _unary(self) -> Node:

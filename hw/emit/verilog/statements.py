@@ -217,7 +217,7 @@ def _spots(line: str) -> Iterator[tuple[int, int]]:
     nesting = 0
     for column, character in enumerate(line[:COLUMNS]):
         nesting += (character in "([{") - (character in ")]}")
-        if re.match(r"[,?:&|^+*=<-] \S", line[column:]):
+        if character in ",?:&|^+*=<-" and re.match(r" \S", line[column + 1 : column + 3]):
             yield nesting, column + 2
 
 
