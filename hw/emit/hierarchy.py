@@ -33,13 +33,12 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 
 from .blocks import Block
-from .comments import comment_of
 from .keywords import KEYWORDS
 from .layouts import Fields, Struct, coded_parts, fields_of, struct_of
 from .probes import add_probes, parameters_of
 from .rtlil.convert import convert, prepare
 from .rtlil.tidy import MODULE, tidy
-from .sources import ModuleSource, signal_lines
+from .sources import ModuleSource, comment_of, signal_lines
 
 __all__ = ["Hierarchy", "ports_of"]
 

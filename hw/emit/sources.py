@@ -1,16 +1,20 @@
-"""Python file and line of the modules of a design and of their signals."""
+"""What a module of a design is in the Python: file and line of it and of its signals, and the words
+of its component's docstring that stand above it in the Verilog."""
 
 from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Mapping
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from amaranth.hdl._ir import Design
+from amaranth.lib import wiring
 
-__all__ = ["ModuleSource", "signal_lines"]
+__all__ = ["ModuleSource", "comment_of", "signal_lines"]
 
 _PACKAGE = Path(__file__).parents[2]
 _BELOW = f"{_PACKAGE}{os.sep}"
@@ -59,3 +63,39 @@ def signal_lines(design: Design) -> dict[str, str]:
             if name not in found and file.startswith(_BELOW):
                 found[name] = f"{file.removeprefix(_BELOW).replace(os.sep, '/')}:{line}"
     return found
+
+
+COLUMNS = 100 - len("// ")
+
+
+def _docstring(component: wiring.Component) -> str:
+    """The docstring of the component's class, or of the nearest class above that has one."""
+    for above in type(component).__mro__:
+        if above is wiring.Component:
+            break
+        if above.__doc__:
+            return inspect.cleandoc(above.__doc__)
+    return ""
+
+
+def _first_sentence(docstring: str) -> str:
+    """The first sentence without markup; of a heading without a full stop, the first line."""
+    first = " ".join(docstring.partition("\n\n")[0].splitlines())
+    sentence = re.match(r".*?\.(?= |$)", first)
+    plain = sentence[0] if sentence else docstring.partition("\n")[0]
+    return re.sub(r"(?::\w+:)?`+([^`]*)`+", r"\1", plain)
+
+
+def _paper(docstring: str) -> str:
+    """Paper and section: what follows "Source:", without the remarks after it."""
+    match = re.search(r"^Source: (.*?)(?:[;.]\s|\.?(?:\n\n|\Z))", docstring, re.M | re.S)
+    return " ".join(match[1].split()) if match else ""
+
+
+def comment_of(component: wiring.Component, source: str = "") -> Iterator[str]:
+    """The first sentence of the docstring, and the paper that it names, or else ``source``."""
+    docstring = _docstring(component)
+    paper = _paper(docstring) or source
+    texts = [_first_sentence(docstring), f"Source: {paper}." if paper else ""]
+    for text in filter(None, texts):
+        yield from textwrap.wrap(text, COLUMNS)

@@ -11,7 +11,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from tilewright.hw.emit.comments import comment_of
+from tilewright.hw.emit.sources import comment_of
 from tilewright.hw.emit.unit import emit_component
 from tilewright.verif.emit.components import Machine
 from tilewright.verif.kit.front_ends import run_yosys

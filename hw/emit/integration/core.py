@@ -1,4 +1,5 @@
-"""A core description for FuseSoC, in its language CAPI2."""
+"""What build tools are told of a unit: a core description for FuseSoC, in its language CAPI2, and a
+list of files, as Verilator, slang, Icarus and others take it with ``-f``."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 
 from .texts import about, plain
 
-__all__ = ["core"]
+__all__ = ["core", "filelist"]
 
 
 def core(sidecar: Mapping[str, Any], files: Sequence[str]) -> str:
@@ -56,3 +57,24 @@ def core(sidecar: Mapping[str, Any], files: Sequence[str]) -> str:
         "      verilator_options: [-Wall]",
     ]
     return "\n".join([*lines, ""])
+
+
+def filelist(sidecar: Mapping[str, Any], files: Sequence[str]) -> str:
+    """Remarks and the SystemVerilog files; no options, of which each tool has its own.
+
+    Parameters
+    ----------
+    files: their paths, from the list's own folder on (Verilator's ``-F``)
+
+    Raises
+    ------
+    ValueError for a path that not all tools read as one.
+    """
+    for file in files:
+        if any(sign.isspace() or sign in "\"'$*?;#\\" for sign in file) or file[0] in "+-/":
+            raise ValueError(
+                f"a list of files names one by letters, digits and dots below its own folder, or "
+                f"above it, not {file!r}"
+            )
+    remarks = [f"// {line}".rstrip() for line in about(sidecar)]
+    return "\n".join([*remarks, f"// top module: {sidecar['module']}", *files, ""])

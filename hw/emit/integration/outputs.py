@@ -10,8 +10,7 @@ from typing import Any
 
 from ...spec.host.outputs import is_stream
 from .c.header import header
-from .core import core
-from .filelist import filelist
+from .core import core, filelist
 from .ip_xact.component import ip_xact
 from .package import package
 from .rdl import rdl

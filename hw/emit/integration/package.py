@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..keywords import KEYWORDS
-from .field_values import field_values
-from .texts import about, identifier, wrapped
+from .texts import about, field_values, identifier, wrapped
 
 __all__ = ["package", "package_name", "payload_type"]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .field_values import field_values
-from .texts import about, identifier, plain
+from .texts import about, field_values, identifier, plain
 
 __all__ = ["rdl"]
 

@@ -1,4 +1,4 @@
-"""Names and remarks as other languages take them."""
+"""Names, remarks and values of registers' fields as other languages take them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-__all__ = ["about", "identifier", "plain", "title", "wrapped"]
+__all__ = ["about", "field_values", "identifier", "plain", "title", "wrapped"]
 
 
 def identifier(name: str, reserved: Collection[str] = ()) -> str:
@@ -47,3 +47,14 @@ def about(sidecar: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     for name, value in sidecar["config"].items():
         yield f"  {name} = {_value(value)}"
+
+
+def field_values(
+    sidecar: Mapping[str, Any], register: Mapping[str, Any], field: Mapping[str, Any]
+) -> dict[str, tuple[int, str]]:
+    """By name the value and a remark: those of the field, or the errors if it is an error code."""
+    code = sidecar.get("jobs", {}).get("controls", {}).get("error_code")
+    if code == {"register": register["name"], "field": field["name"]}:
+        none = {"none": (0, "no error")}
+        return none | {x["name"]: (x["code"], x["doc"]) for x in sidecar["jobs"]["errors"]}
+    return {name: (value, "") for name, value in field.get("values", {}).items()}

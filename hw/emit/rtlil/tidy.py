@@ -4,9 +4,9 @@
   not reset must not rely on it (which is checked).
 * Memories have no contents at power-up unless they are given some, and their read registers
   have names (``memories``).
-* Registers have names of their own, not those of what they drive (``register_names``).
+* Registers have names of their own, not those of what they drive.
 * Signals and operations that nothing reads go, and clocks and resets that nothing uses.
-* Parts from a variable place on are low bits of a shift as wide as the whole (``windows``).
+* Parts from a variable place on are low bits of a shift as wide as the whole.
 * Operations with constants that decide them are not computed, and equal ones once
   (``fold``).
 * Result bits that nothing reads are not computed, and operands are extended to the width at
@@ -21,9 +21,7 @@ from collections import Counter
 
 from .fold import adds_nothing, without_trivial_operations
 from .memories import with_plain_memories
-from .register_names import with_own_names
 from .text import NAME, Cell, Element, ModuleText, elements
-from .windows import with_whole_shifts
 
 __all__ = ["MODULE", "tidy"]
 
@@ -274,6 +272,69 @@ def _simplified(rtlil: str) -> str:
     while (simpler := _merge_equal(_drop_dead(without_trivial_operations(rtlil)))) != rtlil:
         rtlil = simpler
     return rtlil
+
+
+# Amaranth calls a signal after the first of its names that it meets, which may be that of a port of
+# a memory or an instance that it drives: a counter would be called `count__addr`.
+_WIRE = re.compile(r"^  wire width (\d+)( (?:input|output|inout) \d+)? +(\\\S+)$", re.M)
+_REGISTER = re.compile(r"^  cell \$dff \S+\n(?:    .*\n)*?    connect \\Q (\\\S+)\n", re.M)
+_ALIAS = re.compile(r"^connect (\\\S+) (\\\S+)(?: \[(?:(\d+):)?0\])?\n", re.M)
+
+
+def with_own_names(rtlil: str) -> str:
+    """Name each register that is called after something it drives as the signal that it is.
+
+    It is called so if its name is that of a pin (``submodule__port``), it is no port of the module,
+    and a signal of the same width, no pin and no port either, is connected to it.
+    """
+    widths = {name: int(width) for width, port, name in _WIRE.findall(rtlil) if not port}
+    registers = set(_REGISTER.findall(rtlil))
+    renamed: dict[str, str] = {}
+    for own, pin, high in _ALIAS.findall(rtlil):
+        is_pin = pin in registers and "__" in pin and "__" not in own
+        whole = own in widths and widths[own] == widths.get(pin) == int(high or 0) + 1
+        if is_pin and whole and pin not in renamed:
+            renamed[pin] = own
+    for pin, own in renamed.items():
+        rtlil = re.sub(rf"^connect {re.escape(own)} {re.escape(pin)}\b.*\n", "", rtlil, flags=re.M)
+        wire = rf"^(?:  attribute .*\n)*  wire width \d+ +{re.escape(own)}\n"
+        rtlil = re.sub(wire, "", rtlil, flags=re.M)
+        rtlil = rtlil.replace(f"{pin} ", f"{own} ").replace(f"{pin}\n", f"{own}\n")
+    return rtlil
+
+
+# As RTLIL has it, a shift with fewer bits than it shifts, no linter would know what was meant.
+_SHIFT = re.compile(
+    r"^  cell \$shift (?P<name>\S+)\n"
+    r"(?P<head>(?:    parameter .*\n)*)(?P<ports>(?:    connect .*\n)*)  end\n",
+    re.M,
+)
+
+
+def with_whole_shifts(rtlil: str) -> str:
+    """The module's text with such shifts."""
+    wires = (int(number) for number in re.findall(r"\$(\d+)\b", rtlil))
+    free = max(wires, default=0)
+
+    def whole(match: re.Match[str]) -> str:
+        nonlocal free
+        widths = dict(re.findall(r"parameter \\(\w+) (\d+)$", match["head"], re.M))
+        shifted, taken = int(widths["A_WIDTH"]), int(widths["Y_WIDTH"])
+        signed = widths["A_SIGNED"] != "0" or widths["B_SIGNED"] != "0"
+        result = re.search(r"^    connect \\Y (.+)$", match["ports"], re.M)
+        if taken >= shifted or signed or result is None:
+            return match[0]
+        free += 1
+        bits = f"{taken - 1}:0" if taken > 1 else "0"
+        head = match["head"].replace(f"\\Y_WIDTH {taken}", f"\\Y_WIDTH {shifted}")
+        ports = match["ports"].replace(result[0], f"    connect \\Y ${free}")
+        return (
+            f"  wire width {shifted} ${free}\n\n"
+            f"  cell $shr {match['name']}\n{head}{ports}  end\n\n"
+            f"connect {result[1]} ${free} [{bits}]\n"
+        )
+
+    return _SHIFT.sub(whole, rtlil)
 
 
 def tidy(rtlil: str, *, keep_clock: bool) -> str:

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tilewright.hw.emit.integration.core import core
-from tilewright.hw.emit.integration.filelist import filelist
+from tilewright.hw.emit.integration.core import core, filelist
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.host.programs import run_program
 from tilewright.registry import entries

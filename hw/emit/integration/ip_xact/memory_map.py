@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..field_values import field_values
-from ..texts import identifier, plain
+from ..texts import field_values, identifier, plain
 from .tree import Element, described, element
 
 __all__ = ["MAP", "address_space", "memory_map", "space_name"]
