@@ -204,8 +204,6 @@ def writes_results(g: Gta, lane: int, now: int) -> bool:
     return False
 
 
-__all__ = ["array_busy", "region_ready", "region_step"]
-
 _TAIL = 20
 """Cycles, beside two for each row, from when a fold could follow the last one to the quiet."""
 

@@ -125,8 +125,6 @@ def _bytes(
     return (tuple(ends[first - 1 : first + width]) if function in _SHIFTS[1:] else written), written
 
 
-__all__ = ["COMMAND", "EXECUTE", "LOAD", "STORE", "Job", "job_of"]
-
 LOAD, EXECUTE, STORE = range(len(KINDS))
 
 _ROWS_CHECK, _EXECUTE_CHECK = 3, 4

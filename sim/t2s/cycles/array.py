@@ -105,9 +105,6 @@ def store(g: Array, now: int) -> None:
     i.under += int(asked) - i.last
 
 
-__all__ = ["array_step", "offer", "queues_step"]
-
-
 @inlined
 def _there(g: Array, queue: int) -> bool:
     """Whether a word is at a queue's output."""

@@ -56,8 +56,6 @@ def operations_of_sums(design: Design, trips: Trips) -> int:
     return words_of((one for one in nest if one.name in flags), trips) * design.element.sums
 
 
-__all__ = ["Elements", "Network", "Process", "Queue"]
-
 _FEW = 16
 """Queues of so many words are read without a clock."""
 

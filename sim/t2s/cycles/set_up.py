@@ -27,8 +27,6 @@ from .state import (
     Array,
 )
 
-__all__ = ["set_up"]
-
 _TO_MANAGER = 1
 """Registers from the writer to the manager that it shares."""
 

@@ -11,10 +11,8 @@ from ....hw.spec.tensaurus import TensaurusConfig
 from ....hw.spec.tensaurus_tiles import TILE_BYTES, TILE_WORDS
 from ...timing.jobs import TimedDevice
 from ..model import TensaurusModel, kernel_of
-from .load_state import TILE
 from .machine import TensorCycles, TileJob, run_job
-
-__all__ = ["TensaurusCycles", "tiles_from"]
+from .state import TILE
 
 _LIST = np.dtype(
     {

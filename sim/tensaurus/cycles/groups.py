@@ -152,9 +152,6 @@ def push(m: Any, row: Any, level: int) -> None:
     record.open = 1
 
 
-__all__ = ["can_close", "step_groups", "target", "walk_of"]
-
-
 @called
 def can_close(m: Any, row: Any, level: int) -> bool:
     """Whether a level may take one more closed group."""

@@ -107,8 +107,6 @@ def put(m: Any, row: Any) -> None:
     row.newest = (place + 1) & (m.window - 1)
 
 
-__all__ = ["NOTHING", "head"]
-
 NOTHING = FREE
 """No slice is released."""
 

@@ -19,10 +19,8 @@ from ...timing.striped.writer import put_extent, put_line, takes_extent, takes_l
 from ..result.kernel import Kernel
 from .array_state import COUNTS, set_up_array
 from .compute_array import array_step
-from .load_state import READERS, SKIDS, set_up_load
 from .operands import fetch_tiles, load_matrices, skid_step
-from .state import MACHINE
-from .store_state import set_up_store
+from .state import MACHINE, READERS, SKIDS, set_up_load, set_up_store
 from .stores import (
     add_sums,
     is_finished,

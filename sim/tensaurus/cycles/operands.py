@@ -9,7 +9,7 @@ from ...timing.compiled import called
 from ...timing.parts import gear, skid_full, skid_put
 from .array_state import DELAYS, SIDES
 from .compute_array import has_room_for_token
-from .load_state import LIST, MATRICES
+from .state import LIST, MATRICES
 
 _MOST_TILES = 7
 _OPERAND_BITS = 2

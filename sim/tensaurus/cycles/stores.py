@@ -6,7 +6,7 @@ from typing import Any
 
 from ...timing.compiled import called
 from ...timing.parts import gear, gear_is_ready, queue_step
-from .load_state import OUTPUT
+from .state import OUTPUT
 
 # Cycle model: sums in memory. Units are read, added to, and written, many at a time.
 #
@@ -131,8 +131,6 @@ def leave_for_memory(m: Any, tiles: Any) -> None:
     m.leaves = 0
     m.hold = m.sums_under_way == m.sum_slots
 
-
-__all__ = ["is_finished", "store_tiles", "walk_output", "walks"]
 
 _TAKE, _DRAIN, _SETTLE, _TURN, _EMPTY = range(5)
 _TILES_SKID = 2

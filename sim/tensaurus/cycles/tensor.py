@@ -10,8 +10,8 @@ from ...timing.compiled import called, inlined
 from ...timing.parts import gear, queue_step
 from .compute_array import END, HEADER, VALUE
 from .groups import wrapped
-from .load_state import TENSOR
 from .operands import put
+from .state import TENSOR
 
 _ENTRIES = 2
 
@@ -241,8 +241,6 @@ def lines_step(m: Any, tiles: Any, places_tile: int, requests_tile: int) -> tupl
         port.bytes = min(m.line_bytes, request.elements * m.value_bytes)
     return walk_step(m, request, tiles, requests_tile, asks), placed
 
-
-__all__ = ["load_tensor"]
 
 _MOST_TILES = 63
 _TILES_SKID, _TILE_SKID, _CONTEXT = 1, 5, 6

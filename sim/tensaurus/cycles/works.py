@@ -15,10 +15,8 @@ from ..images import pitch_of
 from ..job_list import JobList
 from ..job_tiles import TensorTiles, sparse_tiles
 from ..work import Cut, Work
-from .load_state import TILE
 from .machine import TensorCycles, TileJob, run_job
-
-__all__ = ["work_cycles"]
+from .state import TILE
 
 
 def work_cycles(

@@ -11,8 +11,6 @@ import numpy as np
 from ..dram import Channels, MemoryModel, Timing, channels, timing
 from ..parts import QUEUE, SKID, SPLITTER, fields
 
-__all__ = ["RING", "Managers", "Reader", "Shape", "Writer", "managers"]
-
 RING = 256
 """Places of a ring: more than bursts that are under way at a manager."""
 

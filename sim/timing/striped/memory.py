@@ -12,8 +12,6 @@ from ..compiled import inlined
 from ..dram import push, serve
 from .state import Bus
 
-__all__ = ["free_for_data", "free_for_read", "read", "serve_dram", "write"]
-
 _SLOTS = 1 << 16
 """More than a reader has; a tag is a reader and a slot."""
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from ..compiled import inlined
 from .state import BEHIND, NEVER, Bus
 
-__all__ = ["accepts", "ask", "has_line", "is_last", "reader_idle", "reader_step", "take_line"]
-
 
 @inlined
 def accepts(b: Bus, reader: int) -> bool:

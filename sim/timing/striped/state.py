@@ -12,8 +12,6 @@ from ....hw.spec.channels import ChannelGeometry
 from ..dram import FLAT, Channels, MemoryModel, Timing, channels, timing
 from ..parts import SKID, fields, record
 
-__all__ = ["BEHIND", "DIVISION", "NEVER", "Bus", "Reader", "Shape", "Writer", "bus"]
-
 BEHIND = 8
 """Requests that a channel of a reader may be behind another one."""
 
