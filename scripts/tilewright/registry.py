@@ -67,7 +67,7 @@ class Entry:
         unit's driver and checks what they leave, for ``scripts/test --soak``: from the device and a
         NumPy generator to a list of (address, bytes) of memory that jobs leave undefined, or to
         None. Without it the exercise is run
-    limits: the hand-written table of what parameters, and the registers of jobs, may hold
+    limits: the hand-written table of what its parameters, and the registers of its jobs, may hold
     models: of an accelerator, what is behind the backends of a device: "model", the class of its
         model, from a configuration and the size of the memory; "cycles", that of its cycle model if
         there is one, which takes ``memory``, what each channel does, and ``gigahertz``, too

@@ -13,6 +13,7 @@ SYSTEM = System(
                 "icarus": "tilewright.verif.gta.separate.simulate:run_icarus",
             },
             golden="tilewright.sim.gta.separate:golden",
+            limits="tilewright.verif.conformance.tables.matrix_units:GTA_SEPARATE",
             small={"formats": ("int8", "int64", "fp16"), "pipeline": 1},
             variants=({"formats": ("bf16",), "pipeline": 3},),
         ),

@@ -19,16 +19,18 @@ SYSTEM = System(
                 unit=unit,
                 simulate=_OPERATIONS,
                 golden="tilewright.sim.units.any_unit:golden",
+                limits=f"tilewright.verif.conformance.tables.matrix_units:{table}",
                 small=_SMALL,
                 variants=_VARIANTS,
                 matrix_unit=True,
             )
-            for unit in (M3XU, M3XU_BASELINE, M3XU_WIDE)
+            for unit, table in ((M3XU, "M3XU"), (M3XU_BASELINE, "BASELINE"), (M3XU_WIDE, "WIDE"))
         ),
         Entry(
             unit=M3XU_SEQUENCER,
             simulate={"verilator": "tilewright.verif.matrix_units.m3xu.simulate_sequencer:run"},
             golden="tilewright.sim.units.m3xu_sequencer:golden",
+            limits="tilewright.verif.conformance.tables.matrix_units:SEQUENCER",
             small={"rows": 4, "cols": 1, "depth": 4},
         ),
     ),

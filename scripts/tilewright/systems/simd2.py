@@ -21,6 +21,7 @@ SYSTEM = System(
                 {"format": "fp32", "multiplier_bits": 12},
                 {"sparsity": "2:4"},
             ),
+            limits="tilewright.verif.conformance.tables.matrix_units:SIMD2",
             matrix_unit=True,
         ),
     ),
