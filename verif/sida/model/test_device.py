@@ -174,7 +174,7 @@ def test_a_job_by_hand() -> None:
 def test_the_exercise_and_the_check_of_jobs() -> None:
     rng = np.random.default_rng(7)
     device = Rtl(SMALL, MEMORY_BYTES)
-    assert exercise(device, rng) == len(SMALL.operators) + 1
+    assert exercise(device, rng) == len(SMALL.operators) + 2
     for _ in range(5):
         assert check_job(device, random_job(rng, SMALL, MEMORY_BYTES)).error == "none"
 
