@@ -88,9 +88,12 @@ def add_probes(
         component, used = group[0][0], [block.parameters for _, block in group]
         accepted = False
         for arguments in _candidates(component, used):
+            kind: Any = type(component)
+            probe = kind.__new__(kind, **arguments)
             try:
-                probe = type(component)(**arguments)
+                probe.__init__(**arguments)
             except ValueError:
+                probe._MustUse__silence = True
                 continue
             accepted = True
             if _outline(probe, convert(probe)) == outline:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -61,6 +62,9 @@ class Emitted:
     def source(self, module: str, signal: str = "") -> str:
         """File and line of a signal in a module, or else of its component's class, below the
         package; empty for a module that is no component."""
+        if module not in self.sources:
+            # Synthesis numbers the modules that it derives from one with parameters.
+            module = re.sub(r"__\d+$", "", module)
         return self.sources[module].line(signal) if module in self.sources else ""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from amaranth.hdl import Cat, Module, ShapeLike, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -34,10 +36,12 @@ class Fork(wiring.Component):
     clear: (eager) in; forgets at the end of the cycle which outputs have taken what is at ``i``
     """
 
+    verilog_parameters: ClassVar = {"WIDTH": "payload"}
+
     def __init__(self, payload: ShapeLike, outputs: int, *, eager: bool = False) -> None:
         if outputs < 2:
             raise ValueError(f"`outputs` must be at least 2, not {outputs}")
-        self._outputs, self._eager = outputs, eager
+        self._payload, self._outputs, self._eager = payload, outputs, eager
         signature = stream.Signature(payload)
         clear = {"clear": In(1)} if eager else {}
         super().__init__(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -26,6 +28,8 @@ class ValidPipeline(wiring.Component):
     advance: in; the stages move
     clear: in; forgets everything at the end of the cycle, what enters included
     """
+
+    verilog_parameters: ClassVar = {"STAGES": "stages"}
 
     def __init__(self, stages: int) -> None:
         if stages < 0:

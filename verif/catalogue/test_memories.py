@@ -35,7 +35,7 @@ from tilewright.verif.tensaurus.model.cases import device
 
 pytestmark = pytest.mark.slow
 
-_MEMORY = re.compile(r"^  logic(?: \[(\d+):0\])? (\w+) \[(\d+):0\];\n", re.M)
+_MEMORY = re.compile(r"^  logic(?: \[([^]:]+):0\])? (\w+) \[([^]:]+):0\];\n", re.M)
 _DECLARATION = re.compile(r"^ *(?:(?:input|output) *)?logic\b[^;)]*", re.M)
 
 
@@ -51,10 +51,10 @@ def with_contents(made: Emitted, seed: int) -> Emitted:
     chosen = random.Random(seed)
 
     def filled(match: re.Match[str]) -> str:
-        width, name, last = int(match[1] or 0) + 1, match[2], int(match[3])
-        pattern = f"{width}'h{chosen.getrandbits(width):x}"
-        step = f"{width}'h{chosen.getrandbits(width) | 1:x}"
-        loop = f"for (int n = 0; n <= {last}; n++) {name}[n] = {pattern} + {width}'(n) * {step};"
+        width, name, last = f"({match[1] or 0}+1)", match[2], match[3]
+        pattern, step = (f"{{64{{64'h{chosen.getrandbits(64) | 1:x}}}}}" for _ in range(2))
+        word = f"{width}'({pattern}) + {width}'(n) * {width}'({step})"
+        loop = f"for (int n = 0; n <= {last}; n++) {name}[n] = {word};"
         return f"{match[0]}  initial {loop}\n"
 
     text, count = _MEMORY.subn(filled, made.verilog)

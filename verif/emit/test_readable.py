@@ -17,6 +17,9 @@ from tilewright.verif.emit.components import Machine
 from tilewright.verif.kit.front_ends import run_yosys
 from tilewright.verif.kit.units import EVERY_UNIT, emitted_unit
 
+MOST_VARIANTS = 0.08
+"""The part of a unit's lines that modules may have that differ by numbers alone."""
+
 
 class Inverter(wiring.Component):
     """Inverts :class:`Wire` and ``o.x``
@@ -380,3 +383,37 @@ def test_ranges_of_what_is_no_structure_stand_beside_its_declaration() -> None:
     assert "  logic [6:0] kept; // {column [6:4], value [3:0]}\n" in text
     cut = "{a_long_name_of_a_field_4 [9:8], a_long_name_of_a_field_3 [7:6], ...}"
     assert f"  input  logic [9:0] long, // {cut}\n" in text
+
+
+def _module_texts(text: str) -> dict[str, str]:
+    return {m[1]: m[0] for m in re.finditer(r"^module (\w+) .*?^endmodule$", text, re.M | re.S)}
+
+
+def _without_numbers(module: str) -> str:
+    """A module's text without comments, widths, types, constants and the numbers of modules."""
+    plain = re.sub(r"//.*", "", module)
+    plain = re.sub(r"\b\w+_t\b(?= )|logic \[[^]]+\]", "logic", plain)
+    plain = re.sub(r"\b\d+'h[0-9a-f]+|\b\d+\b", "0", plain)
+    plain = re.sub(r"_\d+(?= \w+ \(| \()", "", plain)
+    names = re.sub(r"logic ([\w,\s]+);", lambda m: " ".join(sorted(re.split(r",\s+", m[1]))), plain)
+    return " ".join(names.split())
+
+
+@pytest.mark.parametrize("unit", EVERY_UNIT)
+def test_few_lines_are_variants_by_numbers_alone(unit: str) -> None:
+    """Modules that differ in nothing but numbers are one module with parameters."""
+    text = emitted_unit(unit).verilog
+    alike: dict[str, list[str]] = {}
+    for module in _module_texts(text).values():
+        alike.setdefault(_without_numbers(module), []).append(module)
+    variants = [module for group in alike.values() if len(group) > 1 for module in group]
+    lines = sum(module.count("\n") + 1 for module in variants)
+    assert lines <= MOST_VARIANTS * text.count("\n"), f"{lines} lines are variants"
+
+
+def test_queues_of_all_widths_and_depths_are_one_module() -> None:
+    text = emitted_unit("c2sr_converter").verilog
+    assert "c2sr_converter_output_register #(.WIDTH(" in text
+    head = _module_texts(text)["c2sr_converter_output_register"]
+    assert "  parameter logic [31:0] WIDTH = " in head
+    assert "  input  logic [WIDTH-1:0] i__payload,\n" in head

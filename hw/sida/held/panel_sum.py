@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -34,7 +36,11 @@ class PanelSum(wiring.Component):
     clear: in; forgets everything
     """
 
+    verilog_parameters: ClassVar = {"BANK": "bank"}
+
     def __init__(self, config: SidaConfig, bank: int) -> None:
+        if not 0 <= bank < config.pes:
+            raise ValueError(f"`bank` must be in 0..{config.pes - 1}, not {bank}")
         self._config, self._bank = config, bank
         super().__init__(
             {
