@@ -26,7 +26,7 @@ MORE_VARIANTS = {
     "gta_separate": 0.38,
     "m3xu": 0.051,
     "m3xu_sequencer": 0.14,
-    "sida": 0.06,
+    "sida": 0.125,
     "tensaurus": 0.06,
 }
 """Units with more: their operators of several formats, and readers, have no parameters yet."""
