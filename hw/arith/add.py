@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
-from .fused.align import Align
+from .fused.aligned_sum import Align
 from .normalise_and_round import normalise_and_round
 from .pipeline import Bundle, Pipeline
 from .round import exponent_limit

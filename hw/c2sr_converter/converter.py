@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 
 from ..axi.crossbar import ReadCrossbar
 from ..axi.managers import WriteManager
@@ -13,13 +14,108 @@ from ..channels.array_readers import READERS
 from ..channels.beat_packer import count_bits
 from ..channels.c2sr_row_writer import WRITERS
 from ..job.accelerator_top import AcceleratorTop
-from ..spec.c2sr_converter import C2srConverterConfig
+from ..job.activity import count, counter_members, ones
+from ..job.checks import first_broken
+from ..job.states import DETAIL_BITS, control_members, first_failure, run_states
+from ..spec.c2sr import PAIR_BYTES
+from ..spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from ..spec.jobs.c2sr_converter import job_spec
 from ..stream.gate import Gate
-from .control import ConverterControl
-from .counters import ConverterCounters
 from .reader import ConverterReader
-from .writer import ConverterWriter
+from .writer import ConverterWriter, converter_job_layout
+
+FAILURES = ("bus_read", "bus_write", "unsorted", "region")
+"""What may happen to a job that runs; the first one is reported."""
+
+
+class ConverterControl(wiring.Component):
+    """The state of the converter, see :class:`JobStates`.
+
+    ``start`` takes the job registers, which are free for the next job at once. Their check is
+    that of ``hw/spec/jobs/c2sr_converter.py``.
+
+    Members
+    -------
+    the job registers, as :class:`AxiLiteRegisters` names them
+    start, soft_reset: pulses, as written to CTRL; soft_reset wins
+    the members of ``FAILURES``: each with ``_detail``, held until ``stop``
+    finished: all is written, and nothing is under way
+    quiet: nothing is under way on the bus
+    job: the job at hand, constant while it runs
+    taken, go, stop, busy, done, error, code, detail: see :class:`JobStates`
+    """
+
+    def __init__(self, config: C2srConverterConfig) -> None:
+        self._spec = job_spec(config)
+        super().__init__(
+            {
+                **control_members(self._spec),
+                **{name: In(1) for name in FAILURES},
+                **{f"{name}_detail": In(DETAIL_BITS) for name in FAILURES},
+                "job": Out(converter_job_layout(config)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        wrong = first_broken(m, self._spec, self)
+        failures = [
+            (getattr(self, name), self._spec.code(name), getattr(self, f"{name}_detail"))
+            for name in FAILURES
+        ]
+        states = run_states(
+            m, self, wrong, first_failure(m, self._spec, "failing", failures), registered=True
+        )
+        with m.If(states.taken):
+            m.d.sync += [self.job[name].eq(getattr(self, name)) for name in self._spec.members]
+        return m
+
+
+class ConverterCounters(wiring.Component):
+    """The counters of the register map; they keep their values after a job.
+
+    Members
+    -------
+    clear: in, a pulse: a job is taken
+    go: in, a pulse: it begins
+    mode: in; of the job, constant while it runs
+    running: in; a job runs
+    beats: in; of each reader, whether a beat has come
+    stored_row, stored_entry: in, pulses: a row, an entry was taken
+    and the counters, outputs
+    """
+
+    def __init__(self, config: C2srConverterConfig) -> None:
+        self._config = config
+        inputs = ("clear", "go", "mode", "running", "stored_row", "stored_entry")
+        super().__init__(
+            {
+                **{name: In(1) for name in inputs},
+                "beats": In(2),
+                **counter_members(job_spec(config)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        index_bytes = Signal(range(PAIR_BYTES + 1))
+        entry_bytes = Mux(self.stored_entry, config.layout.entry_bytes, 0)
+        m.d.comb += index_bytes.eq(
+            Mux(
+                self.mode,
+                # One pointer more than rows.
+                Mux(self.stored_row | self.go, POINTER_BYTES, 0),
+                Mux(self.stored_row, PAIR_BYTES, 0),
+            )
+        )
+        count(m, self, "cycles", self.running)
+        count(m, self, "rows_done", self.stored_row)
+        count(m, self, "entries", self.stored_entry)
+        count(m, self, "bytes_read", ones(self.beats) * config.beat_bytes)
+        count(m, self, "bytes_written", index_bytes + entry_bytes)
+        return m
+
 
 __all__ = ["Converter"]
 

@@ -4,20 +4,201 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..axi.layouts import data_layout
 from ..axi.ordered_reader import OrderedReader
 from ..channels.array_readers import READERS, array_reader, connect_readers, reader_members
-from ..channels.stripe_walk import StripeWalk
-from ..spec.c2sr_converter import C2srConverterConfig
+from ..channels.c2sr_words import entry_of, entry_place
+from ..channels.flat_blocks import FlatBlocks
+from ..channels.stripe_walk import StripeWalk, span_layout
+from ..spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from ..stream.deep_queue import DeepQueue
-from .entries import SharedEntries
-from .layouts import converter_job_layout, entry_token_layout
+from ..stream.output_register import OutputRegister
 from .row_pairs import StripePairs
-from .row_pointers import RowPointers
 from .row_spans import RowSpans, asked_span_layout
+from .writer import converter_job_layout, entry_token_layout, found_row_layout
+
+_BITS = 32
+
+
+class RowPointers(wiring.Component):
+    """Asks for whole blocks of row pointers and makes rows of them. A row a cycle, no latency.
+
+    A row that would end before it begins, or a first one that does not begin at 0, sets
+    ``unsorted`` and does not come, nor do those behind it.
+
+    Members
+    -------
+    start: in, a pulse while no row is left
+    rows: in; of the matrix, at least 1; constant from ``start`` on
+    spans: see ``span_layout``; a block each
+    beats: those; what is behind the last pointer is dropped
+    o: see ``found_row_layout``
+    unsorted, unsorted_row: out; the error and its row, until ``start`` or ``clear``
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: C2srConverterConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "start": In(1),
+                "rows": In(_BITS),
+                "spans": Out(stream.Signature(span_layout(config.geometry))),
+                "beats": In(stream.Signature(data_layout(config.data_bits))),
+                "o": Out(stream.Signature(found_row_layout(config))),
+                "unsorted": Out(1),
+                "unsorted_row": Out(_BITS),
+                "clear": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        row = self.o.payload
+        self._ask(m)
+        active = Signal()
+        first = Signal()
+        done = Signal(_BITS, name="rows_done")
+        before = Signal(_BITS, reset_less=True)
+        pointer = Signal(_BITS)
+        right = Signal()
+        moved = Signal()
+        word, beat_done = self._word(m, moved)
+        m.d.comb += [
+            pointer.eq(word),
+            right.eq((pointer >= before) | first),
+            self.o.valid.eq(active & self.beats.valid & ~first & right & ~self.unsorted),
+            row.pointer.eq(before),
+            row.length.eq(pointer - before),
+            row.last.eq(done + 1 == self.rows),
+            moved.eq((self.o.valid & self.o.ready) | (active & first & self.beats.valid)),
+            self.beats.ready.eq(~active | (moved & beat_done)),
+            self.unsorted_row.eq(done),
+        ]
+        with m.If(moved):
+            m.d.sync += [before.eq(pointer), first.eq(0)]
+            with m.If(~first):
+                m.d.sync += [done.eq(done + 1), active.eq(~row.last)]
+        wrong = active & self.beats.valid & ((first & (pointer != 0)) | ~right)
+        with m.If(self.start | self.clear):
+            m.d.sync += [
+                active.eq(self.start),
+                first.eq(1),
+                done.eq(0),
+                self.unsorted.eq(0),
+            ]
+        with m.Elif(wrong):
+            m.d.sync += self.unsorted.eq(1)
+        return m
+
+    def _ask(self, m: Module) -> None:
+        block_pointers = self._config.interleave // POINTER_BYTES
+        shift = block_pointers.bit_length() - 1
+        left = Signal(_BITS + 1 - shift, name="blocks_to_ask")
+        m.submodules.blocks = blocks = FlatBlocks(self._config.geometry)
+        wiring.connect(m, blocks.spans, wiring.flipped(self.spans))
+        m.d.comb += [blocks.start.eq(self.start), blocks.want.eq(left != 0)]
+        with m.If(blocks.taken):
+            m.d.sync += left.eq(left - 1)
+        with m.If(self.start):
+            # rows + 1 pointers.
+            m.d.sync += left.eq((self.rows + block_pointers).shift_right(shift))
+        with m.If(self.clear):
+            m.d.sync += left.eq(0)
+
+    def _word(self, m: Module, moved: Value) -> tuple[Value, Value]:
+        """The next pointer, and whether its beat ends with it."""
+        beat, bits = self.beats.payload.data, 8 * POINTER_BYTES
+        count = len(beat) // bits
+        number = Signal(range(count))
+        with m.If(moved):
+            m.d.sync += number.eq(number + 1)
+        with m.If(self.start):
+            m.d.sync += number.eq(0)
+        words = Array(beat[bits * index : bits * (index + 1)] for index in range(count))
+        return words[number], number.all()
+
+
+class SharedEntries(wiring.Component):
+    """Sends the entries of each row, or that it has none. Latency one cycle; a token a cycle.
+
+    The last beat stays, for a row that begins in it.
+
+    Members
+    -------
+    start: in, a pulse while nothing is inside
+    i: see ``asked_span_layout``
+    beats: those of the rows; what comes after the last row is dropped
+    o: see ``entry_token_layout``
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: C2srConverterConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "start": In(1),
+                "i": In(stream.Signature(asked_span_layout(config))),
+                "beats": In(stream.Signature(data_layout(config.data_bits))),
+                "o": Out(stream.Signature(entry_token_layout(config))),
+                "clear": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.sent = sent = OutputRegister(entry_token_layout(config), clearable=True)
+        wiring.connect(m, sent.o, wiring.flipped(self.o))
+        row, token = self.i.payload, sent.i.payload
+        # After the first entry of a row, and after the last row.
+        within = Signal()
+        after = Signal()
+        next_left = Signal(len(row.length), reset_less=True)
+        left = Signal(len(row.length))
+        kept = Signal(config.data_bits, reset_less=True)
+        next_held = Signal()
+        held = Signal()
+        empty = Signal()
+        ends = Signal()
+        moved = Signal()
+        number, beat_done = entry_place(m, config.beat_entries, row, within=within, moved=moved)
+        beat = Mux(held, kept, self.beats.payload.data)
+        value, column = entry_of(config.layout, beat, number)
+        m.d.comb += [
+            left.eq(Mux(within, next_left, row.length)),
+            held.eq(Mux(within, next_held, row.held)),
+            empty.eq(~within & (row.length == 0)),
+            ends.eq(empty | (left == 1)),
+            sent.clear.eq(self.clear),
+            sent.i.valid.eq(self.i.valid & (empty | held | self.beats.valid)),
+            moved.eq(sent.i.valid & sent.i.ready),
+            self.i.ready.eq(moved & ends),
+            self.beats.ready.eq(after | (moved & ~empty & ~held & (ends | beat_done))),
+            token.value.eq(value),
+            token.column.eq(column),
+            token.present.eq(~empty),
+            token.row_last.eq(ends),
+            token.last.eq(ends & row.last),
+        ]
+        with m.If(moved):
+            m.d.sync += [
+                within.eq(~ends),
+                next_left.eq(left - 1),
+                next_held.eq(held & ~beat_done),
+            ]
+            with m.If(ends & row.last):
+                m.d.sync += after.eq(1)
+        with m.If(self.beats.valid & self.beats.ready):
+            m.d.sync += kept.eq(self.beats.payload.data)
+        with m.If(self.start | self.clear):
+            m.d.sync += [within.eq(0), after.eq(0)]
+        return m
+
 
 __all__ = ["ConverterReader"]
 

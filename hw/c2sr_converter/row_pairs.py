@@ -12,7 +12,7 @@ from ..channels.c2sr_words import pair_of
 from ..channels.stripe_walk import BLOCK_BITS, span_layout
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.c2sr_converter import C2srConverterConfig
-from .layouts import found_row_layout
+from .writer import found_row_layout
 
 __all__ = ["StripePairs"]
 

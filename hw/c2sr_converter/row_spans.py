@@ -12,7 +12,7 @@ from ..spec.c2sr_converter import C2srConverterConfig
 from ..stream.connect import connect_fields
 from ..stream.fork import Fork
 from ..stream.output_register import OutputRegister
-from .layouts import found_row_layout
+from .writer import found_row_layout
 
 __all__ = ["RowSpans", "asked_span_layout"]
 

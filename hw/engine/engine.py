@@ -5,25 +5,146 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Value
-from amaranth.lib import wiring
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
 
 from ..axi.managers import ReadManager, WriteManager
 from ..job.accelerator_top import AcceleratorTop
+from ..job.activity import Activity, counter_members, ones
 from ..spec.engine import ID_BITS, EngineConfig
 from ..spec.jobs.engine import job_spec
 from ..spec.matrix_unit import MatrixUnitConfig
 from ..stream.fork import Fork
 from ..stream.queue import Queue
-from .counters import Counters
 from .feeder import Feeder, tag_layout
 from .job_control import JobControl
-from .left_scratchpad import LeftScratchpad
-from .loader import Loader
+from .layouts import Sizes, bits_for, is_part, log2, part_of
+from .loader import Loader, place_layout
 from .result_scratchpad import ResultScratchpad
-from .right_scratchpad import RightScratchpad
+from .right_scratchpad import Bank, RightScratchpad
 from .sequencer import Sequencer
 from .storer import Storer
+
+
+class LeftScratchpad(wiring.Component):
+    """Banked by rows of a tile. A word is a beat or a tile's row, whichever is longer.
+
+    Latency one cycle from ``read`` to ``tile``, which stays until the next read.
+
+    Members
+    -------
+    write, place, data: a beat of a row of A and where it belongs
+    read, row, k, buffer: read the tile ``row`` tiles down and ``k`` tiles across
+    tile: (rows, depth) lanes
+    """
+
+    def __init__(self, config: EngineConfig) -> None:
+        self._config = config
+        self._sizes = sizes = Sizes(config)
+        lanes = data.ArrayLayout(config.unit.lane_bits, sizes.depth)
+        super().__init__(
+            {
+                "write": In(1),
+                "place": In(place_layout(config)),
+                "data": In(config.data_bits),
+                "read": In(1),
+                "row": In(bits_for(sizes.block_rows)),
+                "k": In(bits_for(sizes.block_depth)),
+                "buffer": In(1),
+                "tile": Out(data.ArrayLayout(lanes, sizes.rows)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        sizes, config = self._sizes, self._config
+        width, beats = sizes.a_lanes * config.unit.lane_bits, sizes.a_lanes // sizes.beat_lanes
+        tiles = sizes.a_lanes // sizes.depth
+        beat_end = log2(sizes.block_depth * sizes.depth // sizes.beat_lanes)
+        row_end = log2(sizes.block_rows * sizes.rows)
+        written = Cat(
+            self.place.beat[log2(beats) : beat_end],
+            self.place.row[log2(sizes.rows) : row_end],
+            self.place.buffer,
+        )
+        wanted = Cat(
+            self.k[log2(tiles) : log2(sizes.block_depth)],
+            self.row[: log2(sizes.block_rows)],
+            self.buffer,
+        )
+        part = Signal(bits_for(tiles))
+        if tiles > 1:
+            with m.If(self.read):
+                m.d.sync += part.eq(self.k[: log2(tiles)])
+        for number in range(sizes.rows):
+            bank = Bank(width=width, depth=1 << len(written), parts=beats)
+            m.submodules[f"bank_{number}"] = bank
+            chosen = self.write & is_part(self.place.row, 0, sizes.rows, number)
+            parts = (chosen & is_part(self.place.beat, 0, beats, n) for n in range(beats))
+            m.d.comb += [
+                bank.write.eq(Cat(parts)),
+                bank.write_address.eq(written),
+                bank.write_data.eq(self.data.replicate(beats)),
+                bank.read.eq(self.read),
+                bank.read_address.eq(wanted),
+                self.tile[number].eq(part_of(bank.read_data, tiles, part)),
+            ]
+        return m
+
+
+class Counters(wiring.Component):
+    """The counters of ``hw/spec/jobs/engine.py``; they keep their values after a job.
+
+    ``busy_cycles`` and ``stalls`` together are the cycles from the first to the last cycle in
+    which the unit had an operation at its input.
+
+    Members
+    -------
+    clear: pulse: a job is taken
+    running: a job runs
+    offered, taken: the unit has an operation at its input, takes it
+    beats: beats that were read, a bit a reader
+    wrote, strobe: a beat of D leaves, and its bytes
+    """
+
+    def __init__(self, config: EngineConfig) -> None:
+        self._beat_bytes = config.beat_bytes
+        super().__init__(
+            {
+                **{name: In(1) for name in ("clear", "running", "offered", "taken", "wrote")},
+                "beats": In(3),
+                "strobe": In(config.beat_bytes),
+                **counter_members(job_spec(config)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.activity = activity = Activity()
+        new_beats = Signal(2)
+        new_bytes = Signal(range(self._beat_bytes + 1))
+        m.d.sync += [
+            new_beats.eq(ones(self.beats)),
+            new_bytes.eq(ones(Cat(bit & self.wrote for bit in self.strobe))),
+        ]
+        m.d.comb += [
+            activity.clear.eq(self.clear),
+            activity.active.eq(self.offered),
+            self.busy_cycles.eq(activity.busy_cycles),
+            self.stalls.eq(activity.stalls),
+        ]
+        m.d.sync += [
+            self.cycles.eq(self.cycles + self.running),
+            self.operations.eq(self.operations + self.taken),
+            self.bytes_read.eq(self.bytes_read + new_beats * self._beat_bytes),
+            self.bytes_written.eq(self.bytes_written + new_bytes),
+        ]
+        with m.If(self.clear):
+            sums = ("cycles", "operations", "bytes_read", "bytes_written")
+            m.d.sync += [getattr(self, name).eq(0) for name in sums]
+        return m
+
 
 __all__ = ["Engine"]
 

@@ -7,9 +7,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.engine import EngineConfig
-from .bank import Bank
 from .layouts import Sizes, bits_for, is_part, log2, part_of
 from .loader import place_layout
+from .right_scratchpad import Bank
 
 __all__ = ["ResultScratchpad", "tile_layout"]
 

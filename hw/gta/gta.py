@@ -6,25 +6,167 @@ from collections.abc import Callable
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
 
 from ..axi.burst_reader import BurstReader
 from ..axi.burst_writer import BurstWriter
 from ..axi.interconnect import ReadInterconnect
 from ..job.accelerator_top import AcceleratorTop
-from ..spec.gta import GtaConfig
-from ..spec.jobs.gta import COMMANDS_BITS, ID_BITS, READS, burst_beats, job_spec
-from ..spec.jobs.gta_commands import KINDS, MEMORIES
+from ..job.activity import Activity, count, counter_members, ones
+from ..spec.gta import COLS, ROWS, GtaConfig
+from ..spec.jobs.gta import COMMANDS_BITS, ID_BITS, READS, beat_bytes, burst_beats, job_spec
+from ..spec.jobs.gta_commands import COMMAND_BYTES, KINDS, MEMORIES
+from ..stream.deep_queue import DeepQueue
 from .control.command_check import CommandCheck
-from .control.command_queue import CommandQueue
 from .control.command_reader import CommandReader
-from .control.counters import Counters
 from .control.executes_under_way import ExecutesUnderWay
 from .control.job_control import JobControl
-from .control.layouts import counts_layout, request_bits
-from .layouts import LaneMemoryName
+from .control.layouts import command_layout, counts_layout, load_layout, request_bits, store_layout
+from .layouts import LaneMemoryName, pgemm_layout
 from .load.lane_loader import LaneLoader
 from .store.lane_storer import LaneStorer
+
+WAITS = ("list", "loads", "stores", "results")
+"""What is waited for."""
+
+
+class Counters(wiring.Component):
+    """The counters of the register map; they keep their values after a job.
+
+    An event is counted two cycles after it at the latest.
+
+    Parameters
+    ----------
+    config: see :class:`GtaConfig`
+
+    Members
+    -------
+    clear: pulse: a job is taken
+    running: a job runs
+    active: of each lane, whether it works on a product
+    executed: pulse: a product is complete
+    listed: a beat of the list comes
+    loaded: of each of ``MEMORIES``, whether a beat comes for it
+    strobe: of a beat that is written; 0 else
+    waits: of each of ``WAITS``, whether it happens
+    and the counters, outputs
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                **{name: In(1) for name in ("clear", "running", "executed", "listed")},
+                "active": In(config.lanes),
+                "loaded": In(len(MEMORIES)),
+                "strobe": In(beat_bytes(config)),
+                "waits": In(len(WAITS)),
+                **counter_members(job_spec(config)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, beat = self._config, beat_bytes(self._config)
+        m.submodules.activity = activity = Activity()
+        lanes = Signal(range(config.lanes + 1))
+        written = Signal(range(beat + 1))
+        beats = Signal(2)
+        m.d.sync += [
+            lanes.eq(ones(self.active)),
+            written.eq(ones(self.strobe)),
+            beats.eq(self.listed + self.loaded.any()),
+        ]
+        m.d.comb += [
+            activity.clear.eq(self.clear),
+            activity.active.eq(self.active.any()),
+            self.busy_cycles.eq(activity.busy_cycles),
+            self.stalls.eq(activity.stalls),
+        ]
+        count(m, self, "cycles", self.running)
+        count(m, self, "operations", self.executed)
+        count(m, self, "bytes_read", beats * beat)
+        count(m, self, "bytes_written", written)
+        counted = {"bytes_list": self.listed}
+        counted |= {f"bytes_{name}": self.loaded[n] for n, name in enumerate(MEMORIES)}
+        for name, bit in counted.items():
+            new = Signal(name=f"new_{name}")
+            m.d.sync += new.eq(bit)
+            count(m, self, name, new * beat)
+        count(m, self, "element_cycles", lanes * (ROWS * COLS))
+        for n, name in enumerate(WAITS):
+            count(m, self, f"wait_{name}", self.waits[n])
+        return m
+
+
+_DEPTH = 4
+
+
+def queued_layout(config: GtaConfig, kind: str) -> data.StructLayout:
+    """A command of a kind, as what carries it out takes it."""
+    layouts = {"load": load_layout, "execute": pgemm_layout, "store": store_layout}
+    return layouts[kind](config)
+
+
+class CommandQueue(wiring.Component):
+    """Offers commands in order, each once enough others are complete. Holds five.
+
+    Parameters
+    ----------
+    config: see :class:`GtaConfig`
+    kind: of the commands
+
+    Members
+    -------
+    i: commands that hold, as they are in memory
+    o: see :func:`queued_layout`
+    complete: in; how many of each kind are
+    some: out; there is one
+    wants: out; the first one waits for others: a bit for each kind
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: GtaConfig, kind: str) -> None:
+        self._config, self._kind = config, kind
+        super().__init__(
+            {
+                "i": In(stream.Signature(8 * COMMAND_BYTES)),
+                "o": Out(stream.Signature(queued_layout(config, kind))),
+                "complete": In(counts_layout()),
+                "some": Out(1),
+                "wants": Out(len(counts_layout().members)),
+                "clear": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        inside = queued_layout(self._config, self._kind)
+        layout = data.StructLayout({"needs": counts_layout(), "command": inside})
+        m.submodules.queue = queue = DeepQueue(layout, _DEPTH)
+        command = command_layout(self._kind)(self.i.payload)
+        put, head = queue.i.payload, queue.o.payload
+        halved = ("result_base", "result_stride") if self._kind == "execute" else ()
+        for name, _ in inside:
+            field: Value = command[name]
+            # Words of results have 32 bytes.
+            m.d.comb += put.command[name].eq(field[1:] if name in halved else field)
+        kinds = [name for name, _ in counts_layout()]
+        for name in kinds:
+            m.d.comb += put.needs[name].eq(command[name])
+        m.d.comb += [
+            queue.clear.eq(self.clear),
+            queue.i.valid.eq(self.i.valid),
+            self.i.ready.eq(queue.i.ready),
+            self.some.eq(queue.o.valid),
+            self.wants.eq(Cat(self.complete[name] < head.needs[name] for name in kinds)),
+            self.o.valid.eq(queue.o.valid & ~self.wants.any()),
+            self.o.payload.eq(head.command),
+            queue.o.ready.eq(self.o.ready & ~self.wants.any()),
+        ]
+        return m
+
 
 __all__ = ["Gta"]
 

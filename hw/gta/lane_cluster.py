@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Cat, Const, Module, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.gta import COLS, GtaConfig
 from .lane.lane import Lane
+from .lane.result_path import edge_layout
 from .layouts import (
     LaneMemoryName,
     csr_layout,
@@ -16,8 +17,186 @@ from .layouts import (
     read_layout,
     write_layout,
 )
-from .mask_match import MaskMatch
-from .slide_unit import SlideUnit
+from .path_members import place_layout
+
+
+class MaskMatch(wiring.Component):
+    """Lanes exchange data only with lanes of the same mask.
+
+    Source: the paper's section 4.2, Figure 4(e). With c lanes across, lane n stands in row n / c
+    and column n mod c. It passes its x to lane n + 1 in the same row, its sums to lane n + c, if
+    their masks are the same. Places in regions, which have to be rectangles, are counted from lane
+    to lane, one a cycle: ``settled`` says that this is over; until then nothing may run.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    csr: in; see :func:`csr_layout`
+    places: out; by lane
+    settled: out; the places are those of ``csr`` as it is
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "csr": In(csr_layout(config)),
+                "places": Out(data.ArrayLayout(place_layout(config), config.lanes)),
+                "settled": Out(1),
+            }
+        )
+
+    @property
+    def config(self) -> GtaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        lanes = self._config.lanes
+        seen = Signal(csr_layout(self._config))
+        wait = Signal(range(2 * lanes + 5), init=2 * lanes + 4)
+        m.d.sync += seen.eq(self.csr)
+        m.d.comb += self.settled.eq(~wait.any())
+        with m.If(seen.as_value() != self.csr.as_value()):
+            m.d.sync += wait.eq(2 * lanes + 4)
+            m.d.comb += self.settled.eq(0)
+        with m.Elif(wait.any()):
+            m.d.sync += wait.eq(wait - 1)
+        across = [1 << n for n in range(lanes.bit_length())]
+        behind = {
+            n: self._same(m, f"left_of_{n}", n, seen, {c: n - 1 for c in across if n % c})
+            for n in range(lanes)
+        }
+        below = {
+            n: self._same(m, f"above_{n}", n, seen, {c: n - c for c in across if n >= c})
+            for n in range(lanes)
+        }
+        ones, layout = dict.fromkeys(across, 1), seen.layout
+        right = self._count(m, "columns_right", behind, layout, ones, forward=False)
+        column = self._count(m, "columns_left", behind, layout, ones, forward=True)
+        steps = {c: c for c in across}
+        under = self._count(m, "rows_below", below, layout, steps, forward=False)
+        row = self._count(m, "rows_above", below, layout, steps, forward=True)
+        for n, place in enumerate(self.places):
+            m.d.sync += [
+                place.row.eq(row[n]),
+                place.column.eq(column[n]),
+                place.rows.eq(row[n] + under[n] + 1),
+                place.columns.eq(column[n] + right[n] + 1),
+                place.left.eq(column[n] == 0),
+                place.top.eq(row[n] == 0),
+                place.bottom.eq(under[n] == 0),
+                place.right.eq(right[n] == 0),
+            ]
+        return m
+
+    def _same(
+        self,
+        m: Module,
+        name: str,
+        lane: int,
+        csr: data.View[data.StructLayout],
+        others: dict[int, int],
+    ) -> Value:
+        """Whether the neighbour, by number of lanes across, has the same mask."""
+        if not others:
+            return Const(0)
+        same = Signal(name=name)
+        found: Value = Const(0)
+        for c, other in others.items():
+            is_layout = csr.layout == c.bit_length() - 1
+            found = found | (is_layout & (csr.masks[lane] == csr.masks[other]))
+        m.d.sync += same.eq(found)
+        return same
+
+    def _count(
+        self,
+        m: Module,
+        name: str,
+        same: dict[int, Value],
+        layout: Value,
+        steps: dict[int, int],
+        *,
+        forward: bool,
+    ) -> list[Signal]:
+        """How many neighbours in one direction a lane has in its region.
+
+        ``same``: the lane and its left, or upper, neighbour are of one region. ``steps``: by number
+        of lanes across, how far that neighbour's number is away.
+        """
+        lanes = self._config.lanes
+        counts = [Signal(range(lanes), name=f"{name}_{n}") for n in range(lanes)]
+        for n, count in enumerate(counts):
+            found: Value = Const(0, len(count))
+            for c, step in steps.items():
+                other = n - step if forward else n + step
+                if not 0 <= other < lanes:
+                    continue
+                joined = same[n] if forward else same[other]
+                further = Mux(joined, counts[other] + 1, 0)
+                found = Value.cast(Mux(layout == c.bit_length() - 1, further, found))
+            m.d.sync += count.eq(found)
+        return counts
+
+
+class SlideUnit(wiring.Component):
+    """Passes on what comes from the lane above, which the arrangement of lanes decides.
+
+    Source: the paper's section 4.2: the Slide Unit "programs direction of the data shuffling
+    (source lane and destination lane)". Combinational, from registers of one lane to the adders of
+    the next one's first row.
+
+    Parameters
+    ----------
+    config: of the accelerator
+    sources: lanes that may stand above: of lane n with 1, 2, 4, ... lanes across n - 1, n - 2, ...
+
+    Members
+    -------
+    layout: in; 1 << layout lanes stand across
+    above: in; of each source
+    top: in; the lane is at the edge: its sums begin with 0
+    o: out
+    """
+
+    def __init__(self, config: GtaConfig, sources: int) -> None:
+        self._config = config
+        self._sources = sources
+        edge = edge_layout(config)
+        super().__init__(
+            {
+                "layout": In(range(config.lanes.bit_length())),
+                "above": In(data.ArrayLayout(edge, sources)),
+                "top": In(1),
+                "o": Out(edge),
+            }
+        )
+
+    @property
+    def config(self) -> GtaConfig:
+        return self._config
+
+    @property
+    def sources(self) -> int:
+        return self._sources
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        chosen = Signal(edge_layout(self._config))
+        with m.Switch(self.layout):
+            for n in range(self._sources - 1):
+                with m.Case(n):
+                    m.d.comb += chosen.eq(self.above[n])
+            with m.Default():
+                m.d.comb += chosen.eq(self.above[self._sources - 1])
+        m.d.comb += self.o.eq(chosen)
+        if self._config.integers:
+            m.d.comb += self.o.sum.eq(Mux(self.top, 0, chosen.sum))
+        return m
+
 
 __all__ = ["LaneCluster"]
 

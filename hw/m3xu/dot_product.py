@@ -8,8 +8,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arith.fused.aligned_sum import head_bits
-from ..arith.fused.carry_save import compress
+from ..arith.fused.aligned_sum import compress, head_bits
 from ..arith.fused.specials import SpecialCases
 from ..arith.fused.sum_stages import (
     add_rows,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import ShapeLike
 from amaranth.lib import data
 
-from ..channels.c2sr_row_writer import lane_entry_layout
-from ..channels.lane_rows import lane_row_layout
+from ..channels.c2sr_row_writer import lane_entry_layout, lane_row_layout
 from ..spec.matraptor import MatRaptorConfig
 
 __all__ = [

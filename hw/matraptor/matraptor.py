@@ -3,20 +3,284 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
-from amaranth.hdl import Cat, Module
-from amaranth.lib import wiring
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
 
 from ..axi.crossbar import ReadCrossbar
+from ..axi.interconnect import ReadInterconnect
+from ..axi.layouts import beat_layout, routed_layout, store_layout
 from ..axi.managers import WriteManager
-from ..channels.beat_packer import count_bits
-from ..channels.c2sr_row_writer import WRITERS
+from ..channels.beat_packer import count_bits, write_request_layout
+from ..channels.c2sr_row_writer import WRITERS, C2srRowWriter
 from ..job.accelerator_top import AcceleratorTop
+from ..job.activity import Activity, count, counter_members, ones
+from ..spec.c2sr import PAIR_BYTES
 from ..spec.jobs.matraptor import job_spec
-from ..spec.matraptor import MatRaptorConfig
-from .control import Control
-from .counters import EVENTS, Counters
-from .lane import Lane
+from ..spec.matraptor import READS, MatRaptorConfig
+from ..spec.registers.register_rows import COUNTER_BITS
+from ..stream.multiplex import bypass_unless
+from .control import Control, failure_layout
+from .layouts import job_layout
+from .load.a_loader import SparseALoader
+from .load.b_loader import SparseBLoader
+from .merge.processing_element import ProcessingElement
+from .outer.columns import OuterColumns
+
+EVENTS = ("multiplied", "merge_step", "stored_row", "stored_entry", *READS)
+"""What may happen in a lane in a cycle; of what is read, a beat."""
+
+
+class Counters(wiring.Component):
+    """The counters of the register map; they keep their values after a job.
+
+    An event is counted three cycles after it at the latest.
+
+    Parameters
+    ----------
+    config: see :class:`MatRaptorConfig`
+
+    Members
+    -------
+    clear: pulse: a job is taken
+    running: a job runs
+    the members of ``EVENTS``: of each lane, whether it happens
+    conflicts: requests that wait for another lane's
+    and the counters, outputs
+    """
+
+    def __init__(self, config: MatRaptorConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                **{name: In(1) for name in ("clear", "running")},
+                **{name: In(config.lanes) for name in EVENTS},
+                # Not to be taken for the counter of that name.
+                "waiting": In(range(config.lanes + 1)),
+                **counter_members(job_spec(config)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.activity = activity = Activity()
+        # Lanes know late whether a product is taken.
+        multiplied = Signal(config.lanes, name="multiplied_before")
+        m.d.sync += multiplied.eq(self.multiplied)
+        m.d.comb += [
+            activity.clear.eq(self.clear),
+            activity.active.eq(multiplied.any()),
+            self.busy_cycles.eq(activity.busy_cycles),
+            self.stalls.eq(activity.stalls),
+        ]
+        new = {}
+        for name in EVENTS:
+            new[name] = Signal(range(config.lanes + 1), name=f"new_{name}")
+            m.d.sync += new[name].eq(ones(getattr(self, name)))
+        pairs = new["stored_row"] * PAIR_BYTES
+        entries = new["stored_entry"] * config.layout.entry_bytes
+        read = {name: new[name] * config.beat_bytes for name in READS}
+        count(m, self, "cycles", self.running)
+        count(m, self, "operations", new["multiplied"])
+        count(m, self, "bytes_read", sum(read.values()))
+        count(m, self, "bytes_written", pairs + entries)
+        for name in READS:
+            count(m, self, f"bytes_{name}", read[name])
+        count(m, self, "bytes_c_pairs", pairs)
+        count(m, self, "bytes_c_entries", entries)
+        count(m, self, "conflicts", self.waiting)
+        count(m, self, "merge_steps", new["merge_step"])
+        count(m, self, "results", new["stored_entry"])
+        self._balance(m, multiplied)
+        return m
+
+    def _balance(self, m: Module, multiplied: Value) -> None:
+        """Products of the busiest lane and of the least busy one.
+
+        The greatest of counts that grow by one grows if one of the greatest does; the least, if all
+        of the least do.
+        """
+        lanes = self._config.lanes
+        counts = Signal(data.ArrayLayout(COUNTER_BITS, lanes), name="lane_products")
+        grows = [multiplied[lane] for lane in range(lanes)]
+        leads = [counts[lane] == self.lane_busy_max for lane in range(lanes)]
+        trails = [counts[lane] == self.lane_busy_min for lane in range(lanes)]
+        pairs = list(zip(grows, leads, trails, strict=True))
+        m.d.sync += [counts[lane].eq(counts[lane] + grows[lane]) for lane in range(lanes)]
+        count(m, self, "lane_busy_max", Cat(grow & lead for grow, lead, _ in pairs).any())
+        count(m, self, "lane_busy_min", Cat(grow | ~trail for grow, _, trail in pairs).all())
+        with m.If(self.clear):
+            m.d.sync += counts.eq(0)
+
+
+class Lane(wiring.Component):
+    """Computes its rows of C: one after the other, or in the outer-product mode all at once.
+
+    Parameters
+    ----------
+    config: see :class:`MatRaptorConfig`
+
+    Members
+    -------
+    job: the job; constant from ``start`` on
+    lane: the lane's number, constant
+    rows: how many rows of the job it has, constant like the job
+    start: pulse: a job begins
+    stop: level: drop everything
+    ar, r: its readers, to and from the crossbar
+    pair_request, pair_data, entry_request, entry_data: arrays of streams to burst writers, one for
+        each of the lane's channels
+    idle: its readers are owed nothing by the bus
+    finished: all its rows are with the burst writers
+    failure: see :func:`failure_layout`
+    the members of ``EVENTS``: pulses, what happens
+    """
+
+    def __init__(self, config: MatRaptorConfig) -> None:
+        self._config = config
+        self._channel_bits = config.layout.channel_bits
+        request = stream.Signature(write_request_layout(config.geometry))
+        beat = stream.Signature(store_layout(config.data_bits))
+        slots, id_bits = config.lane_channels, config.lane_id_bits
+        reads = routed_layout(config.addr_bits, self._channel_bits, id_bits)
+        super().__init__(
+            {
+                "job": In(job_layout(config)),
+                "lane": In(config.lane_bits),
+                "rows": In(32),
+                **{name: In(1) for name in ("start", "stop")},
+                "ar": Out(stream.Signature(reads)),
+                "r": In(
+                    stream.Signature(beat_layout(config.data_bits, id_bits), always_ready=True)
+                ),
+                **{f"{name}_request": Out(request).array(slots) for name in WRITERS},
+                **{f"{name}_data": Out(beat).array(slots) for name in WRITERS},
+                **{name: Out(1) for name in ("idle", "finished")},
+                "failure": Out(failure_layout(config)),
+                **{name: Out(1) for name in EVENTS},
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.a_loader = a_loader = SparseALoader(config)
+        m.submodules.b_loader = b_loader = SparseBLoader(config)
+        m.submodules.processing_element = element = ProcessingElement(config)
+        m.submodules.writer = writer = C2srRowWriter(
+            config.geometry, config.layout, config.lane_map
+        )
+        wiring.connect(m, b_loader.o, element.i)
+        wiring.connect(m, element.o, writer.i)
+        for part in (a_loader, b_loader, element, writer):
+            for name in ("job", "lane", "start", "stop"):
+                if name in part.signature.members:
+                    m.d.comb += getattr(part, name).eq(getattr(self, name))
+        m.d.comb += [
+            writer.pairs_base.eq(self.job.c_pairs),
+            writer.entries_base.eq(self.job.c_entries),
+            writer.capacity.eq(self.job.capacity),
+        ]
+        for name in WRITERS:
+            for slot in range(config.lane_channels):
+                for stream_name in (f"{name}_request", f"{name}_data"):
+                    inner, outer = (getattr(x, stream_name)[slot] for x in (writer, self))
+                    wiring.connect(m, inner, wiring.flipped(outer))
+        causes: list[tuple[str, Value, dict[str, Value]]] = []
+        if config.outer_product:
+            causes = self._columns(m, a_loader, b_loader, element)
+        else:
+            wiring.connect(m, a_loader.o, b_loader.i)
+            m.d.comb += a_loader.rows_in_lane.eq(self.rows)
+        m.d.comb += [
+            self.idle.eq(a_loader.idle & b_loader.idle),
+            self.finished.eq(writer.finished | (self.rows == 0)),
+            self.multiplied.eq(element.multiplied),
+            self.merge_step.eq(element.merge_step),
+            self.stored_row.eq(writer.stored_row),
+            self.stored_entry.eq(writer.stored_entry),
+        ]
+        self._read(m, a_loader, b_loader)
+        self._fail(m, a_loader, b_loader, element, writer, causes)
+        return m
+
+    def _columns(
+        self,
+        m: Module,
+        a_loader: SparseALoader,
+        b_loader: SparseBLoader,
+        element: ProcessingElement,
+    ) -> list[tuple[str, Value, dict[str, Value]]]:
+        """Between the loaders, in the outer-product mode: A comes by columns; returns what may
+        fail there.
+
+        As it is stored, A has a row for each row of B and lane.
+        """
+        config, job, mode = self._config, self.job, self.job.mode
+        m.submodules.columns = columns = OuterColumns(config)
+        bypass_unless(m, mode, a_loader.o, (columns.i, columns.o), b_loader.i)
+        wiring.connect(m, columns.columns, element.columns)
+        stored_rows = Mux(self.rows != 0, job.b_rows, 0)
+        m.d.comb += [
+            columns.rows_in_lane.eq(self.rows),
+            columns.clear.eq(self.stop),
+            element.rows_in_lane.eq(self.rows),
+            a_loader.rows_in_lane.eq(Mux(mode, stored_rows, self.rows)),
+        ]
+        if config.lane_channels > 1:
+            m.d.comb += a_loader.job.rows.eq(Mux(mode, job.b_rows * config.lanes, job.rows))
+        return [
+            ("index", columns.index_error, {"row": columns.error_row}),
+            ("index", element.index_error, {"row": element.error_row}),
+        ]
+
+    def _read(self, m: Module, a_loader: SparseALoader, b_loader: SparseBLoader) -> None:
+        """The loaders' readers, in the order of ``READS``, as one."""
+        config = self._config
+        m.submodules.readers = readers = ReadInterconnect(
+            len(READS),
+            addr_bits=config.addr_bits,
+            data_bits=config.data_bits,
+            channel_bits=self._channel_bits,
+            slot_bits=config.slot_bits,
+        )
+        wiring.connect(m, readers.ar, wiring.flipped(self.ar))
+        wiring.connect(m, wiring.flipped(self.r), readers.r)
+        for index, name in enumerate(READS):
+            operand, what = name.split("_")
+            loader: Any = {"a": a_loader, "b": b_loader}[operand]
+            wiring.connect(m, getattr(loader, f"{what}_ar"), readers.reader_ar[index])
+            wiring.connect(m, readers.reader_r[index], getattr(loader, f"{what}_r"))
+            m.d.comb += getattr(self, name).eq(getattr(loader, f"read_beats_{what}"))
+
+    def _fail(
+        self,
+        m: Module,
+        a_loader: SparseALoader,
+        b_loader: SparseBLoader,
+        element: ProcessingElement,
+        writer: C2srRowWriter,
+        others: list[tuple[str, Value, dict[str, Value]]],
+    ) -> None:
+        """The first of the lane's errors, in the order of the codes."""
+        failure, spec = self.failure, job_spec(self._config)
+        causes = [
+            ("bus_read", a_loader.error, {"address": a_loader.error_address}),
+            ("bus_read", b_loader.error, {"address": b_loader.error_address}),
+            ("index", b_loader.index_error, {"row": b_loader.index_row}),
+            *others,
+            ("unsorted", element.unsorted, {"row": element.error_row}),
+            ("overflow", element.overflow, {"row": element.error_row}),
+            ("region", writer.region, {"row": writer.region_row}),
+        ]
+        for error, holds, details in reversed(causes):
+            with m.If(holds):
+                m.d.comb += failure.code.eq(spec.code(error))
+                m.d.comb += [failure[name].eq(detail) for name, detail in details.items()]
+
 
 __all__ = ["MatRaptor"]
 

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..channels.lane_rows import lane_channel, lane_share
+from ..channels.c2sr_row_writer import lane_channel, lane_share
 from ..spec.matraptor import MatRaptorConfig
 from .layouts import row_layout
 

@@ -10,7 +10,7 @@ from ..job.activity import Activity, count, counter_members, ones
 from ..spec.jobs.sida import job_spec
 from ..spec.sida import SidaConfig
 from .held.layouts import counts_layout
-from .vectors.layouts import WAYS
+from .vectors.vector_banks import WAYS
 
 __all__ = ["EVENTS", "STREAMS", "Counters"]
 

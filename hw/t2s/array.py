@@ -15,7 +15,7 @@ from ..stream.output_register import OutputRegister
 from ..stream.queue import Queue
 from ..stream.skid_buffer import SkidBuffer
 from .copies import component_of
-from .layouts import word_layout
+from .loader import word_layout
 from .pe import Pe
 
 __all__ = ["PeArray"]

@@ -9,7 +9,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.t2s.parts import RoutePart
-from .layouts import word_layout
+from .loader import word_layout
 from .nest import Nest, nest_inputs
 
 __all__ = ["Route"]

@@ -5,23 +5,200 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
 
+from ..axi.layouts import request_layout, store_layout
 from ..axi.managers import ReadManager, WriteManager
 from ..job.accelerator_top import AcceleratorTop
+from ..job.activity import Activity, count, counter_members, ones
+from ..job.checks import first_broken
+from ..job.states import control_members, first_failure, run_states
 from ..spec.jobs.t2s import entries_parts, image_parts, job_spec, trips_register
 from ..spec.t2s.config import ID_BITS, T2sConfig
+from ..spec.t2s.parts import MemoryPart
 from ..spec.t2s.sparse_parts import EntriesPart
 from .array import PeArray
-from .counters import Counters
-from .job_control import JobControl
-from .layouts import run_count_bits
-from .loader import Loader
-from .run_walker import connect_walk
+from .beat_packer import BeatPacker
+from .loader import Loader, job_layout, run_count_bits, word_layout
+from .run_walker import RunWalker, connect_walk, walk_members
 from .sparse.array import SparseArray
 from .sparse.entries_loader import EntriesLoader
 from .sparse.image_requests import connect_image
-from .unloader import Unloader
+from .word_function import through
+
+_MOST_ASKED = 7
+"""Runs that are requested and not handed over: a writer takes some requests ahead of data."""
+
+
+class Unloader(wiring.Component):
+    """Packs words into beats and requests their runs of a burst writer. Words come through the
+    part's functions.
+
+    The last beat of a run has strobes for the run's words only, and zeros behind them.
+
+    Parameters
+    ----------
+    part: what is unloaded; its words are not repeated
+    config: widths of addresses and beats
+
+    Members
+    -------
+    start: pulse: a job begins
+    stop: level: drop everything
+    base, stride_*, trips_*: where the runs lie, see :func:`walk_members`; constant in a job
+    running: runs are left that were not handed over
+    i: the words
+    request, o: streams to a burst writer
+    """
+
+    def __init__(self, part: MemoryPart, config: T2sConfig) -> None:
+        if part.repeats != 1:
+            raise ValueError(f"words of {part.name} must not be repeated")
+        self._part, self._config = part, config
+        request = request_layout(config.addr_bits, run_count_bits(config))
+        super().__init__(
+            {
+                "start": In(1),
+                "stop": In(1),
+                **walk_members(part, config),
+                "running": Out(1),
+                "i": In(stream.Signature(word_layout(part.word_bits))),
+                "request": Out(stream.Signature(request)),
+                "o": Out(stream.Signature(store_layout(config.data_bits))),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        part, config = self._part, self._config
+        m.submodules.walker = walker = RunWalker(part, config)
+        m.submodules.packer = packer = BeatPacker(
+            part.word_bits // 8, config.beat_bytes, part.run_words
+        )
+        for name in ("start", "stop", *walk_members(part, config)):
+            m.d.comb += getattr(walker, name).eq(getattr(self, name))
+        # Runs that were requested and not handed over to the end.
+        asked = Signal(range(_MOST_ASKED + 1))
+        asks = Signal()
+        ends = Signal()
+        m.d.comb += [
+            self.request.valid.eq(walker.o.valid & (asked != _MOST_ASKED)),
+            self.request.payload.address.eq(walker.o.payload),
+            self.request.payload.beats.eq(part.run_beats(config.beat_bytes)),
+            asks.eq(self.request.valid & self.request.ready),
+            walker.o.ready.eq(asks),
+            packer.clear.eq(self.stop),
+            packer.i.valid.eq(self.i.valid & ~self.stop),
+            packer.i.payload.eq(through(m, part.functions, self.i.payload.data)),
+            self.i.ready.eq(packer.i.ready & ~self.stop),
+            # Beats that nobody has requested are not handed over.
+            self.o.valid.eq(packer.o.valid & (asked != 0)),
+            self.o.payload.eq(packer.o.payload),
+            packer.o.ready.eq(self.o.ready & (asked != 0)),
+            ends.eq(self.o.valid & self.o.ready & packer.ends),
+            self.running.eq(walker.running | (asked != 0)),
+        ]
+        with m.If(self.stop):
+            m.d.sync += asked.eq(0)
+        with m.Else():
+            m.d.sync += asked.eq(asked + asks - ends)
+        return m
+
+
+class JobControl(wiring.Component):
+    """The state of the array, see :class:`JobStates`.
+
+    ``start`` takes the job registers, which are free for the next job at once. Their check is
+    that of ``hw/spec/jobs/t2s.py``. After a bus error or a soft reset everything is dropped, and
+    when the bus is quiet the array is idle.
+
+    Members
+    -------
+    the job registers, as :class:`AxiLiteRegisters` names them
+    start, soft_reset: pulses, as written to CTRL; soft_reset wins
+    read_error, read_address, write_error, write_address: of the bus, held until ``stop``
+    finished: every word of the result is stored and answered for
+    quiet: nothing is under way in the bus
+    job: the job at hand, constant while it runs, see :func:`job_layout`
+    taken: pulse: a job is taken, and will be checked
+    go: pulse: begin
+    stop: level: begin nothing more, drop all
+    busy; done, error: pulses; code, detail: why the last job failed
+    """
+
+    def __init__(self, config: T2sConfig) -> None:
+        self._spec = job_spec(config)
+        super().__init__(
+            {
+                **control_members(self._spec),
+                "read_error": In(1),
+                "write_error": In(1),
+                "read_address": In(config.addr_bits),
+                "write_address": In(config.addr_bits),
+                "job": Out(job_layout(config)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        spec = self._spec
+        wrong = first_broken(m, spec, self)
+        failures = (
+            (self.read_error, spec.code("bus_read"), self.read_address),
+            (self.write_error, spec.code("bus_write"), self.write_address),
+        )
+        states = run_states(m, self, wrong, first_failure(m, spec, "bus", failures))
+        with m.If(states.taken):
+            m.d.sync += [self.job[name].eq(getattr(self, name)) for name in spec.members]
+        return m
+
+
+class Counters(wiring.Component):
+    """The counters of ``hw/spec/jobs/t2s.py``; they keep their values after a job.
+
+    Members
+    -------
+    clear: pulse: a job is taken
+    running: a job runs
+    begins: the element farthest from the feeders begins products
+    beats: beats that were read, a bit a loader
+    wrote, strobe: a beat of results leaves, and its bytes
+    """
+
+    def __init__(self, config: T2sConfig) -> None:
+        self._beat_bytes = config.beat_bytes
+        super().__init__(
+            {
+                **{name: In(1) for name in ("clear", "running", "begins", "wrote")},
+                "beats": In(len(image_parts(config)) - 1),
+                "strobe": In(config.beat_bytes),
+                **counter_members(job_spec(config)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.activity = activity = Activity()
+        new_beats = Signal(range(len(self.beats) + 1))
+        new_bytes = Signal(range(self._beat_bytes + 1))
+        m.d.sync += [
+            new_beats.eq(ones(self.beats)),
+            new_bytes.eq(ones(Cat(bit & self.wrote for bit in self.strobe))),
+        ]
+        m.d.comb += [
+            activity.clear.eq(self.clear),
+            activity.active.eq(self.begins),
+            self.busy_cycles.eq(activity.busy_cycles),
+            self.stalls.eq(activity.stalls),
+            # Whoever begins products in a cycle does one iteration.
+            self.operations.eq(activity.busy_cycles),
+        ]
+        count(m, self, "cycles", self.running)
+        count(m, self, "bytes_read", new_beats * self._beat_bytes)
+        count(m, self, "bytes_written", new_bytes)
+        return m
+
 
 __all__ = ["T2s"]
 

@@ -5,21 +5,174 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Value
-from amaranth.lib import wiring
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
 
 from ..axi.interconnect import ReadInterconnect
 from ..job.accelerator_top import AcceleratorTop
+from ..job.activity import Activity, count, counter_members, ones
+from ..job.checks import first_broken
+from ..job.states import control_members, first_failure, run_states
 from ..spec.jobs.tensaurus import job_spec
-from ..spec.tensaurus import KERNELS, TensaurusConfig
+from ..spec.tensaurus import KERNELS, READS, TensaurusConfig
 from .array.compute_array import ComputeArray
-from .control import STREAM_ERRORS, Control
-from .counters import Counters
-from .layouts import ROW_EVENTS
+from .layouts import ROW_EVENTS, job_layout
 from .load.matrix_loader import MatrixLoader
 from .load.tensor_loader import TensorLoader
 from .load.tile_fetcher import TileFetcher
 from .store.matrix_store import MatrixStore
+
+STREAM_ERRORS = ("index", "slice", "stream")
+"""What may be wrong with the entry of a stream."""
+
+
+class Control(wiring.Component):
+    """The state of the accelerator, see :class:`JobStates`.
+
+    ``start`` takes the job registers, which are free for the next job at once. Their check is
+    that of ``hw/spec/jobs/tensaurus.py``.
+
+    Parameters
+    ----------
+    config: see :class:`TensaurusConfig`
+
+    Members
+    -------
+    the job registers, as :class:`AxiLiteRegisters` names them
+    start, soft_reset: pulses, as written to CTRL; soft_reset wins
+    read_error: of each reader, in the order of ``READS``; ``<name>_address``: where
+    write_error, write_address: the same of the writer
+    tile_error, tile: of the list of tiles; which
+    index_error, slice_error, stream_error: of a stream; ``entry`` of tile ``entry_tile``
+    ready: a job may begin
+    finished: the output is in memory, and nothing is under way
+    quiet: nothing is under way on the bus
+    job: the job at hand, constant while it runs
+    running: the job has begun and has not ended
+    taken, go, stop, busy, done, error, code, detail: see :class:`JobStates`
+
+    Errors are held until ``stop``.
+    """
+
+    def __init__(self, config: TensaurusConfig) -> None:
+        self._config = config
+        self._spec = job_spec(config)
+        address = config.addr_bits
+        super().__init__(
+            {
+                **control_members(self._spec),
+                "read_error": In(len(READS)),
+                **{f"{name}_address": In(address) for name in (*READS, "write")},
+                "write_error": In(1),
+                **{f"{name}_error": In(1) for name in ("tile", *STREAM_ERRORS)},
+                **{name: In(32) for name in ("tile", "entry", "entry_tile")},
+                "ready": In(1),
+                "job": Out(job_layout(config)),
+                "running": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        wrong = first_broken(m, self._spec, self)
+        failed = self._failure(m)
+        states = run_states(m, self, wrong, failed, self.ready, registered=True)
+        with m.If(states.taken):
+            m.d.sync += [self.job[name].eq(getattr(self, name)) for name in self._spec.members]
+        begun = Signal()
+        m.d.comb += self.running.eq(states.go | begun)
+        m.d.sync += begun.eq(self.running & states.busy & ~states.done)
+        return m
+
+    def _failure(self, m: Module) -> tuple[Value, Value]:
+        """The code (0: none) and the detail of the first thing that went wrong."""
+        code = self._spec.code
+        entry = Cat(self.entry, self.entry_tile)
+        return first_failure(
+            m,
+            self._spec,
+            "failure",
+            [
+                *(
+                    (self.read_error[n], code("bus_read"), getattr(self, f"{name}_address"))
+                    for n, name in enumerate(READS)
+                ),
+                (self.write_error, code("bus_write"), self.write_address),
+                (self.tile_error, code("tile"), self.tile),
+                *((getattr(self, f"{name}_error"), code(name), entry) for name in STREAM_ERRORS),
+            ],
+        )
+
+
+class Counters(wiring.Component):
+    """The counters of the register map; they keep their values after a job.
+
+    An event is counted two cycles after it at the latest.
+
+    Parameters
+    ----------
+    config: see :class:`TensaurusConfig`
+
+    Members
+    -------
+    clear: pulse: a job is taken
+    running: a job runs
+    single: of the vectors of a product one value counts
+    the members of ``ROW_EVENTS``, with ``_now`` behind them: of each row, whether it happens
+    drained: a vector leaves the rows
+    sent: bytes of the result that are sent
+    read: of each reader, in the order of ``READS``, and channel, whether a beat comes
+    and the counters, outputs
+    """
+
+    def __init__(self, config: TensaurusConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                **{name: In(1) for name in ("clear", "running", "single", "drained")},
+                # Not to be taken for the counters of these names.
+                **{f"{name}_now": In(config.rows) for name in ROW_EVENTS},
+                "sent": In(range(config.line_bytes + 1)),
+                "read": In(data.ArrayLayout(config.channels, len(READS))),
+                **counter_members(job_spec(config)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.activity = activity = Activity()
+        products = Signal(config.rows, name="products_before")
+        m.d.sync += products.eq(self.products_now)
+        m.d.comb += [
+            activity.clear.eq(self.clear),
+            activity.active.eq(products.any()),
+            self.busy_cycles.eq(activity.busy_cycles),
+            self.stalls.eq(activity.stalls),
+        ]
+        count(m, self, "cycles", self.running)
+        for name in ROW_EVENTS:
+            new = Signal(range(config.rows + 1), name=f"new_{name}")
+            # Rows wait between jobs, too.
+            now = getattr(self, f"{name}_now") & self.running.replicate(config.rows)
+            m.d.sync += new.eq(ones(now))
+            count(m, self, name, new)
+            if name == "products":
+                each = 2 * new
+                count(m, self, "operations", Mux(self.single, each, each * config.unit_values))
+        beat_bytes = config.geometry.beat_bytes
+        beats = []
+        for reader, name in enumerate(READS):
+            new = Signal(range(config.channels + 1), name=f"new_{name}")
+            m.d.sync += new.eq(ones(self.read[reader]))
+            beats.append(new)
+            count(m, self, f"bytes_{name}", new * beat_bytes)
+        count(m, self, "bytes_read", sum(beats, start=Cat()) * beat_bytes)
+        count(m, self, "bytes_written", self.sent)
+        count(m, self, "drains", self.drained)
+        return m
+
 
 __all__ = ["Tensaurus"]
 

@@ -14,7 +14,7 @@ from .hw.spec.formats import FORMATS
 from .hw.spec.host.words import not_one_of
 from .sim.device.argument import check_type
 from .sim.engine import matrices
-from .sim.numbers.given import words_of
+from .sim.numbers.container_words import words_of
 from .sim.sparse import c2sr as _c2sr
 from .sim.sparse import ciss as _ciss
 from .sim.sparse import tensor as _tensor

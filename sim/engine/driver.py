@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,36 @@ import numpy.typing as npt
 
 from ...hw.spec.engine import SIZE_BITS, EngineConfig
 from ...hw.spec.formats import FORMATS
-from ...hw.spec.jobs.engine import job_spec
+from ...hw.spec.jobs.engine import COUNTERS, job_spec
 from ...hw.spec.registers.register_map import Register
 from ...hw.spec.semirings import SEMIRINGS
 from ..device.argument import check_type
 from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
-from ..numbers.given import words_of
-from .counts import Counts
+from ..numbers.container_words import words_of
 from .job import Job
 from .matrices import Matrix, container_bits, formats_of, from_words, to_words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """The counters after a job."""
+
+    cycles: int
+    busy_cycles: int
+    stalls: int
+    operations: int
+    bytes_read: int
+    bytes_written: int
+
+    @property
+    def utilisation(self) -> float:
+        """Share of the cycles from the first to the last operation in which the unit had one."""
+        return self.busy_cycles / max(1, self.busy_cycles + self.stalls)
+
+
+assert [item.name for item in fields(Counts)] == list(COUNTERS)
+
 
 __all__ = ["Driver", "EngineDevice"]
 

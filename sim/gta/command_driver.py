@@ -14,9 +14,8 @@ from ...hw.spec.jobs.gta import COMMANDS_BITS, job_spec
 from ...hw.spec.jobs.gta_commands import COMMAND_BYTES
 from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
-from .tiles.command_list import CommandList
-from .tiles.images import StreamImage
-from .tiles.program import LaneJob, Operands, Program, add_commands
+from .tiles.program import CommandList, LaneJob, Operands, Program, add_commands
+from .tiles.segment_sums import StreamImage
 
 __all__ = ["CommandDriver", "Commands", "GtaDevice"]
 

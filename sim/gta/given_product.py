@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ...hw.spec.formats import FORMATS
 from ...hw.spec.gta import GtaConfig, is_float, result_bytes
 from ...hw.spec.host.words import not_one_of
-from ..numbers.given import words_of
+from ..numbers.container_words import words_of
 from .golden.pgemm import RESULTS
 from .tiles.choice import DATAFLOWS as FOLDS
 from .tiles.choice import Choice

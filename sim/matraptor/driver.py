@@ -7,10 +7,12 @@ The same program runs on the model, on the RTL in a simulator, and on anything e
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from ...hw.spec.c2sr import PAIR_BYTES
 from ...hw.spec.host.words import not_one_of
 from ...hw.spec.jobs.matraptor import job_spec, limits
 from ...hw.spec.matraptor import MODES, MatRaptorConfig
@@ -22,7 +24,61 @@ from ..sparse.csr_parts import join_rows, no_entries, take_columns, take_rows
 from ..sparse.image import entries_bytes, from_image, image, image_sizes, pairs_bytes
 from ..sparse.memory_blocks import write_blocks
 from .result.outer import by_columns
-from .result.tiles import Tiles, tiles_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tiles:
+    """C, cut into rows and columns.
+
+    Parameters
+    ----------
+    shape: of C
+    rows, columns: of a tile; the last ones may be smaller
+    """
+
+    shape: tuple[int, int]
+    rows: int
+    columns: int
+
+    @property
+    def count(self) -> int:
+        """Tiles in all."""
+        return -(-self.shape[0] // self.rows) * -(-self.shape[1] // self.columns)
+
+    @property
+    def row_ranges(self) -> list[tuple[int, int]]:
+        """Rows of each row of tiles, from the first to behind the last."""
+        return list(pairwise([*range(0, self.shape[0], self.rows), self.shape[0]]))
+
+    @property
+    def column_ranges(self) -> list[tuple[int, int]]:
+        return list(pairwise([*range(0, self.shape[1], self.columns), self.shape[1]]))
+
+
+def tiles_of(
+    config: MatRaptorConfig, shape: tuple[int, int], inner: int, entries: tuple[int, int]
+) -> Tiles:
+    """The tiles that fit and make the accelerator read the fewest bytes, if every lane needs every
+    row of B; a single one if C fits.
+
+    Parameters
+    ----------
+    shape: of C, at least 1 x 1
+    inner: columns of A, rows of B
+    entries: of A and of B
+    """
+    rows, columns = shape
+    depth, lanes, entry = config.queue_depth, config.lanes, config.layout.entry_bytes
+    widest = min(columns, depth)
+    lines = np.arange(1, -(-widest // config.accumulator_banks) + 1)
+    width = np.minimum(lines * config.accumulator_banks, widest)
+    height = np.minimum(depth // lines * lanes, rows)
+    across, down = -(-columns // width), -(-rows // height)
+    pairs = inner * lanes * (PAIR_BYTES + config.beat_bytes)
+    read = across * down * pairs + across * entries[0] * entry + down * lanes * entries[1] * entry
+    best = int(np.argmin(read))
+    return Tiles(shape=shape, rows=int(height[best]), columns=int(width[best]))
+
 
 __all__ = ["SparseDevice", "SparseDriver", "SparseJob", "most_entries"]
 

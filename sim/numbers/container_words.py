@@ -8,8 +8,54 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.formats import Format, IntFormat
-from .given import real_numbers, whole_numbers
 from .values import decode, encode
+
+
+def real_numbers(numbers: npt.ArrayLike, format: str) -> npt.NDArray[Any]:
+    """The numbers, without imaginary parts that are 0. Raises ValueError for one that is not."""
+    array = np.asarray(numbers)
+    if array.dtype.kind != "c":
+        return array
+    _refuse(array, array.imag != 0, f"numbers of {format} must be real")
+    return array.real
+
+
+def whole_numbers(numbers: npt.ArrayLike, format: str) -> npt.NDArray[Any]:
+    """The numbers as integers, modulo 2^64 if some do not fit. Raises ValueError for one that is
+    not whole, or not real."""
+    array = real_numbers(numbers, format)
+    if array.dtype.kind in "biu":
+        return array
+    with np.errstate(invalid="ignore"):
+        _refuse(array, array % 1 != 0, f"numbers of {format} must be whole")
+    if array.dtype.kind == "f" and np.all(np.abs(array) < 2.0**63):
+        return array.astype(np.int64)
+    # NumPy makes a float of integers of a list that no integer type holds together.
+    exact = array if hasattr(numbers, "dtype") else np.asarray(numbers, object)
+    wrapped = [int(number.real) % (1 << 64) for number in exact.astype(object).flat]
+    return np.array(wrapped, np.uint64).reshape(array.shape)
+
+
+def words_of(words: npt.ArrayLike, bits: int) -> npt.NDArray[np.uint64]:
+    """Words of so many bits. Raises TypeError for what are no integers, ValueError for one that is
+    negative or wider."""
+    array = np.asarray(words)
+    if array.dtype.kind not in "iu":
+        # As above.
+        array = array if hasattr(words, "dtype") else np.asarray(words, object)
+        strange = [word for word in array.flat if type(word) is not int]
+        if strange:
+            shown = strange[0].item() if isinstance(strange[0], np.generic) else strange[0]
+            raise TypeError(f"words must be integers, not {shown!r}")
+    _refuse(array, (array < 0) | (array > (1 << bits) - 1), f"words must be of {bits} bits")
+    return array.astype(np.uint64)
+
+
+def _refuse(values: npt.NDArray[Any], bad: Any, rule: str) -> None:
+    """Raise ValueError, if some are bad, with the first one."""
+    if np.any(bad):
+        raise ValueError(f"{rule}, not {np.extract(bad, values)[0]}")
+
 
 __all__ = ["from_container", "to_container"]
 

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from ...hw.spec.elementwise.instructions import SCALARS
 from ...hw.spec.formats import Format
-from ...hw.spec.jobs.sida import job_spec
+from ...hw.spec.jobs.sida import WINDOW_BASES, job_spec
+from ...hw.spec.semirings import SEMIRINGS
 from ...hw.spec.sida import SidaConfig
 from ..device.driver import JobDriver
 from ..numbers.memory import from_bytes, to_bytes
 from ..numbers.values import Patterns, decode
-from .bank_span import bank_span
-from .driver import SidaDevice
-from .fit import check_fit
+from .driver import SidaDevice, bank_span, check_fit
 from .images import (
     late_step,
     matrix_images,
@@ -23,7 +22,60 @@ from .images import (
     spilled_bytes,
 )
 from .iterations.jobs import Job, Setup
-from .sequence_registers import NOTHING, SUMS, job_registers
+
+SUMS = SEMIRINGS["mma"]
+"""The semiring of all products."""
+
+NOTHING = "nothing"
+"""The matrix without elements."""
+
+ARRAYS = (
+    "column_pointers",
+    "row_numbers",
+    "column_values",
+    "row_pointers",
+    "column_numbers",
+    "row_values",
+)
+"""Of a matrix, by its name and theirs."""
+
+
+def job_registers(setup: Setup, job: Job, places: Mapping[str, int]) -> dict[str, int]:
+    """By name.
+
+    ``places``: the addresses of each matrix' arrays, of each program and each vector, of the
+    scalars, and of the pointers of a matrix without elements; where vectors are in memory, of
+    what is kept of them there.
+    """
+    program = setup.programs[job.program]
+    words, entry = program_words(program, second=job.second)
+    # Elements of a matrix without any are read nowhere.
+    matrix = (
+        dict.fromkeys(ARRAYS, places[f"{NOTHING} pointers"])
+        if job.matrix is None
+        else {array: places[f"{job.matrix} {array}"] for array in ARRAYS}
+    )
+    return {
+        "ROWS": setup.size,
+        "PASSES": 1,
+        "FIRST": SUMS.opcode,
+        "SECOND": SUMS.opcode,
+        "SECOND_PRODUCT": int(job.second),
+        "TRANSPOSED": 0,
+        "WORDS": len(words),
+        "ENTRY": entry,
+        "STOPS": 0,
+        **{array.upper(): place for array, place in matrix.items()},
+        "X": places[f"vector {job.x}"],
+        "SCALARS": places["scalars"],
+        "PROGRAM_BASE": places[f"program {job.program}"],
+        **{
+            f"VECTOR_{number}": places[f"vector {name}"]
+            for number, name in enumerate(job.vectors(program))
+        },
+        **{name.upper(): places[name] for name in WINDOW_BASES if name in places},
+    }
+
 
 __all__ = ["SequenceDriver", "sum_of"]
 

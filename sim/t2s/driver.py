@@ -7,24 +7,44 @@ anything else that is a ``T2sDevice``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.formats import Format
-from ...hw.spec.jobs.t2s import job_spec, memory_parts
+from ...hw.spec.jobs.t2s import COUNTERS, job_spec, memory_parts
 from ...hw.spec.t2s.config import T2sConfig
 from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
-from ..numbers.container_words import from_container, to_container
-from ..numbers.given import words_of
+from ..numbers.container_words import from_container, to_container, words_of
 from .bounds import bounds_of_shapes
-from .counts import Counts
 from .images import laid_out, operand_names, placement, taken_out
 from .job import Job, job_at
 from .sparse.entries import Entries, entries_of_numbers, entries_of_words, is_sparse
-from .sparse.operands import laid_out_operands, missing_word
+from .sparse.running import laid_out_operands, missing_word
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """The counters after a job."""
+
+    cycles: int
+    busy_cycles: int
+    stalls: int
+    operations: int
+    bytes_read: int
+    bytes_written: int
+
+    @property
+    def utilisation(self) -> float:
+        """Share of the cycles from the first to the last iteration in which there was one."""
+        return self.busy_cycles / max(1, self.busy_cycles + self.stalls)
+
+
+assert [item.name for item in fields(Counts)] == list(COUNTERS)
+
 
 __all__ = ["Driver", "T2sDevice"]
 

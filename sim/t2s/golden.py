@@ -11,9 +11,8 @@ from ...hw.spec.t2s.config import T2sConfig
 from .hardware_result import result_of_walked
 from .sizes import walked_indices
 from .sparse.entries import Entries
-from .sparse.operands import laid_out_operands
 from .sparse.ordered_sums import sums_of_entries
-from .sparse.running import entries_of_images
+from .sparse.running import entries_of_images, laid_out_operands
 
 __all__ = ["golden"]
 

@@ -13,8 +13,7 @@ from ...hw.spec.tensaurus_tiles import TILE_BYTES, TILE_WORDS
 from ..numbers.memory import to_bytes
 from ..numbers.scalars import Patterns
 from ..sparse.memory_blocks import Read
-from .images import operand_bytes, output_bytes, output_from_bytes, pitch_of
-from .job_tiles import TensorTiles
+from .job_tiles import TensorTiles, operand_bytes, output_bytes, output_from_bytes, pitch_of
 from .work import Cut, Work
 
 __all__ = ["JobList"]

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..library.boolean import truth_table
+from ..library.cells import truth_table
 
 __all__ = ["CELLS", "CmosCell", "library_text"]
 

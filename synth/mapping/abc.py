@@ -12,12 +12,179 @@ from __future__ import annotations
 
 from ..base.cache import cached
 from ..base.yosys import run_yosys, yosys_version
-from ..library.cells import Library
-from .adders import SPLIT_RULE, adder_rules, constant_rules
-from .comparators import COMPARATOR_RULES
+from ..library.cells import Cell, Library, truth_table
 from .hierarchy import Design
 from .multipliers import multiplications, multiplier_map
 from .multiply_adds import merge_products, multiply_add_map
+
+MAJORITY = truth_table("A B | B C | C A", "ABC")
+PARITY = truth_table("A ^ B ^ C", "ABC")
+BOTH = truth_table("A B", "AB")
+EITHER = truth_table("A ^ B", "AB")
+
+SPLIT_RULE = """
+(* techmap_celltype = "$fa" *)
+module split_full_adder(A, B, C, X, Y);
+  parameter WIDTH = 1;
+  input [WIDTH-1:0] A, B, C;
+  output [WIDTH-1:0] X, Y;
+  wire _TECHMAP_FAIL_ = WIDTH == 1;
+  genvar i;
+  generate for (i = 0; i < WIDTH; i = i + 1) begin : bit_
+    \\$fa #(.WIDTH(1)) fa (.A(A[i]), .B(B[i]), .C(C[i]), .X(X[i]), .Y(Y[i]));
+  end endgenerate
+endmodule
+"""
+"""One ``$fa`` a bit."""
+
+_RULES = """
+(* techmap_celltype = "$fa" *)
+module map_full_adder(A, B, C, X, Y);
+  parameter WIDTH = 1;
+  parameter _TECHMAP_CONSTMSK_A_ = 0;
+  parameter _TECHMAP_CONSTVAL_A_ = 0;
+  parameter _TECHMAP_CONSTMSK_B_ = 0;
+  parameter _TECHMAP_CONSTVAL_B_ = 0;
+  parameter _TECHMAP_CONSTMSK_C_ = 0;
+  parameter _TECHMAP_CONSTVAL_C_ = 0;
+  input A, B, C;
+  output X, Y;
+  localparam constants = _TECHMAP_CONSTMSK_A_ + _TECHMAP_CONSTMSK_B_ + _TECHMAP_CONSTMSK_C_;
+  localparam ones = _TECHMAP_CONSTMSK_A_ * _TECHMAP_CONSTVAL_A_
+                  + _TECHMAP_CONSTMSK_B_ * _TECHMAP_CONSTVAL_B_
+                  + _TECHMAP_CONSTMSK_C_ * _TECHMAP_CONSTVAL_C_;
+  wire p = _TECHMAP_CONSTMSK_A_ ? B : A;
+  wire q = _TECHMAP_CONSTMSK_C_ ? B : C;
+  generate if (constants == 0) begin
+    FULL
+  end else if (constants == 1 && ones == 0) begin
+    HALF
+  end else begin
+    assign Y = A ^ B ^ C;
+    assign X = (A & B) | (C & (A | B));
+  end endgenerate
+endmodule
+"""
+
+
+_CONSTANT = """
+(* techmap_celltype = "CELL" *)
+module map_constant_adder(PINS);
+  PARAMETERS
+  input INPUTS;
+  output OUTPUTS;
+  wire _TECHMAP_FAIL_ = !(MASKS);
+  ASSIGNMENTS
+endmodule
+"""
+
+
+def full_adder(library: Library) -> Cell | None:
+    """The smallest full adder cell of a library, found by what it computes."""
+    return library.smallest(3, MAJORITY, PARITY)
+
+
+def _instance(cell: Cell, inputs: str, outputs: dict[tuple[bool, ...], str]) -> str:
+    ports = [f".{pin}({net})" for pin, net in zip(cell.inputs, inputs, strict=True)]
+    ports += [f".{pin}({outputs[cell.truth(pin) or ()]})" for pin in cell.outputs]
+    return f"{cell.name} cell_ ({', '.join(ports)});"
+
+
+def adder_rules(library: Library) -> str:
+    """Techmap rules from one-bit ``$fa`` cells to adder cells; an adder with a constant input
+    becomes a half adder or gates. Empty if the library has no full adder."""
+    full = full_adder(library)
+    if full is None:
+        return ""
+    half = library.smallest(2, BOTH, EITHER)
+    text = _instance(full, "ABC", {MAJORITY: "X", PARITY: "Y"})
+    gates = "assign X = p & q; assign Y = p ^ q;"
+    half_text = _instance(half, "pq", {BOTH: "X", EITHER: "Y"}) if half else gates
+    return _RULES.replace("FULL", text).replace("HALF", half_text)
+
+
+def constant_rules(library: Library) -> str:
+    """Techmap rules from full adder cells with a constant input, which shows late, to gates."""
+    cell = full_adder(library)
+    if cell is None:
+        return ""
+    a, b, c = cell.inputs
+    formulas = {MAJORITY: f"({a} & {b}) | ({c} & ({a} | {b}))", PARITY: f"{a} ^ {b} ^ {c}"}
+    masks = [f"_TECHMAP_CONSTMSK_{pin}_" for pin in cell.inputs]
+    parts = {
+        "CELL": cell.name,
+        "PINS": ", ".join(cell.pins),
+        "PARAMETERS": "\n  ".join(f"parameter {mask} = 0;" for mask in masks),
+        "INPUTS": ", ".join(cell.inputs),
+        "OUTPUTS": ", ".join(cell.outputs),
+        "MASKS": " + ".join(masks),
+        "ASSIGNMENTS": "\n  ".join(
+            f"assign {pin} = {formulas[cell.truth(pin) or ()]};" for pin in cell.outputs
+        ),
+    }
+    text = _CONSTANT
+    for key, value in parts.items():
+        text = text.replace(key, value, 1)
+    return text
+
+
+_RULE = """
+(* techmap_celltype = "{cells}" *)
+module map_compare_{name}(A, B, Y);
+  parameter A_SIGNED = 0;
+  parameter B_SIGNED = 0;
+  parameter A_WIDTH = 1;
+  parameter B_WIDTH = 1;
+  parameter Y_WIDTH = 1;
+  parameter _TECHMAP_CONSTMSK_A_ = 0;
+  parameter _TECHMAP_CONSTMSK_B_ = 0;
+  input [A_WIDTH-1:0] A;
+  input [B_WIDTH-1:0] B;
+  output [Y_WIDTH-1:0] Y;
+  localparam WIDTH = A_WIDTH > B_WIDTH ? A_WIDTH : B_WIDTH;
+  localparam LEVELS = $clog2(WIDTH);
+  wire _TECHMAP_FAIL_ = WIDTH < 4 || _TECHMAP_CONSTMSK_A_ != 0 || _TECHMAP_CONSTMSK_B_ != 0;
+  wire [WIDTH-1:0] a, b;
+  \\$pos #(.A_SIGNED(A_SIGNED), .A_WIDTH(A_WIDTH), .Y_WIDTH(WIDTH)) extend_a (.A(A), .Y(a));
+  \\$pos #(.A_SIGNED(B_SIGNED), .A_WIDTH(B_WIDTH), .Y_WIDTH(WIDTH)) extend_b (.A(B), .Y(b));
+  // Of signed numbers the top bit counts the other way round.
+  wire [WIDTH-1:0] flip = A_SIGNED && B_SIGNED ? {{1'b1, {{WIDTH-1{{1'b0}}}}}} : {{WIDTH{{1'b0}}}};
+  wire [WIDTH-1:0] x = {left} ^ flip, y = {right} ^ flip;
+  // Of groups of 2**level bits, from place level*WIDTH on: greater; no bit less.
+  wire [WIDTH*(LEVELS+1)-1:0] greater, no_less;
+  assign greater[WIDTH-1:0] = x & ~y;
+  assign no_less[WIDTH-1:0] = x | ~y;
+  genvar level, k;
+  generate for (level = 0; level < LEVELS; level = level + 1) begin : tree
+    localparam COUNT = (WIDTH + (1 << level) - 1) >> level;
+    localparam FROM = level * WIDTH, TO = FROM + WIDTH;
+    for (k = 0; k < COUNT; k = k + 2) begin : node
+      if (k + 1 < COUNT) begin
+        assign greater[TO+k/2] = greater[FROM+k+1] | (no_less[FROM+k+1] & greater[FROM+k]);
+        assign no_less[TO+k/2] = no_less[FROM+k+1] & no_less[FROM+k];
+      end else begin
+        assign greater[TO+k/2] = greater[FROM+k];
+        assign no_less[TO+k/2] = no_less[FROM+k];
+      end
+    end
+  end endgenerate
+  assign Y = {result};
+endmodule
+"""
+
+
+def _rule(cell: str, left: str, right: str, result: str) -> str:
+    return _RULE.format(cells=f"${cell}", name=cell, left=left, right=right, result=result)
+
+
+COMPARATOR_RULES = (
+    _rule("gt", "a", "b", "greater[WIDTH*LEVELS]")
+    + _rule("lt", "b", "a", "greater[WIDTH*LEVELS]")
+    + _rule("ge", "a", "b", "greater[WIDTH*LEVELS] | no_less[WIDTH*LEVELS]")
+    + _rule("le", "b", "a", "greater[WIDTH*LEVELS] | no_less[WIDTH*LEVELS]")
+)
+"""Techmap rules for the four ordering cells of at least four bits, neither side constant."""
+
 
 __all__ = ["ABC_SCRIPT", "map_module", "scripts"]
 

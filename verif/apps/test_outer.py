@@ -14,16 +14,16 @@ from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.sim.device.checks import first_broken
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
-from tilewright.sim.matraptor.driver import SparseDriver
+from tilewright.sim.matraptor.driver import SparseDriver, tiles_of
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.matraptor.result.rows import spgemm
-from tilewright.sim.matraptor.result.tiles import tiles_of
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.sim.sparse.image import image
 from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.matraptor.jobs import fits
 from tilewright.verif.matraptor.outer.outer_cases import OuterCase, outer_case, random_outer
 from tilewright.verif.matraptor.outer.outer_model import (
     MEMORY_BYTES,
@@ -33,7 +33,6 @@ from tilewright.verif.matraptor.outer.outer_model import (
     product,
     slow_bytes,
 )
-from tilewright.verif.matraptor.reference_product import fits
 
 # The device model
 

@@ -12,9 +12,8 @@ from amaranth.hdl import Module, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.arith.convert import FloatConvert
-from tilewright.hw.arith.fused.align import Align
-from tilewright.hw.arith.fused.aligned_sum import AlignedSum
-from tilewright.hw.arith.fused.maximum import ExponentMaximum
+from tilewright.hw.arith.fused.aligned_sum import Align, AlignedSum
+from tilewright.hw.arith.fused.sum_stages import ExponentMaximum
 from tilewright.hw.arith.round import NormaliseSum, RoundPack
 from tilewright.hw.arith.unpack import Unpack
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat

@@ -14,8 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import cocotb
-from tilewright.verif.axi.parts_scene import REGION, PartsScene, Side
-from tilewright.verif.axi.traffic import split
+from tilewright.verif.axi.parts_scene import REGION, PartsScene, Side, split
 from tilewright.verif.bench.axi_memory import AxiMemory, Storage
 from tilewright.verif.bench.axi_vip import axi_ram, random_pauses
 from tilewright.verif.bench.scene import run_scenarios, span

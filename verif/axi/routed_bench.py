@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 import cocotb
-from tilewright.verif.axi.traffic import content
+from tilewright.verif.axi.parts_scene import content
 from tilewright.verif.bench.axi_memory import AxiMemory, Storage
 from tilewright.verif.bench.scene import Scene, break_off, run_scenarios, span
 from tilewright.verif.bench.scoreboard import Scoreboard

@@ -23,12 +23,12 @@ from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
 from tilewright.verif.c2sr import jobs as converter_jobs
 from tilewright.verif.engine.configs import CONFIGS, MEMORY_BYTES
-from tilewright.verif.engine.device import unit_of
 from tilewright.verif.engine.jobs import check_job, fill, random_job
+from tilewright.verif.engine.rates import unit_of
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.matraptor.cases import random_case
 from tilewright.verif.matraptor.jobs import check_case
-from tilewright.verif.matrix_units.m3xu.instructions import ILLEGAL, Program
+from tilewright.verif.matrix_units.m3xu.simulate_sequencer import ILLEGAL, Program
 from tilewright.verif.tensaurus.jobs import check_case as check_tensors
 from tilewright.verif.tensaurus.jobs import random_case as random_tensors
 from tilewright.verif.tensaurus.model.cases import device

@@ -7,18 +7,18 @@ from functools import partial
 from typing import Any
 
 import cocotb
-from tilewright.verif.axi.traffic import content
+from tilewright.verif.axi.parts_scene import content
 from tilewright.verif.bench.axi_memory import Storage
 from tilewright.verif.bench.scene import Scene, run_scenarios
 from tilewright.verif.bench.streams import Pauser, StreamDriver
 from tilewright.verif.channels.lane_rows import (
     Rows,
     WriterJob,
+    WriterSettings,
     draw_rows,
     row_number,
     token_bits,
 )
-from tilewright.verif.channels.writer_settings import WriterSettings
 
 __all__ = ["scenarios"]
 

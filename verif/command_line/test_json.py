@@ -17,8 +17,7 @@ from scipy.io import mmwrite
 from scipy.sparse import eye_array, random_array, triu
 from tilewright.cli import main
 from tilewright.commands import COMMANDS
-from tilewright.commands.application import application
-from tilewright.commands.invoked import OUTPUTS
+from tilewright.commands.application import OUTPUTS, application
 from tilewright.hw.emit.unit import describe
 from tilewright.hw.spec.host.inputs import read_bytes
 from tilewright.hw.spec.host.notes import InputFile, noting

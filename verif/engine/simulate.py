@@ -17,9 +17,10 @@ from tilewright.hw.spec.engine import EngineConfig
 from tilewright.hw.spec.host.activity import activity
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.engine.model import EngineModel
-from tilewright.verif.engine.device import EngineAxiDevice, EngineTimeout
 from tilewright.verif.engine.jobs import Mismatch, check_job, fill, random_job
 from tilewright.verif.engine.rates import (
+    EngineAxiDevice,
+    EngineTimeout,
     Rate,
     bytes_of,
     large_product,

@@ -11,17 +11,16 @@ import pytest
 from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig, Simd2EngineConfig
 from tilewright.hw.spec.jobs.engine import job_spec
-from tilewright.sim.engine.counts import Counts
+from tilewright.sim.engine.driver import Counts
 from tilewright.sim.engine.model import EngineModel
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.verif.engine import simulate as simulate_engine
 from tilewright.verif.engine.configs import CONFIGS
-from tilewright.verif.engine.device import EngineAxiDevice, unit_of
 from tilewright.verif.engine.jobs import (
     check_job,
     fill,
 )
-from tilewright.verif.engine.rates import Rate, large_product, measure
+from tilewright.verif.engine.rates import EngineAxiDevice, Rate, large_product, measure, unit_of
 from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.sampling import slow_but
 

@@ -15,7 +15,7 @@ from tilewright.sim.engine.driver import Driver, EngineDevice
 from tilewright.sim.engine.matrices import Matrix, formats_of
 from tilewright.sim.engine.model import EngineModel
 from tilewright.verif.engine.configs import CONFIGS
-from tilewright.verif.engine.device import EngineAxiDevice
+from tilewright.verif.engine.rates import EngineAxiDevice
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.oracles.semiring_matrices import matrix_product
 

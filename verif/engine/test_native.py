@@ -14,7 +14,6 @@ from tilewright.sim.engine.job import Job
 from tilewright.sim.engine.model import EngineModel
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.verif.engine.configs import CONFIGS, MEMORY_BYTES
-from tilewright.verif.engine.device import EngineAxiDevice, unit_of
 from tilewright.verif.engine.jobs import (
     EngineRtl,
     check_job,
@@ -22,6 +21,7 @@ from tilewright.verif.engine.jobs import (
     fill,
     random_job,
 )
+from tilewright.verif.engine.rates import EngineAxiDevice, unit_of
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.sampling import cases, slow_but
 from tilewright.verif.oracles.semiring_matrices import matrix_product

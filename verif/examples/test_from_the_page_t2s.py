@@ -9,7 +9,7 @@ import pytest
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.sim.t2s.images import laid_out
 from tilewright.sim.t2s.sparse.entries import Entries
-from tilewright.sim.t2s.sparse.operands import laid_out_operands
+from tilewright.sim.t2s.sparse.running import laid_out_operands
 from tilewright.verif.examples.strangers import Stranger, memory_lines, page_of_memory
 
 pytestmark = pytest.mark.long

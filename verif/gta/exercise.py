@@ -6,7 +6,7 @@ import numpy as np
 from tilewright.hw.spec.gta import GtaConfig, is_float
 from tilewright.sim.gta.driver import GtaDevice
 from tilewright.sim.gta.tiles.choice import DATAFLOWS
-from tilewright.sim.gta.vector.rules import most_chain
+from tilewright.sim.gta.vector.tiling import most_chain
 from tilewright.verif.gta.jobs import check_product, random_case
 from tilewright.verif.gta.vectors import check_vector, random_vector
 from tilewright.verif.kit.job_checks import JobRtl, QuietAtEnd

@@ -14,18 +14,42 @@ from tilewright.hw.spec.jobs.gta_commands import (
     DEALS,
     KINDS,
     MEMORIES,
+    OPERATIONS,
     command_bytes,
     lane_words,
     most_folds,
     widths_of_results,
 )
+from tilewright.hw.spec.jobs.gta_vector import OCTET, VECTOR_FUNCTIONS, functions_of
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
-from tilewright.sim.gta.command_rules import first_fault
-from tilewright.sim.gta.model import TIMELESS, GtaModel
+from tilewright.sim.gta.model import TIMELESS, GtaModel, first_fault
 from tilewright.sim.gta.regions import Region, region_of
-from tilewright.verif.gta.vector_lists import random_vectors
 from tilewright.verif.kit.job_checks import JobRtl, QuietAtEnd
 from tilewright.verif.kit.sampling import draw_until
+
+_CHAINS = ("dot", "sum")
+
+
+def random_vectors(rng: np.random.Generator, config: GtaConfig, group: int) -> dict[str, int]:
+    """The fields of an EXECUTE in SIMD of any function and format; it may not fit the banks."""
+    format = str(rng.choice([*config.integers, *config.floats]))
+    function = str(rng.choice(functions_of(format)))
+    edge, results = lane_words(config, "left"), lane_words(config, "result")
+    near = bool(rng.integers(2))
+    return {
+        "operation": OPERATIONS.index("simd"),
+        "format": FORMATS_OF_GTA.index(format),
+        "group": group,
+        "function": tuple(VECTOR_FUNCTIONS).index(function),
+        "amount": int(rng.integers(OCTET)),
+        "chain": int(rng.integers(1, 6)) if function in _CHAINS else 1,
+        "use_c": int(rng.integers(2)),
+        "time": int(rng.integers(1, 4 if near else 2 * results + 1)),
+        "left_base": int(rng.integers(edge if near else edge // 4)),
+        "top_base": int(rng.integers(edge if near else edge // 4)),
+        "result_base": 2 * int(rng.integers(results // (2 if near else 8))),
+    }
+
 
 __all__ = ["Command", "ListCase", "check", "random_case", "random_command", "refilling_case"]
 

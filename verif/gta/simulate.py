@@ -9,7 +9,7 @@ from pathlib import Path
 from tilewright.hw.spec.gta import GtaConfig, is_float
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.gta.tiles.choice import DATAFLOWS
-from tilewright.sim.gta.vector.rules import most_chain
+from tilewright.sim.gta.vector.tiling import most_chain
 from tilewright.sim.rtl.accelerator import AxiBehaviour
 from tilewright.verif.gta.jobs import ProductCase, check_product, random_case
 from tilewright.verif.gta.vectors import check_vector, random_vector

@@ -14,10 +14,9 @@ from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.model import TIMELESS, GtaModel
 from tilewright.sim.gta.regions import Region
-from tilewright.sim.gta.tiles.images import StreamImage
-from tilewright.sim.gta.tiles.problem import Problem
-from tilewright.sim.gta.tiles.slots import Slots
-from tilewright.sim.gta.tiles.tiling_space import tilings
+from tilewright.sim.gta.tiles.choice import tilings
+from tilewright.sim.gta.tiles.segment_sums import Slots, StreamImage
+from tilewright.sim.gta.tiles.tiling import Problem
 from tilewright.sim.rtl.accelerator import AxiBehaviour
 from tilewright.verif.gta.devices import DRIVEN, LARGE_MEMORY_BYTES, NativeGta, native_gta
 from tilewright.verif.gta.jobs import ProductCase, check_product, random_case, words

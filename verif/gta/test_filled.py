@@ -13,9 +13,9 @@ from tilewright.hw.spec.gta import GtaConfig, is_float, result_bytes
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.golden.pgemm import RESULTS
 from tilewright.sim.gta.model import GtaModel
+from tilewright.sim.gta.schedule.block_cost import PGemm
 from tilewright.sim.gta.schedule.evaluate import cut
 from tilewright.sim.gta.schedule.filled_choice import choose_filled
-from tilewright.sim.gta.schedule.pgemm import PGemm
 from tilewright.sim.gta.timed import TimedGta
 from tilewright.sim.rtl.accelerator import AxiBehaviour
 from tilewright.sim.timing.memories import FLAT

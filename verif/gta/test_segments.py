@@ -13,7 +13,7 @@ from tilewright.sim.gta.golden.pgemm import pgemm
 from tilewright.sim.gta.model import GtaModel
 from tilewright.sim.gta.regions import Region
 from tilewright.sim.gta.tiles.choice import regions_of
-from tilewright.sim.gta.tiles.merged import merged
+from tilewright.sim.gta.tiles.program import merged
 from tilewright.sim.gta.tiles.segment_sums import segment_sums
 from tilewright.sim.gta.tiles.segmented_product import segment_sizes
 from tilewright.sim.rtl.accelerator import AxiBehaviour

@@ -11,12 +11,10 @@ from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig
 from tilewright.hw.spec.jobs.gta_commands import FIELDS, KINDS, command_bytes
 from tilewright.hw.spec.jobs.gta_vector import VECTOR_FUNCTIONS, functions_of
-from tilewright.sim.gta.command_rules import first_fault
-from tilewright.sim.gta.model import GtaModel
+from tilewright.sim.gta.model import GtaModel, first_fault
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.verif.gta.devices import DEVICES, MEMORY_BYTES
-from tilewright.verif.gta.lists import ListCase, check, refilling_case
-from tilewright.verif.gta.vector_lists import random_vectors
+from tilewright.verif.gta.lists import ListCase, check, random_vectors, refilling_case
 from tilewright.verif.kit.sampling import by_size, slow_but
 
 pytestmark = pytest.mark.long

@@ -11,7 +11,7 @@ import pytest
 from tilewright.hw.spec.gta import GtaConfig
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.model import TIMELESS, GtaModel
-from tilewright.sim.gta.vector.rules import most_chain
+from tilewright.sim.gta.vector.tiling import most_chain
 from tilewright.sim.rtl.accelerator import AxiBehaviour
 from tilewright.verif.gta.devices import DRIVEN, LARGE_MEMORY_BYTES, NativeGta, native_gta
 from tilewright.verif.gta.jobs import check_product, random_case

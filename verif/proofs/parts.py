@@ -15,15 +15,13 @@ from tilewright.hw.axi.managers import ReadManager, WriteManager
 from tilewright.hw.axi.ordered_reader import OrderedReader
 from tilewright.hw.axi.registers import AxiLiteRegisters
 from tilewright.hw.channels.beat_packer import BeatPacker
-from tilewright.hw.channels.block_beats import BlockBeats
-from tilewright.hw.channels.block_share import BlockShare
 from tilewright.hw.channels.c2sr_row_writer import C2srRowWriter
 from tilewright.hw.channels.channel_of_row import ChannelOfRow
 from tilewright.hw.channels.flat_blocks import FlatBlocks
 from tilewright.hw.channels.held_block import HeldBlock
 from tilewright.hw.channels.stripe_walk import StripeWalk
-from tilewright.hw.channels.striped_reader import StripedReader
-from tilewright.hw.channels.striped_writer import StripedWriter
+from tilewright.hw.channels.striped_reader import BlockShare, StripedReader
+from tilewright.hw.channels.striped_writer import BlockBeats, StripedWriter
 from tilewright.hw.channels.word_placer import WordPlacer
 from tilewright.hw.spec.c2sr import C2srLayout
 from tilewright.hw.spec.channels import ChannelGeometry, LaneMap

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tilewright.synth.cells import library_text
 from tilewright.synth.flow import synthesize_verilog, target_library
-from tilewright.synth.library.boolean import evaluate, truth_table
+from tilewright.synth.library.cells import evaluate, truth_table
 from tilewright.synth.library.liberty import read_library
 from tilewright.verif.kit.data import needs_data, real_library
 from tilewright.verif.synth.cell_libraries import CMOS, REGISTER

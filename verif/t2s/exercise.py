@@ -13,9 +13,7 @@ from tilewright.sim.t2s.model import T2sModel
 from tilewright.sim.t2s.sizes import shape_of
 from tilewright.verif.kit.job_checks import JobRtl
 
-from .unit.jobs import check_case, largest_case_bytes, random_case
-from .unit.random_words import random_words
-from .unit.sparse_jobs import random_sparse
+from .unit.jobs import check_case, largest_case_bytes, random_case, random_sparse, random_words
 
 __all__ = ["exercise", "soak"]
 

@@ -9,7 +9,7 @@ from tilewright.cli import main
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.tables.matraptor_modes import CASES, matraptor_modes
 from tilewright.tables.mode_rates import Case, compare_modes, modes_device
-from tilewright.verif.matraptor.reference_product import fits
+from tilewright.verif.matraptor.jobs import fits
 
 SMALL = {"dense": (24, 40, 32, 0.5, 0.6), "sparse": (40, 40, 40, 0.03, 0.03)}
 

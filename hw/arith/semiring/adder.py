@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.formats import FloatFormat
-from ..fused.align import Align
+from ..fused.aligned_sum import Align
 from ..unpacked import format_layout
 
 __all__ = ["SelectingAdder"]

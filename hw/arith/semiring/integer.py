@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.formats import IntFormat
 from ...spec.semirings import Semiring
-from ..fused.carry_save import compress
+from ..fused.aligned_sum import compress
 from ..pipeline import Bundle, Pipeline
 from .layouts import operator_layout
 

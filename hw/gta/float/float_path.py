@@ -2,22 +2,211 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from functools import reduce
+from itertools import pairwise
+from operator import or_
+
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.gta import BANKS, COLS, FORMATS_OF_GTA, ROWS, GtaConfig
-from ..path_members import path_members
+from ...spec.gta import (
+    BANKS,
+    COLS,
+    FORMATS_OF_GTA,
+    LEFT_WORD_BYTES,
+    LIMB_BITS,
+    RESULT_WORD_BYTES,
+    ROWS,
+    GtaConfig,
+)
+from ..layouts import left_words
+from ..path_members import fold_layout, path_members
 from ..vector_layouts import steps_layout
 from .float_back import WORD_BITS, FloatBack
 from .float_left_feeder import FloatLeftFeeder
 from .float_result_path import FloatResultPath
-from .float_top_feeder import FloatTopFeeder
-from .headers import column_header, limbs_of_format, row_header, vector_mode
-from .plane_addends import PlaneAddends
+from .headers import column_header, limbs_of_format, row_header, sum_bits, vector_mode
+from .packed_operand import PackedOperand
 from .planes.float_turns import FloatTurns
+from .product_steps import ProductSteps, step_layout
 from .result_words import ResultWords
+from .row_adder import columns_of_adder, formats_of_adder
+from .selection import one_of
 from .whole_product import product_bits
+
+_LOW = LEFT_WORD_BYTES.bit_length() - 1
+
+_Y_TO_HEADER = 3
+"""Cycles from a product's last limb at a column to its header: y waits for its x, they are
+multiplied, and the product is there."""
+
+
+class FloatTopFeeder(wiring.Component):
+    """Reads the banks of columns and gives each column the limbs of its floats, and their headers.
+
+    Column c begins c cycles after column 0. Its string is its floats, one behind the other. It
+    reads a word every cycle and picks a limb. Latency from ``valid`` to column 0's first ``y`` 3
+    cycles; a header comes three cycles after a product's last limb.
+
+    Parameters
+    ----------
+    config: of the accelerator, with floats
+
+    Members
+    -------
+    format: in; its place among all formats; constant while anything is under way
+    top_edge: in; the lane is at the top edge of its region, and reads
+    valid, fold: in; a fold begins
+    read, address: out; of the banks
+    words: in; what was read
+    y: out; by column
+    headers: out; by adder of a row, of that of its columns that has one; zeros if none has
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "format": In(range(8)),
+                "top_edge": In(1),
+                "valid": In(1),
+                "fold": In(fold_layout(config)),
+                "read": Out(BANKS),
+                "address": Out(data.ArrayLayout(range(left_words(config)), BANKS)),
+                "words": In(data.ArrayLayout(8 * LEFT_WORD_BYTES, BANKS)),
+                "y": Out(data.ArrayLayout(signed(LIMB_BITS + 1), COLS)),
+                "headers": Out(data.ArrayLayout(column_header(config), config.row_adders)),
+            }
+        )
+
+    @property
+    def config(self) -> GtaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.steps = sequence = ProductSteps(config)
+        m.d.comb += [
+            sequence.format.eq(self.format),
+            sequence.start.eq(self.valid),
+            sequence.products.eq(self.fold.cycles),
+            sequence.address.eq(self.fold.top),
+        ]
+        steps = [sequence.step]
+        for c in range(1, COLS + 1):
+            steps.append(Signal(step_layout(config), name=f"step_{c}"))
+        for before, after in pairwise(steps):
+            m.d.sync += after.eq(before)
+        found: list[Value] = []
+        for c in range(COLS):
+            m.submodules[f"operand_{c}"] = operand = PackedOperand(config)
+            reading, step = steps[c], steps[c + 1]
+            m.d.comb += [
+                self.read[c].eq(reading.valid & self.top_edge),
+                self.address[c].eq(reading.address[_LOW:]),
+                operand.format.eq(self.format),
+                operand.word.eq(self.words[c]),
+                operand.place.eq(step.address[:_LOW]),
+                operand.limb.eq(step.j),
+            ]
+            m.d.sync += self.y[c].eq(Mux(step.valid, operand.o, 0))
+            header = operand.header.as_value()
+            found.append(header & (step.valid & step.last).replicate(len(header)))
+        own = COLS // config.row_adders
+        for n in range(config.row_adders):
+            header = reduce(or_, found[n * own : (n + 1) * own])
+            for wait in range(_Y_TO_HEADER):
+                later = Signal(len(header), name=f"header_{n}_{wait}")
+                m.d.sync += later.eq(header)
+                header = later
+            m.d.sync += self.headers[n].eq(header)
+        return m
+
+
+_NARROW = 32
+_HALF = 16
+
+
+class PlaneAddends(wiring.Component):
+    """Takes them from the word of one column, for all rows at once, as they have their turn
+    together; 0 where there is none.
+
+    Combinational. Of fp64 the two halves come one after the other, the lower one first, in two
+    words.
+
+    Parameters
+    ----------
+    config: of the accelerator, with floats
+
+    Members
+    -------
+    mode: in; see ``vector_mode``
+    words: in; by column, of the banks of results
+    low, high: in; a bit a column: its word has what sums begin with, of fp64 the lower, the upper
+      halves of it; of others both say the same
+    upper: in; by adder of a row; of sums of bf16 and fp16: these are above the low 16 bits
+    o: out; by adder of a row and by row; in the low bits
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        adders, bits = config.row_adders, sum_bits(config)
+        super().__init__(
+            {
+                "mode": In(vector_mode()),
+                "words": In(data.ArrayLayout(8 * RESULT_WORD_BYTES, BANKS)),
+                "low": In(COLS),
+                "high": In(COLS),
+                "upper": In(adders),
+                "o": Out(data.ArrayLayout(data.ArrayLayout(bits, ROWS), adders)),
+            }
+        )
+
+    @property
+    def config(self) -> GtaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for n in range(self._config.row_adders):
+            if formats := formats_of_adder(self._config, n):
+                self._adder(m, n, wide="fp64" in formats)
+        return m
+
+    def _adder(self, m: Module, n: int, *, wide: bool) -> None:
+        lower = self._word(m, n, "low")
+        if wide:
+            higher = self._word(m, n, "high")
+            before = Signal(len(lower), name=f"lower_halves_{n}", reset_less=True)
+            m.d.sync += before.eq(lower)
+        for r in range(ROWS):
+            found = _planes(lower, r)
+            own = self.mode.own & self.upper[n]
+            found = Cat(Mux(own, found[_HALF:], found[:_HALF]), found[_HALF:])
+            if wide:
+                low = Mux(self.mode.fp64, _planes(before, r), found)
+                found = Cat(low, _planes(higher, r))
+            m.d.comb += self.o[n][r].eq(found)
+
+    def _word(self, m: Module, n: int, name: str) -> Signal:
+        """Of that column of the adder that has its turn."""
+        own = COLS // self._config.row_adders
+        here, words = [], []
+        for k, c in enumerate(columns_of_adder(self._config, n)):
+            # Others than its own ones are the adder's in fp64 alone.
+            here.append(getattr(self, name)[c] & (C(1) if k < own else self.mode.fp64))
+            words.append(self.words[c])
+        word = Signal(len(words[0]), name=f"{name}_word_{n}")
+        m.d.comb += word.eq(one_of(here, words))
+        return word
+
+
+def _planes(word: Value, row: int) -> Value:
+    """A row's number, which lies by planes."""
+    return Cat(*(word.word_select(ROWS * k + row, LIMB_BITS) for k in range(_NARROW // LIMB_BITS)))
+
 
 __all__ = ["FloatPath"]
 

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.formats import FLOAT_FORMATS
 from ...spec.gta import LEFT_WORD_BYTES, LIMB_BITS, GtaConfig
-from .float_operand import FloatOperand
+from .float_accumulate import FloatOperand
 from .headers import by_float, column_header, exponent_bits, widened_exponent
 from .product_steps import most_limbs
 

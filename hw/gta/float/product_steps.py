@@ -9,8 +9,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import GtaConfig, element_bytes, limbs
-from ..fold_layouts import fold_cycles
 from ..layouts import Base
+from ..path_members import fold_cycles
 from .headers import by_float
 
 __all__ = ["ProductSteps", "most_limbs", "step_layout"]

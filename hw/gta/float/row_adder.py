@@ -8,7 +8,6 @@ from amaranth.lib.wiring import In, Member, Out
 
 from ...spec.formats import FLOAT_FORMATS
 from ...spec.gta import COLS, GtaConfig
-from .first_addend import FirstAddend
 from .float_accumulate import FloatAccumulate
 from .headers import (
     column_header,
@@ -20,10 +19,198 @@ from .headers import (
     widest,
 )
 from .planes.plane_product import classified, plane_header
-from .product_of_headers import ProductOfHeaders
-from .running_sums import RunningSums
 from .selection import one_of
 from .whole_product import WholeProduct, product_bits
+
+
+class RunningSums(wiring.Component):
+    """Keeps a sum for each column, in the order in which the columns have their turn.
+
+    As that is always the same, there is a queue: with ``store`` all move on by one, and the new one
+    comes in at its end. A sum that is taken while n others are on their way through the adder is n
+    places behind the head, so that nobody has to pick one of all columns'. Sums have no reset.
+
+    Columns have their turn all of them, or, of fewer that count, the first ones; each is stored
+    before its next turn.
+
+    Parameters
+    ----------
+    columns: how many there are
+    fewer: of them, those that count unless ``all``
+    bits: of a sum
+    stages: of the adder; with a sum ``stages - 1`` cycles before, or, of 1, in that cycle, is
+      stored
+
+    Members
+    -------
+    all: in; (fewer may count) all columns do
+    on_their_way: in; (several columns and stages) a bit for each cycle from the adder's second to
+      its last: a sum is there
+    store: in; that is the adder's last one
+    i: in; the new sum, with ``store``
+    o: out; the sum of the column whose turn it is; combinational
+    newest: out; the one that was stored last
+    """
+
+    def __init__(self, columns: int, fewer: int, bits: int, stages: int) -> None:
+        self._columns, self._fewer, self._bits, self._stages = columns, fewer, bits, stages
+        members: dict[str, Member] = {
+            "store": In(1),
+            "i": In(bits),
+            "o": Out(bits),
+            "newest": Out(bits),
+        }
+        if fewer < columns:
+            members["all"] = In(1)
+        if min(columns, stages) > 1:
+            members["on_their_way"] = In(stages - 1)
+        super().__init__(members)
+
+    @property
+    def columns(self) -> int:
+        return self._columns
+
+    @property
+    def fewer(self) -> int:
+        return self._fewer
+
+    @property
+    def bits(self) -> int:
+        return self._bits
+
+    @property
+    def stages(self) -> int:
+        return self._stages
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        sums = [Signal(self._bits, name=f"sum_{n}", reset_less=True) for n in range(self._columns)]
+        with m.If(self.store):
+            for n, behind in enumerate([*sums[1:], self.i]):
+                ends = n == self._fewer - 1 < self._columns - 1
+                m.d.sync += sums[n].eq(Mux(self.all, behind, self.i) if ends else behind)
+        here: list[Value] = [C(1)]
+        for other in self.on_their_way if min(self._columns, self._stages) > 1 else ():
+            here = [
+                (now & ~other) | (before & other)
+                for now, before in zip([*here, C(0)], [C(0), *here], strict=True)
+            ]
+        places = min(len(here), self._columns)
+        newest = sums[-1]
+        if self._fewer < self._columns:
+            newest = Mux(self.all, newest, sums[self._fewer - 1])
+        m.d.comb += [
+            self.o.eq(one_of(here[:places], sums[:places]) if places > 1 else sums[0]),
+            self.newest.eq(newest),
+        ]
+        return m
+
+
+_NARROW = 32
+
+
+class FirstAddend(wiring.Component):
+    """Takes it from one of the columns, or 0 from none, or what vectors begin with.
+
+    Latency one cycle. The register has no reset.
+
+    Parameters
+    ----------
+    bits: of sums
+    columns: how many there are
+    narrow: of them, the first ones, that may have fp32 sums
+
+    Members
+    -------
+    here: in; a bit a column: a sum of a matrix begins with its word
+    words: in; by column, fp64, or fp32 if all sums are
+    wide, narrow_words: (sums of both) in; sums are fp64; by column, fp32
+    planes: in; of vectors; otherwise 0
+    o: out; register
+    """
+
+    def __init__(self, bits: int, columns: int, narrow: int) -> None:
+        self._bits, self._columns, self._narrow = bits, columns, narrow
+        members: dict[str, Member] = {
+            "here": In(columns),
+            "words": In(data.ArrayLayout(bits, columns)),
+            "planes": In(bits),
+            "o": Out(bits),
+        }
+        if self.mixed:
+            members |= {"wide": In(1), "narrow_words": In(data.ArrayLayout(_NARROW, narrow))}
+        super().__init__(members)
+
+    @property
+    def bits(self) -> int:
+        return self._bits
+
+    @property
+    def columns(self) -> int:
+        return self._columns
+
+    @property
+    def narrow(self) -> int:
+        return self._narrow
+
+    @property
+    def mixed(self) -> bool:
+        """Whether there are fp64 and fp32 sums."""
+        return self._bits > _NARROW and self._narrow > 0
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        found = one_of([self.here[k] for k in range(self._columns)], list(self.words))
+        if self.mixed:
+            narrow = [self.here[k] for k in range(self._narrow)]
+            low = Mux(self.wide, found[:_NARROW], one_of(narrow, list(self.narrow_words)))
+            found = Cat(low, found[_NARROW:])
+        addend = Signal(self._bits, name="addend", reset_less=True)
+        m.d.sync += addend.eq(found | self.planes)
+        m.d.comb += self.o.eq(addend)
+        return m
+
+
+class ProductOfHeaders(wiring.Component):
+    """Sign, exponent and class of ``x * y``.
+
+    Combinational.
+
+    Parameters
+    ----------
+    exponent_bits: of the operands' exponents
+
+    Members
+    -------
+    x, y: see ``operand_header``
+    o: see ``product_header``
+    """
+
+    def __init__(self, exponent_bits: int) -> None:
+        self._exponent_bits = exponent_bits
+        operand = operand_header(exponent_bits)
+        super().__init__(
+            {"x": In(operand), "y": In(operand), "o": Out(product_header(exponent_bits))}
+        )
+
+    @property
+    def exponent_bits(self) -> int:
+        return self._exponent_bits
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        x, y = self.x, self.y
+        # The one that is added comes in as a carry.
+        total = Cat(1, x.exponent) + Cat(1, y.exponent)
+        m.d.comb += [
+            self.o.negative.eq(x.negative ^ y.negative),
+            self.o.exponent.eq(total[1:]),
+            self.o.zero.eq(x.zero | y.zero),
+            self.o.infinite.eq(x.infinite | y.infinite),
+            self.o.nan.eq(x.nan | y.nan | (x.infinite & y.zero) | (x.zero & y.infinite)),
+        ]
+        return m
+
 
 __all__ = ["RowAdder", "columns_of_adder", "formats_of_adder"]
 

@@ -2,17 +2,251 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, signed
+from itertools import pairwise
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.gta import BANKS, COLS, RESULT_WORD_BYTES, GtaConfig
-from ..path_members import path_members
-from .left_feeder import LeftFeeder
-from .multi_precision_accumulator import MultiPrecisionAccumulator
-from .result_path import ResultPath
-from .result_sequencer import ResultSequencer
-from .top_feeder import TopFeeder
+from ...spec.gta import BANKS, COLS, LEFT_WORD_BYTES, LIMB_BITS, RESULT_WORD_BYTES, ROWS, GtaConfig
+from ...stream.queue import Queue
+from ..layouts import left_words
+from ..path_members import fold_cycles, fold_layout, path_members, place_layout, result_fold_layout
+from .left_feeder import LeftFeeder, LimbPick
+from .multi_precision_accumulator import MultiPrecisionAccumulator, by_limbs, group_sizes
+from .result_path import ResultPath, result_step_layout, row_step_layout
+
+ROW_TO_STEP = 2
+"""Cycles from the last row's step to the first result step."""
+
+_FOLDS = 4
+"""At most so many folds have begun whose results have not."""
+
+
+def _entry_layout(config: GtaConfig) -> data.StructLayout:
+    rows = range(ROWS * config.lanes + 1)
+    fields = {"cycles": fold_cycles(config), "rows": rows, "result": result_fold_layout(config)}
+    return data.StructLayout(fields)
+
+
+class ResultSequencer(wiring.Component):
+    """Says of each partial result of column 0 what becomes of it.
+
+    In WS a partial result comes for each limb that the last row is fed, in OS R of them, one for
+    each row of the region, the last row's first, when the last row begins the fold behind. L of
+    them, from the highest limb down, are a result. Result t of a group's string lies in its bank t
+    mod L, at place t // L. In OS results of rows beyond ``rows`` of the fold are not written.
+
+    Parameters
+    ----------
+    config: of the accelerator, with integers
+
+    Members
+    -------
+    weights, limbs_log, size: in; WS, the format's limbs, 4 << size bytes a result; constant while
+      anything is under way
+    place: in; of the lane in its region; only one at the bottom gives steps
+    valid, fold: in; a fold begins
+    row: in; what the last row is fed
+    step: out; ``ROW_TO_STEP`` cycles after ``row``
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "weights": In(1),
+                "limbs_log": In(2),
+                "size": In(2),
+                "place": In(place_layout(config)),
+                "valid": In(1),
+                "fold": In(fold_layout(config)),
+                "row": In(row_step_layout(config)),
+                "step": Out(result_step_layout(config)),
+            }
+        )
+
+    @property
+    def config(self) -> GtaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        sizes = group_sizes(config)
+        rows = Signal(range(ROWS * config.lanes + 1))
+        m.d.comb += rows.eq(Cat(Const(0, 3), self.place.rows))
+        begin, fold = self._next_fold(m)
+        given = Signal(_entry_layout(config))
+        live = Signal()
+        left = Signal.like(given.cycles, name="steps_left")
+        limb = Signal(range(max(2, *sizes)))
+        number = Signal.like(given.result.element, name="number")
+        limb_last = Signal()
+        ends = by_limbs(self.limbs_log, {n: Const(n - 1, len(limb)) for n in sizes})
+        elements = by_limbs(self.limbs_log, {n: rows[n.bit_length() - 1 :] for n in sizes})
+        m.d.comb += limb_last.eq(limb == ends)
+        with m.If(begin):
+            m.d.sync += [
+                given.eq(fold),
+                live.eq(1),
+                left.eq(Mux(self.weights, fold.cycles, rows) - 1),
+                limb.eq(0),
+                number.eq(Mux(self.weights, 0, fold.result.element + elements - 1)),
+            ]
+        with m.Elif(live):
+            m.d.sync += [live.eq(left.any()), left.eq(left - 1), limb.eq(limb + 1)]
+            with m.If(limb_last):
+                m.d.sync += [
+                    limb.eq(0),
+                    number.eq(Mux(self.weights, number + 1, number - 1)),
+                ]
+        step = self.step
+        m.d.sync += [
+            step.first.eq(limb == 0),
+            step.complete.eq(live & limb_last & (self.weights | (left < given.rows))),
+            step.accumulate.eq(given.result.accumulate),
+            step.last.eq(given.result.last & ~left.any()),
+        ]
+        self._locate(m, given.result.word, number, step)
+        return m
+
+    def _next_fold(self, m: Module) -> tuple[Value, data.View[data.StructLayout]]:
+        """That the results of a fold begin, and which one that is."""
+        entry = _entry_layout(self._config)
+        m.submodules.folds = folds = Queue(entry, _FOLDS)
+        begin = Signal()
+        begins = Mux(self.weights, self.row.valid, self.row.drains)
+        m.d.comb += [
+            folds.i.valid.eq(self.valid & self.fold.real & self.place.bottom),
+            *(
+                Value.cast(folds.i.payload[name]).eq(Value.cast(self.fold[name]))
+                for name, _ in entry
+            ),
+            begin.eq(self.place.bottom & self.row.first & begins),
+            folds.o.ready.eq(begin),
+        ]
+        return begin, folds.o.payload
+
+    def _locate(
+        self, m: Module, word: Value, number: Value, step: data.View[data.StructLayout]
+    ) -> None:
+        """Bank, word and place of a result of its group's string."""
+        sizes = group_sizes(self._config)
+        banks: dict[int, Value] = {
+            n: Cat(number[: n.bit_length() - 1], Const(0, 4 - n.bit_length())) for n in sizes
+        }
+        elements = by_limbs(self.limbs_log, {n: number[n.bit_length() - 1 :] for n in sizes})
+        place = Signal(len(number) + 2, name="place")
+        low = len(step.place)
+        with m.Switch(self.size):
+            with m.Case(0):
+                m.d.comb += place.eq(elements)
+            with m.Case(1):
+                m.d.comb += place.eq(Cat(Const(0, 1), elements))
+            with m.Default():
+                m.d.comb += place.eq(Cat(Const(0, 2), elements))
+        m.d.sync += [
+            step.bank.eq(by_limbs(self.limbs_log, banks)),
+            step.word.eq(word + place[low:]),
+            step.place.eq(place[:low]),
+        ]
+
+
+FOLD_TO_Y = 3
+"""Cycles from a fold to its first y at the lane's first column."""
+
+
+class TopFeeder(wiring.Component):
+    """Reads the banks of columns and gives each column its limbs.
+
+    Column c begins c cycles after column 0. Its string is of limbs of one place, as the column's
+    number says, byte after byte: in OS ascending, in WS R of them, one for each row of the region,
+    descending, so that the last row's comes first. A column reads a word every cycle and
+    picks a byte. The highest limb of an element is signed. Otherwise 0 comes, and to rows beyond
+    ``fold.rows`` of WS, whose bytes nobody has to write.
+
+    Parameters
+    ----------
+    config: of the accelerator, with integers
+
+    Members
+    -------
+    weights, limbs_log: in; WS, and the format's limbs; constant while anything is under way
+    place: in; of the lane in its region
+    valid, fold: in; a fold begins
+    read, address: out; of the banks
+    words: in; what was read
+    y: out; by column
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "weights": In(1),
+                "limbs_log": In(2),
+                "place": In(place_layout(config)),
+                "valid": In(1),
+                "fold": In(fold_layout(config)),
+                "read": Out(BANKS),
+                "address": Out(data.ArrayLayout(range(left_words(config)), BANKS)),
+                "words": In(data.ArrayLayout(8 * LEFT_WORD_BYTES, BANKS)),
+                "y": Out(data.ArrayLayout(signed(LIMB_BITS + 1), COLS)),
+            }
+        )
+
+    @property
+    def config(self) -> GtaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        step = data.StructLayout({"valid": 1, "address": range(self._config.edge_bytes)})
+        steps = [Signal(step, name=f"step_{c}") for c in range(COLS + 1)]
+        self._string(m, steps[0])
+        for before, after in pairwise(steps):
+            m.d.sync += after.eq(before)
+        low = LEFT_WORD_BYTES.bit_length() - 1
+        # The bits of a column's number that say which limb of its element it has.
+        others = by_limbs(self.limbs_log, {n: Const(n - 1, 3) for n in group_sizes(self._config)})
+        for c in range(COLS):
+            reading, shown = steps[c], steps[c + 1]
+            m.submodules[f"pick_{c}"] = pick = LimbPick()
+            m.d.comb += [
+                self.read[c].eq(reading.valid & self.place.top),
+                self.address[c].eq(reading.address[low:]),
+                pick.word.eq(self.words[c]),
+                pick.place.eq(shown.address[:low]),
+                pick.high.eq(~(others & Const(~c % COLS, 3)).any()),
+                pick.used.eq(shown.valid),
+            ]
+            m.d.sync += self.y[c].eq(pick.limb)
+        return m
+
+    def _string(self, m: Module, head: data.View[data.StructLayout]) -> None:
+        """What the first column reads."""
+        left = Signal(fold_cycles(self._config), name="cycles_left")
+        length = Signal.like(left, name="length")
+        rows = Cat(Const(0, ROWS.bit_length() - 1), self.place.rows)
+        m.d.comb += length.eq(Mux(self.weights, rows, self.fold.cycles))
+        used = Signal.like(self.fold.rows, name="rows_used")
+        with m.If(self.valid):
+            m.d.sync += [
+                left.eq(Mux(self.fold.real, length - 1, 0)),
+                used.eq(self.fold.rows),
+                head.valid.eq(self.fold.real & (~self.weights | (self.fold.rows == rows))),
+                head.address.eq(self.fold.top),
+            ]
+        with m.Else():
+            m.d.sync += head.valid.eq(left.any() & (~self.weights | (left <= used)))
+            with m.If(self.weights):
+                m.d.sync += head.address.eq(head.address - 1)
+            with m.Else():
+                m.d.sync += head.address.eq(head.address + 1)
+            with m.If(left.any()):
+                m.d.sync += left.eq(left - 1)
+
 
 __all__ = ["IntegerPath"]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import BANKS, LEFT_WORD_BYTES, RESULT_WORD_BYTES, GtaConfig
@@ -16,7 +17,69 @@ from ..layouts import (
     result_words,
     write_layout,
 )
-from .lane_memory import LaneMemory
+
+
+class LaneMemory(wiring.Component):
+    """Eight banks of words whose bytes are written one by one.
+
+    Latency one cycle from ``read`` to ``read_data``, which stays until the bank's next read. A word
+    that is read while it is written gives its old content. Nothing is known of a byte before it is
+    written.
+
+    Parameters
+    ----------
+    words: of a bank
+    word_bytes: of a word
+
+    Members
+    -------
+    read: in; banks that are read, a bit each
+    read_address, write_address: in; by bank
+    read_data: out; by bank
+    write: in; by bank, a bit for each byte that is written
+    write_data: in; by bank
+    """
+
+    def __init__(self, *, words: int, word_bytes: int) -> None:
+        self._words, self._word_bytes = words, word_bytes
+        address = data.ArrayLayout(range(words), BANKS)
+        word = data.ArrayLayout(8 * word_bytes, BANKS)
+        super().__init__(
+            {
+                "read": In(BANKS),
+                "read_address": In(address),
+                "read_data": Out(word),
+                "write": In(data.ArrayLayout(word_bytes, BANKS)),
+                "write_address": In(address),
+                "write_data": In(word),
+            }
+        )
+
+    @property
+    def words(self) -> int:
+        return self._words
+
+    @property
+    def word_bytes(self) -> int:
+        return self._word_bytes
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for n in range(BANKS):
+            m.submodules[f"bank_{n}"] = bank = Memory(
+                shape=unsigned(8 * self._word_bytes), depth=self._words, init=[]
+            )
+            writing, reading = bank.write_port(granularity=8), bank.read_port()
+            m.d.comb += [
+                writing.en.eq(self.write[n]),
+                writing.addr.eq(self.write_address[n]),
+                writing.data.eq(self.write_data[n]),
+                reading.en.eq(self.read[n]),
+                reading.addr.eq(self.read_address[n]),
+                self.read_data[n].eq(reading.data),
+            ]
+        return m
+
 
 __all__ = ["LaneMemories"]
 

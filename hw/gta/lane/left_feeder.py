@@ -4,17 +4,105 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.gta import BANKS, LEFT_WORD_BYTES, ROWS, GtaConfig
-from ..fold_layouts import fold_layout, place_layout
+from ...spec.gta import BANKS, LEFT_WORD_BYTES, LIMB_BITS, ROWS, GtaConfig
 from ..layouts import Base, left_words, x_layout
-from .fold_window import FoldWindow
-from .layouts import row_step_layout
-from .limb_groups import by_limbs, group_sizes
-from .limb_pick import LimbPick
+from ..path_members import fold_layout, place_layout
+from .multi_precision_accumulator import by_limbs, group_sizes
+from .result_path import row_step_layout
+
+
+class LimbPick(wiring.Component):
+    """Picks a byte of a word and gives it a sign. Combinational.
+
+    Members
+    -------
+    word: in
+    place: in; the byte's
+    high: in; it is an element's highest, which is signed
+    used: in; otherwise 0 is picked
+    limb: out
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "word": In(8 * LEFT_WORD_BYTES),
+                "place": In(range(LEFT_WORD_BYTES)),
+                "high": In(1),
+                "used": In(1),
+                "limb": Out(signed(LIMB_BITS + 1)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        byte = Signal(LIMB_BITS)
+        with m.Switch(self.place):
+            for n in range(LEFT_WORD_BYTES):
+                with m.Case(n):
+                    m.d.comb += byte.eq(self.word.word_select(n, LIMB_BITS))
+        m.d.comb += self.limb.eq(Mux(self.used, Cat(byte, byte[-1] & self.high), 0))
+        return m
+
+
+class FoldWindow(wiring.Component):
+    """Counts R cycles, the rows of the region, from the one after ``start``.
+
+    In cycle n row r of the region is ``reached`` if r <= n. Another ``start`` may come R cycles
+    after the one before.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    start: in
+    place: in; of the lane in its region
+    active: out; cycles are counted
+    reached: out; a bit for each of the lane's rows
+    count: out; n
+    last: out; this is cycle R - 1
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "start": In(1),
+                "place": In(place_layout(config)),
+                "active": Out(1),
+                "reached": Out(ROWS),
+                "count": Out(range(ROWS * config.lanes)),
+                "last": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        low, lanes = self.count[:3], self.count[3:]
+        last_lane = lanes == self.place.rows - 1 if self._config.lanes > 1 else Const(1)
+        m.d.comb += self.last.eq(self.active & low.all() & last_lane)
+        with m.If(self.start):
+            m.d.sync += [self.active.eq(1), self.count.eq(0)]
+        with m.Elif(self.active):
+            m.d.sync += self.count.eq(self.count + 1)
+            with m.If(self.last):
+                m.d.sync += self.active.eq(0)
+        passed = [low >= r if r else Const(1) for r in range(ROWS)]
+        if self._config.lanes == 1:
+            m.d.comb += self.reached.eq(Cat(*passed))
+            return m
+        beyond = Signal()
+        here = Signal()
+        m.d.comb += [beyond.eq(lanes > self.place.row), here.eq(lanes == self.place.row)]
+        m.d.comb += [self.reached[r].eq(beyond | (here & passed[r])) for r in range(ROWS)]
+        return m
+
 
 __all__ = ["FOLD_TO_X", "LeftFeeder"]
 

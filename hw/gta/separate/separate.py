@@ -5,14 +5,144 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import C, Cat, Module, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...arith.multiplier import Multiplier
+from ...arith.multiply_add import FloatMultiplyAdd
+from ...arith.pipeline import Pipeline
+from ...spec.formats import FORMATS, FloatFormat, IntFormat
 from ...spec.gta_lane.separate import GtaSeparateConfig
-from ...spec.gta_lane.widths import DATAPATH_BITS, WORD_BITS, elements, sum_bits
+from ...spec.gta_lane.widths import DATAPATH_BITS, WORD_BITS, elements, sum_bits, sum_format
 from ...stream.valid_pipeline import ValidPipeline
-from .format_unit import FormatUnit
+
+INTEGER_CUTS: dict[int, tuple[str, ...]] = {0: (), 1: ("product",), 2: ("product", "sum")}
+"""Where a unit of so many stages has its registers."""
+
+
+class IntegerMultiplyAdd(wiring.Component):
+    """``o = a * b + c`` modulo ``2**sum_bits``, signed.
+
+    The sum is wide enough for every product, so both halves of one are there. Latency ``stages``
+    cycles (0: combinational), an operation a cycle. Registers have no reset and move only while
+    ``advance`` is set.
+
+    Parameters
+    ----------
+    bits: width of a and b
+    sum_bits: width of c and of the result, at least ``2 * bits``
+    stages: register stages, 0..2, see :data:`INTEGER_CUTS`
+
+    Members
+    -------
+    a, b, c: the operands
+    advance: (with stages) enables all registers
+    o: the result
+    """
+
+    def __init__(self, bits: int, sum_bits: int, *, stages: int = 0) -> None:
+        self._bits = bits
+        self._sum_bits = sum_bits
+        self._stages = stages
+        if sum_bits < 2 * bits:
+            raise ValueError(f"`sum_bits` must be at least {2 * bits}, not {sum_bits}")
+        if stages not in INTEGER_CUTS:
+            raise ValueError(f"`stages` must be in 0..{max(INTEGER_CUTS)}, not {stages}")
+        members = {"a": In(bits), "b": In(bits), "c": In(sum_bits), "o": Out(sum_bits)}
+        super().__init__(members | ({"advance": In(1)} if stages else {}))
+
+    @property
+    def bits(self) -> int:
+        return self._bits
+
+    @property
+    def sum_bits(self) -> int:
+        return self._sum_bits
+
+    @property
+    def stages(self) -> int:
+        return self._stages
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        advance = self.advance if self._stages else C(1)
+        pipeline = Pipeline(m, self._stages, advance, INTEGER_CUTS)
+        m.submodules.multiplier = multiplier = Multiplier(self._bits, signed=True)
+        m.d.comb += [multiplier.a.eq(self.a), multiplier.b.eq(self.b)]
+        bundle = pipeline.cut("product", {"product": multiplier.o, "addend": self.c})
+        product = Signal(signed(self._sum_bits))
+        total = Signal(self._sum_bits)
+        m.d.comb += [product.eq(bundle["product"]), total.eq(product + bundle["addend"])]
+        m.d.comb += self.o.eq(pipeline.cut("sum", {"total": total})["total"])
+        return m
+
+
+class FormatUnit(wiring.Component):
+    """``o = a * b + c`` for every element of a format that fits the datapath, side by side.
+
+    A cycle for all of them. The unit's last register is left to the user, who puts it behind ``o``:
+    units of several formats share one. The others have no reset and move only while ``advance`` is
+    set.
+
+    Parameters
+    ----------
+    name: the format, of :data:`~tilewright.hw.spec.gta.FORMATS_OF_GTA`
+    pipeline: register stages, the last one included, 1..3
+
+    Members
+    -------
+    a, b: elements, the first one in the low bits
+    c: their addends, likewise, ``sum_bits`` each
+    advance: (if there are registers in here) enables all registers
+    o: the results, likewise
+    """
+
+    def __init__(self, name: str, *, pipeline: int) -> None:
+        self._name = name
+        self._pipeline = pipeline
+        width = elements(name) * sum_bits(name)
+        members = {"a": In(DATAPATH_BITS), "b": In(DATAPATH_BITS), "c": In(width), "o": Out(width)}
+        super().__init__(members | ({"advance": In(1)} if pipeline > 1 else {}))
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def pipeline(self) -> int:
+        return self._pipeline
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        bits, wide = FORMATS[self._name].bits, sum_bits(self._name)
+        for index in range(elements(self._name)):
+            m.submodules[f"multiply_add_{index}"] = unit = self._unit()
+            m.d.comb += [
+                unit.a.eq(self.a[index * bits : (index + 1) * bits]),
+                unit.b.eq(self.b[index * bits : (index + 1) * bits]),
+                unit.c.eq(self.c[index * wide : (index + 1) * wide]),
+                self.o[index * wide : (index + 1) * wide].eq(unit.o),
+            ]
+            if self._pipeline > 1:
+                m.d.comb += unit.advance.eq(self.advance)
+        return m
+
+    def _unit(self) -> IntegerMultiplyAdd | FloatMultiplyAdd:
+        operand, result = FORMATS[self._name], sum_format(self._name)
+        if isinstance(operand, FloatFormat):
+            assert isinstance(result, FloatFormat)
+            # Of fp16 the wider sum would cost more than normalisation.
+            return FloatMultiplyAdd(
+                result,
+                operand,
+                stages=self._pipeline,
+                open_ended=True,
+                normalise=2 * operand.emin >= result.emin,
+            )
+        assert isinstance(operand, IntFormat)
+        return IntegerMultiplyAdd(operand.bits, sum_bits(self._name), stages=self._pipeline - 1)
+
 
 __all__ = ["GtaSeparate"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from ...spec.gta import (
     BANKS,
@@ -15,9 +15,11 @@ from ...spec.gta import (
     RESULT_WORD_BYTES,
     ROWS,
     GtaConfig,
+    limbs,
 )
 from ...spec.jobs.gta_vector import OCTET, VECTOR_FUNCTIONS
 from ..float.headers import vector_mode
+from ..float.planes.float_limbs import FloatLimbs
 from ..layouts import Base, left_words, result_words, x_layout
 from ..vector_layouts import (
     STEP_TO_BYTE,
@@ -26,9 +28,217 @@ from ..vector_layouts import (
     steps_layout,
     vector_step_layout,
 )
-from .column_operands import ColumnOperands
 from .function_table import properties_layout
 from .plane_unit import PlaneUnit
+
+_PLACE = LIMB_BITS.bit_length() - 1
+_LIMB = OCTET.bit_length() - 1
+"""Bits of a bit's place in a limb, and of a limb's number."""
+
+
+class PowerLimbs(wiring.Component):
+    """Limb ``limb`` of 2 ** b of each row's byte b modulo an element's width w, or of
+    2 ** (w - 1 - b). Combinational.
+
+    Parameters
+    ----------
+    most: limbs of the longest elements, a power of two of at most 8
+
+    Members
+    -------
+    amounts: in; b, by row
+    used: in; otherwise b is 0
+    inverted: in; w - 1 - b instead of b
+    limb: in; which one
+    limbs: in; an element's limbs less one; 0: the limb does not count
+    o: out; by row
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        byte = data.ArrayLayout(LIMB_BITS, OCTET)
+        super().__init__(
+            {
+                "amounts": In(byte),
+                "used": In(1),
+                "inverted": In(1),
+                "limb": In(_LIMB),
+                "limbs": In(_LIMB),
+                "o": Out(byte),
+            }
+        )
+
+    @property
+    def most(self) -> int:
+        return self._most
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        numbers = self._most.bit_length() - 1
+        bits = _PLACE + numbers
+        limb, limbs = self.limb[:numbers], self.limbs[:numbers]
+        for r in range(OCTET):
+            amount = Signal(bits, name=f"amount_{r}")
+            here = Signal(name=f"here_{r}")
+            used = self.amounts[r][:bits] & self.used.replicate(bits)
+            m.d.comb += [
+                amount.eq(used ^ self.inverted.replicate(bits)),
+                here.eq(~((amount[_PLACE:] ^ limb) & limbs).any()),
+                *(self.o[r][bit].eq(here & (amount[:_PLACE] == bit)) for bit in range(LIMB_BITS)),
+            ]
+        return m
+
+
+class PlaneLimbs(wiring.Component):
+    """Picks one of the two planes of a word; its bytes are the limbs of the rows' elements.
+    Combinational.
+
+    Members
+    -------
+    word: in; of a bank
+    upper: in; it is the word's second plane
+    used: in; otherwise 0 is picked
+    high: in; it has the highest limbs of integers, which are signed
+    plane: out; the bytes as they are, by row
+    o: out; the limbs, by row
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "word": In(8 * LEFT_WORD_BYTES),
+                "upper": In(1),
+                "used": In(1),
+                "high": In(1),
+                "plane": Out(data.ArrayLayout(LIMB_BITS, OCTET)),
+                "o": Out(data.ArrayLayout(signed(LIMB_BITS + 1), OCTET)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        bits = LIMB_BITS * OCTET
+        m.d.comb += self.plane.eq(Mux(self.upper, self.word[bits:], self.word[:bits]))
+        for r in range(OCTET):
+            byte = Signal(LIMB_BITS, name=f"byte_{r}")
+            m.d.comb += [
+                byte.eq(self.plane[r] & self.used.replicate(LIMB_BITS)),
+                self.o[r].eq(Cat(byte, byte[-1] & self.high).as_signed()),
+            ]
+        return m
+
+
+class ColumnOperands(wiring.Component):
+    """Limbs of x and y, and a plane of y as it is. Combinational.
+
+    x is a plane. y is a plane, or a power of two that shifts x, or, of functions that work by
+    planes, 1; of floats both have their hidden bits, see :class:`FloatLimbs`.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    properties: in; see ``properties_layout``
+    left_word, top_word: in; of the banks
+    upper: in; y's plane is the second one of its word
+    of_y, of_x: in; the steps whose planes these are, see ``vector_step_layout``
+    x, y: out; by row
+    plane: out; y's, as it is
+    mode, y_any: (floats) in and out; see ``vector_mode`` and :class:`FloatLimbs`
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        found = data.ArrayLayout(signed(LIMB_BITS + 1), ROWS)
+        step = vector_step_layout(config)
+        members: dict[str, Member] = {
+            "properties": In(properties_layout(config)),
+            "left_word": In(8 * LEFT_WORD_BYTES),
+            "top_word": In(8 * LEFT_WORD_BYTES),
+            "upper": In(1),
+            "of_y": In(step),
+            "of_x": In(step),
+            "x": Out(found),
+            "y": Out(found),
+            "plane": Out(data.ArrayLayout(LIMB_BITS, ROWS)),
+        }
+        if config.floats:
+            members |= {"mode": In(vector_mode()), "y_any": Out(ROWS)}
+        super().__init__(members)
+
+    @property
+    def config(self) -> GtaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        known = self.properties
+        m.submodules.x_plane = x = PlaneLimbs()
+        m.submodules.y_plane = y = PlaneLimbs()
+        m.d.comb += [
+            x.word.eq(self.left_word),
+            x.upper.eq(self.of_x.left[0]),
+            x.used.eq(~self.of_x.zero),
+            x.high.eq(self.of_x.x_high & ~known.floats),
+            y.word.eq(self.top_word),
+            y.upper.eq(self.upper),
+            y.used.eq(known.y_plane),
+            y.high.eq(self.of_y.y_high & ~known.floats),
+            self.plane.eq(y.plane),
+        ]
+        powers = self._powers(m, y.plane)
+        x_bytes, y_bytes = ([plane.o[r][:LIMB_BITS] for r in range(ROWS)] for plane in (x, y))
+        if self._config.floats:
+            x_bytes, y_bytes = self._significands(m, x_bytes, y_bytes)
+        for r in range(ROWS):
+            m.d.comb += [
+                self.x[r].eq(Cat(x_bytes[r], x.o[r][-1]).as_signed()),
+                self.y[r].eq(Cat(y_bytes[r] | powers[r], y.o[r][-1]).as_signed()),
+            ]
+        return m
+
+    def _powers(self, m: Module, amounts: Value) -> list[Value]:
+        """What y is where it is no plane; 0 where it is."""
+        known, config = self.properties, self._config
+        if not config.integers:
+            return [known.planes] * ROWS
+        m.submodules.power = power = PowerLimbs(max(limbs(name) for name in config.integers))
+        there = Signal()
+        m.d.comb += [
+            there.eq(known.planes | known.y_shift),
+            power.amounts.eq(amounts),
+            power.used.eq(known.y_shift),
+            power.inverted.eq(known.right),
+            power.limb.eq(self.of_y.j),
+            power.limbs.eq(known.top & known.y_shift.replicate(len(known.top))),
+        ]
+        return [power.o[r] & there.replicate(LIMB_BITS) for r in range(ROWS)]
+
+    def _significands(
+        self, m: Module, x: list[Value], y: list[Value]
+    ) -> tuple[list[Value], list[Value]]:
+        """Bytes of significands with their hidden bits, and what is to be known of y; others stay
+        as they are."""
+        config, active = self._config, self.mode.active
+        m.submodules.x_significands = x_limbs = FloatLimbs(config, second=False)
+        m.submodules.y_significands = y_limbs = FloatLimbs(config, second=True)
+        m.d.comb += [
+            x_limbs.words.eq(self.left_word),
+            x_limbs.high.eq(active & self.of_x.x_high),
+            y_limbs.words.eq(self.top_word),
+            y_limbs.high.eq(active & (self.of_y.y_high | self.mode.one)),
+            y_limbs.begins.eq(self.of_y.base == Base.ZERO),
+            self.y_any.eq(y_limbs.any),
+        ]
+        for significands, picked in ((x_limbs, x), (y_limbs, y)):
+            m.d.comb += [
+                significands.mode.eq(self.mode),
+                *(significands.bytes[r].eq(picked[r]) for r in range(ROWS)),
+            ]
+        return list(x_limbs.o), list(y_limbs.o)
+
 
 __all__ = ["VectorPath"]
 

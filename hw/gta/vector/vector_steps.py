@@ -2,16 +2,168 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import GtaConfig
+from ...spec.jobs.gta_vector import OCTET
 from ..layouts import Base, pgemm_layout
-from ..vector_layouts import result_planes, vector_step_layout
+from ..vector_layouts import MOST_PLANES, left_planes, result_planes, vector_step_layout
 from .function_table import properties_layout
-from .limb_pairs import LimbPairs
-from .octet_walk import OctetWalk
+
+
+class OctetWalk(wiring.Component):
+    """Counts octets of results, and those of operands that belong to one.
+
+    Operands' octets lie behind each other, and so do those of results.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    start: in; at the first octet of the first chain from the next cycle on
+    command: in, with ``start``
+    properties: in; see ``properties_layout``; not with ``start``
+    step: in; goes on in the chain, and from its last octet to its first one again
+    octet_ends: in; goes on to the next octet of results; before ``step``
+    first_of_chain, last_of_chain, last_octet: out
+    left, top, result: out; planes of the banks with the octet's first ones
+    results_end: out; with the last ``octet_ends`` and from then on, the plane behind all results
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        edge = range(left_planes(config))
+        super().__init__(
+            {
+                "start": In(1),
+                "command": In(pgemm_layout(config)),
+                "properties": In(properties_layout(config)),
+                "step": In(1),
+                "octet_ends": In(1),
+                "first_of_chain": Out(1),
+                "last_of_chain": Out(1),
+                "last_octet": Out(1),
+                "left": Out(edge),
+                "top": Out(edge),
+                "result": Out(range(result_planes(config))),
+                "results_end": Out(range(result_planes(config) + 1)),
+            }
+        )
+
+    @property
+    def config(self) -> GtaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        command, known = self.command, self.properties
+        octets = Signal.like(command.time, name="octets_left")
+        length = Signal.like(command.chain, name="chain_less_1")
+        chain = Signal.like(command.chain, name="chain_left")
+        # Of the chain's first octets, and from there to the octet that is on.
+        left = Signal.like(self.left, name="left_chain")
+        top = Signal.like(self.top, name="top_chain")
+        offset = Signal.like(self.left, name="chain_offset")
+        result = Signal.like(self.results_end, name="result_octet")
+        following = Signal.like(result, name="following_result")
+        m.d.comb += [
+            following.eq(result + known.result + 1),
+            self.result.eq(result[: len(self.result)]),
+            self.results_end.eq(Mux(self.octet_ends, following, result)),
+            self.last_octet.eq(octets == 0),
+            self.last_of_chain.eq(chain == 0),
+            self.first_of_chain.eq(chain == length),
+            self.left.eq(left + offset),
+            self.top.eq(top + offset),
+        ]
+        with m.If(self.start):
+            m.d.sync += [
+                octets.eq(command.time - 1),
+                length.eq(command.chain - 1),
+                chain.eq(command.chain - 1),
+                left.eq(Cat(Const(0, 1), command.left_base)),
+                top.eq(Cat(Const(0, 1), command.top_base)),
+                result.eq(Cat(Const(0, 2), command.result_base)),
+                offset.eq(0),
+            ]
+        with m.Elif(self.octet_ends):
+            # The chain is at its last octet.
+            m.d.sync += [
+                octets.eq(octets - 1),
+                chain.eq(length),
+                left.eq(self.left + known.element),
+                top.eq(self.top + known.element),
+                result.eq(following),
+                offset.eq(0),
+            ]
+        with m.Elif(self.step & self.last_of_chain):
+            m.d.sync += [chain.eq(length), offset.eq(0)]
+        with m.Elif(self.step):
+            m.d.sync += [chain.eq(chain - 1), offset.eq(offset + known.element)]
+        return m
+
+
+class LimbPairs(wiring.Component):
+    """Goes through the pairs i, j of limbs from 0 to ``top``: by diagonals i + j, the low one
+    first, i ascending in each; or, unless ``square``, through i alone, each a diagonal.
+
+    Members
+    -------
+    square, top: in; constant, but in the cycle of ``start``
+    start: in; at the first pair from the next cycle on
+    step: in; goes to the next pair; at the last one there is none
+    flush: in; the next diagonal, which has no pairs
+    i, j, diagonal: out; of the pair; ``diagonal`` is the number of the diagonal
+    last: out; it is the last pair
+    diagonal_ends: out; it is the last one of its diagonal
+    """
+
+    def __init__(self) -> None:
+        limb = range(OCTET)
+        super().__init__(
+            {
+                "square": In(1),
+                "top": In(limb),
+                "start": In(1),
+                "step": In(1),
+                "flush": In(1),
+                "i": Out(limb),
+                "j": Out(limb),
+                "diagonal": Out(range(MOST_PLANES)),
+                "last": Out(1),
+                "diagonal_ends": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i, j = self.i, self.j
+        over = Signal(name="x_is_over")
+        m.d.comb += [
+            over.eq(i == self.top),
+            self.last.eq(over & (~self.square | (j == self.top))),
+            self.diagonal_ends.eq(over | (j == 0) | ~self.square),
+        ]
+        with m.If(self.start):
+            m.d.sync += [i.eq(0), j.eq(0), self.diagonal.eq(0)]
+        with m.Elif(self.step):
+            m.d.sync += self.diagonal.eq(self.diagonal + self.diagonal_ends)
+            with m.If(~self.square):
+                m.d.sync += i.eq(i + 1)
+            with m.Elif(over):
+                m.d.sync += [i.eq(j + 1), j.eq(self.top)]
+            with m.Elif(j == 0):
+                m.d.sync += [i.eq(0), j.eq(i + 1)]
+            with m.Else():
+                m.d.sync += [i.eq(i + 1), j.eq(j - 1)]
+        with m.Elif(self.flush):
+            m.d.sync += self.diagonal.eq(self.diagonal + 1)
+        return m
+
 
 __all__ = ["VectorSteps"]
 

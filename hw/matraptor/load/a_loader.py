@@ -2,20 +2,276 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...axi.layouts import data_layout
 from ...axi.ordered_reader import OrderedReader
 from ...channels.array_readers import READERS, array_reader, connect_readers, reader_members
-from ...channels.stripe_walk import StripeWalk
+from ...channels.c2sr_words import entry_of, pair_of, walked_place
+from ...channels.held_block import HeldBlock
+from ...channels.stripe_walk import StripeWalk, span_layout
+from ...spec.c2sr import PAIR_BYTES
 from ...spec.matraptor import MatRaptorConfig
+from ...stream.connect import connect_fields
 from ...stream.deep_queue import DeepQueue
-from ..layouts import job_layout, left_layout
-from ..row_walk import RowWalk
-from .row_blocks import BlockRows, held_row_layout
-from .row_entries import RowEntries
-from .row_pairs import RowPairs
+from ...stream.fork import Fork
+from ...stream.output_register import OutputRegister
+from ...stream.skid_buffer import SkidBuffer
+from ..layouts import job_layout, left_layout, row_layout
+from ..row_walk import RowWalk, walk_layout
+
+
+def paired_row_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """A row with its ``channel``, whether it is the lane's ``last``, ``length`` and ``pointer``."""
+    return data.StructLayout(
+        {
+            "row": row_layout(config),
+            "channel": config.layout.channel_bits,
+            "last": 1,
+            "length": 32,
+            "pointer": 32,
+        }
+    )
+
+
+class RowPairs(wiring.Component):
+    """Joins rows and the blocks of their pairs. One row a cycle, one beat a cycle.
+
+    Members
+    -------
+    rows: see ``walk_layout``
+    beats: whole blocks of pairs, one for each ``first`` row
+    o: see :func:`paired_row_layout`
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: MatRaptorConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "rows": In(stream.Signature(walk_layout(config))),
+                "beats": In(stream.Signature(data_layout(config.data_bits))),
+                "o": Out(stream.Signature(paired_row_layout(config))),
+                "clear": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.block = block = HeldBlock(config.geometry)
+        m.submodules.found = found = SkidBuffer(paired_row_layout(config), clearable=True)
+        wiring.connect(m, wiring.flipped(self.beats), block.beats)
+        wiring.connect(m, found.o, wiring.flipped(self.o))
+        beat_pairs = config.beat_bytes // PAIR_BYTES
+        shift = beat_pairs.bit_length() - 1
+        source, row = self.rows.payload, found.i.payload
+        place = source.row.index[: (config.layout.block_pairs - 1).bit_length()]
+        number = place[:shift]
+        # The lane's next row is in another beat.
+        done: Value = Const(1)
+        if config.channel_lanes < beat_pairs:
+            done = number >= beat_pairs - config.channel_lanes
+        length, pointer = pair_of(self.beats.payload.data, number)
+        m.d.comb += [
+            block.clear.eq(self.clear),
+            block.want.eq(self.rows.valid),
+            block.next.eq(source.first),
+            block.beat.eq(place[shift:]),
+            block.discard.eq(~self.rows.valid),
+            block.take.eq(block.here & found.i.ready),
+            block.done.eq(done),
+            found.clear.eq(self.clear),
+            found.i.valid.eq(block.here),
+            self.rows.ready.eq(block.take),
+            row.row.eq(source.row),
+            row.channel.eq(source.channel),
+            row.last.eq(source.last),
+            row.length.eq(length),
+            row.pointer.eq(pointer),
+        ]
+        return m
+
+
+def held_row_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """A row, whether it is the lane's ``last``, its ``length``, the ``place`` of its first
+    entry in a block, and whether that block is ``held``: still at hand, not the next one read."""
+    place_bits = (config.layout.block_entries - 1).bit_length()
+    return data.StructLayout(
+        {"row": row_layout(config), "last": 1, "length": 32, "place": place_bits, "held": 1}
+    )
+
+
+class BlockRows(wiring.Component):
+    """Turns pairs into spans of whole blocks, but for a block that the row before has read already.
+
+    A row can take its first block over if it begins in the block in which the last row with
+    entries ended, not before that row's end. Latency one cycle; a row a cycle.
+
+    Members
+    -------
+    i: see ``paired_row_layout``
+    o: see :func:`held_row_layout`
+    spans: see ``span_layout``; what is to be read for these rows, in order
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: MatRaptorConfig) -> None:
+        self._config = config
+        self._place_bits = (config.layout.block_entries - 1).bit_length()
+        self._ended = data.StructLayout({**dict(_fields(config)), "final": 33})
+        super().__init__(
+            {
+                "i": In(stream.Signature(paired_row_layout(config))),
+                "o": Out(stream.Signature(held_row_layout(config))),
+                "spans": Out(stream.Signature(span_layout(config.geometry))),
+                "clear": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, bits = self._config, self._place_bits
+        m.submodules.ended = ended = OutputRegister(self._ended, clearable=True)
+        m.d.comb += [
+            ended.clear.eq(self.clear),
+            ended.i.valid.eq(self.i.valid),
+            self.i.ready.eq(ended.i.ready),
+            # The row's last entry.
+            ended.i.payload.final.eq(self.i.payload.pointer + self.i.payload.length - 1),
+        ]
+        for name, _ in _fields(config):
+            m.d.comb += ended.i.payload[name].eq(self.i.payload[name])
+        # To the rows, and to the spans if a block has to be read.
+        m.submodules.row_fork = fork = Fork(self._ended, 2)
+        wiring.connect(m, ended.o, fork.i)
+        row = ended.o.payload
+        begin, final = row.pointer[bits:], row.final[bits:]
+        held = self._held(m, ended)
+        some = Signal()
+        blocks = Signal(33 - bits + 1)
+        needs = Signal()
+        m.d.comb += [
+            some.eq(row.length != 0),
+            blocks.eq(final - begin + ~held),
+            needs.eq(some & (blocks != 0)),
+            fork.to.eq(Cat(1, needs)),
+        ]
+        kept, asked = fork.o
+        fields = {name: kept.payload[name] for name in ("row", "last", "length")}
+        place = kept.payload.pointer[:bits]
+        connect_fields(m, kept, self.o, **fields, place=place, held=held)
+        beats = Cat(Const(0, (config.burst_beats - 1).bit_length()), blocks)
+        channel = asked.payload.channel
+        connect_fields(m, asked, self.spans, channel=channel, block=begin + held, beats=beats)
+        return m
+
+    def _held(self, m: Module, ended: OutputRegister) -> Signal:
+        """Whether the row can take over the block in which the last one ended."""
+        row, bits = ended.o.payload, self._place_bits
+        some_held = Signal()
+        block = Signal(33 - bits, reset_less=True)
+        place = Signal(bits, reset_less=True)
+        channel = Signal(len(row.channel), reset_less=True)
+        held = Signal()
+        m.d.comb += held.eq(
+            some_held
+            & (channel == row.channel)
+            & (block == row.pointer[bits:])
+            & (row.pointer[:bits] >= place)
+        )
+        with m.If(self.clear):
+            m.d.sync += some_held.eq(0)
+        with m.Elif(ended.o.valid & ended.o.ready & row.last):
+            m.d.sync += some_held.eq(0)
+        with m.Elif(ended.o.valid & ended.o.ready & (row.length != 0)):
+            m.d.sync += [
+                some_held.eq(~row.final[:bits].all()),
+                block.eq(row.final[bits:]),
+                place.eq(row.final[:bits] + 1),
+                channel.eq(row.channel),
+            ]
+        return held
+
+
+def _fields(config: MatRaptorConfig) -> list[tuple[str, object]]:
+    return [(name, field.shape) for name, field in paired_row_layout(config)]
+
+
+class RowEntries(wiring.Component):
+    """Sends the entries of each row, or that it has none. Latency one cycle; a token a cycle, but
+    for the beats of a block that no row wants.
+
+    Members
+    -------
+    i: see ``held_row_layout``
+    beats: whole blocks
+    o: see ``left_layout``
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: MatRaptorConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "i": In(stream.Signature(held_row_layout(config))),
+                "beats": In(stream.Signature(data_layout(config.data_bits))),
+                "o": Out(stream.Signature(left_layout(config))),
+                "clear": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.block = block = HeldBlock(config.geometry)
+        m.submodules.sent = sent = OutputRegister(left_layout(config), clearable=True)
+        wiring.connect(m, wiring.flipped(self.beats), block.beats)
+        wiring.connect(m, sent.o, wiring.flipped(self.o))
+        row, token = self.i.payload, sent.i.payload
+        shift = config.beat_entries.bit_length() - 1
+        # After the first entry of a row, and after the lane's last row.
+        within = Signal()
+        after = Signal()
+        next_left = Signal(len(row.length), reset_less=True)
+        left = Signal(len(row.length))
+        empty = Signal()
+        ends = Signal()
+        place = walked_place(m, row.place, within=within, moved=block.take)
+        number = place[:shift]
+        done = (number == config.beat_entries - 1) if shift else Const(1)
+        value, column = entry_of(config.layout, self.beats.payload.data, number)
+        m.d.comb += [
+            left.eq(Mux(within, next_left, row.length)),
+            empty.eq(~within & (row.length == 0)),
+            ends.eq(empty | (left == 1)),
+            block.clear.eq(self.clear),
+            block.want.eq(self.i.valid & ~empty),
+            block.next.eq(~within & ~row.held),
+            block.beat.eq(place[shift:]),
+            block.discard.eq(after & ~self.i.valid),
+            block.take.eq(block.here & sent.i.ready),
+            block.done.eq(done),
+            sent.clear.eq(self.clear),
+            sent.i.valid.eq(self.i.valid & (empty | block.here)),
+            self.i.ready.eq(sent.i.valid & sent.i.ready & ends),
+            token.value.eq(value),
+            token.column.eq(column),
+            token.present.eq(~empty),
+            token.row_last.eq(ends),
+            token.lane_last.eq(ends & row.last),
+            token.row.eq(row.row),
+        ]
+        with m.If(block.take):
+            m.d.sync += [within.eq(~ends), next_left.eq(left - 1)]
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += after.eq(row.last)
+        with m.If(self.clear):
+            m.d.sync += [within.eq(0), after.eq(0)]
+        return m
+
 
 __all__ = ["SparseALoader"]
 

@@ -2,18 +2,267 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...axi.layouts import data_layout
 from ...channels.array_readers import READERS, array_reader, connect_readers, reader_members
-from ...channels.stripe_walk import StripeWalk
+from ...channels.c2sr_words import entry_of, entry_place, pair_of
+from ...channels.channel_of_row import ChannelOfRow
+from ...channels.stripe_walk import StripeWalk, span_layout
+from ...spec.c2sr import PAIR_BYTES
 from ...spec.matraptor import MatRaptorConfig
+from ...stream.connect import connect_fields
 from ...stream.deep_queue import DeepQueue
+from ...stream.fork import Fork
+from ...stream.join import Join
+from ...stream.output_register import OutputRegister
 from ..layouts import job_layout, left_layout, product_layout, row_layout
-from .row_lookup import RowLookup
-from .row_products import RowProducts
-from .row_spans import PairedRows, ProductRows, asked_row_layout, product_row_layout
+
+_ENDS = ("present", "row_last", "lane_last", "row")
+
+
+def _row_of_b(config: MatRaptorConfig, fields: dict[str, ShapeLike]) -> data.StructLayout:
+    ends: dict[str, ShapeLike] = {"present": 1, "row_last": 1, "lane_last": 1}
+    row = row_layout(config)
+    return data.StructLayout({"a": config.format.bits, **fields, **ends, "row": row})
+
+
+def asked_row_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """``a`` and the row of B that it is for: ``channel``, and which ``pair`` of the beat (no field
+    if there is one); the rest as in ``left_layout``."""
+    fields: dict[str, ShapeLike] = {"channel": config.layout.channel_bits}
+    pairs = config.beat_bytes // PAIR_BYTES
+    if pairs > 1:
+        fields["pair"] = (pairs - 1).bit_length()
+    return _row_of_b(config, fields)
+
+
+def described_row_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """The same with ``length`` and ``pointer`` of the row of B."""
+    fields: dict[str, ShapeLike] = {"channel": config.layout.channel_bits}
+    return _row_of_b(config, {**fields, "length": 32, "pointer": 32})
+
+
+def product_row_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """``a``, ``length`` of the row of B and the ``place`` of its first entry in its beat (no field
+    if it has one entry); the rest as in ``product_layout``."""
+    fields: dict[str, ShapeLike] = {"length": 32}
+    if config.beat_entries > 1:
+        fields["place"] = (config.beat_entries - 1).bit_length()
+    return _row_of_b(config, fields)
+
+
+class PairedRows(wiring.Component):
+    """Joins rows of B and the beats with their pairs. A row a cycle, latency one cycle.
+
+    Members
+    -------
+    i: see :func:`asked_row_layout`
+    beats: one for each row that is ``present``
+    o: see :func:`described_row_layout`
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: MatRaptorConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "i": In(stream.Signature(asked_row_layout(config))),
+                "beats": In(stream.Signature(data_layout(config.data_bits))),
+                "o": Out(stream.Signature(described_row_layout(config))),
+                "clear": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.described = described = OutputRegister(
+            described_row_layout(config), clearable=True
+        )
+        wiring.connect(m, described.o, wiring.flipped(self.o))
+        shapes = {"row": self.i.payload.shape(), "beat": self.beats.payload.shape()}
+        m.submodules.row_join = join = Join(shapes)
+        wiring.connect(m, wiring.flipped(self.i), join.i_row)
+        wiring.connect(m, wiring.flipped(self.beats), join.i_beat)
+        asked = join.o.payload.row
+        number = asked.pair if config.beat_bytes > PAIR_BYTES else Const(0)
+        length, pointer = pair_of(join.o.payload.beat.data, number)
+        m.d.comb += [
+            join.needs_beat.eq(self.i.payload.present),
+            described.clear.eq(self.clear),
+        ]
+        row = {name: asked[name] for name in ("a", "channel", *_ENDS)}
+        connect_fields(m, join.o, described.i, **row, length=length, pointer=pointer)
+        return m
+
+
+class ProductRows(wiring.Component):
+    """Asks for the beats of rows of B. A row a cycle, no latency.
+
+    An empty row is dropped, unless the row of A ends with it.
+
+    Members
+    -------
+    i: see :func:`described_row_layout`
+    o: see :func:`product_row_layout`
+    spans: see ``span_layout``; one for each row that is ``present``
+    """
+
+    def __init__(self, config: MatRaptorConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "i": In(stream.Signature(described_row_layout(config))),
+                "o": Out(stream.Signature(product_row_layout(config))),
+                "spans": Out(stream.Signature(span_layout(config.geometry))),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        beat_bits = config.beat_entries.bit_length() - 1
+        block_bits = (config.layout.block_entries - 1).bit_length()
+        m.submodules.row_fork = fork = Fork(self.i.payload.shape(), 2)
+        wiring.connect(m, wiring.flipped(self.i), fork.i)
+        some = Signal()
+        through = Signal(34)
+        kept, asked = fork.o
+        left, right = kept.payload, asked.payload
+        place = right.pointer[:beat_bits] if beat_bits else Const(0, 1)
+        m.d.comb += [
+            some.eq(self.i.payload.present & (self.i.payload.length != 0)),
+            fork.to.eq(Cat(some | self.i.payload.row_last, some)),
+            through.eq(right.length + place + (config.beat_entries - 1)),
+        ]
+        row = {name: left[name] for name in ("a", "length", "row_last", "lane_last", "row")}
+        if beat_bits:
+            row["place"] = left.pointer[:beat_bits]
+        connect_fields(m, kept, self.o, **row, present=some)
+        span = {"channel": right.channel, "block": right.pointer[block_bits:]}
+        if config.burst_beats > 1:
+            span["beat"] = right.pointer[beat_bits:block_bits]
+        connect_fields(m, asked, self.spans, **span, beats=through[beat_bits:])
+        return m
+
+
+class RowProducts(wiring.Component):
+    """Sends the entries of each row of B with the entry of A. Latency one cycle; a token a cycle.
+
+    Members
+    -------
+    i: see ``product_row_layout``
+    beats: those of each row that is ``present``
+    o: see ``product_layout``
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: MatRaptorConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "i": In(stream.Signature(product_row_layout(config))),
+                "beats": In(stream.Signature(data_layout(config.data_bits))),
+                "o": Out(stream.Signature(product_layout(config))),
+                "clear": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.sent = sent = OutputRegister(product_layout(config), clearable=True)
+        wiring.connect(m, sent.o, wiring.flipped(self.o))
+        row, token = self.i.payload, sent.i.payload
+        # After the first entry of a row.
+        within = Signal()
+        next_left = Signal(len(row.length), reset_less=True)
+        left = Signal(len(row.length))
+        ends = Signal()
+        moved = Signal()
+        number, beat_done = entry_place(m, config.beat_entries, row, within=within, moved=moved)
+        value, column = entry_of(config.layout, self.beats.payload.data, number)
+        m.d.comb += [
+            left.eq(Mux(within, next_left, row.length)),
+            ends.eq(~row.present | (left == 1)),
+            sent.clear.eq(self.clear),
+            sent.i.valid.eq(self.i.valid & (self.beats.valid | ~row.present)),
+            moved.eq(sent.i.valid & sent.i.ready),
+            self.i.ready.eq(moved & ends),
+            self.beats.ready.eq(moved & row.present & (ends | beat_done)),
+            token.a.eq(row.a),
+            token.b.eq(value),
+            token.column.eq(column),
+            token.b_last.eq(ends & row.present),
+            token.present.eq(row.present),
+            token.row_last.eq(ends & row.row_last),
+            token.lane_last.eq(ends & row.lane_last),
+            token.row.eq(row.row),
+        ]
+        with m.If(moved):
+            m.d.sync += [within.eq(~ends), next_left.eq(left - 1)]
+        with m.If(self.clear):
+            m.d.sync += within.eq(0)
+        return m
+
+
+class RowLookup(wiring.Component):
+    """Asks for the pair of the row of B that each entry of A names.
+
+    One entry a cycle, in as many cycles as ``ChannelOfRow`` takes.
+
+    Members
+    -------
+    i: see ``left_layout``
+    o: see ``asked_row_layout``; every token, in order
+    spans: see ``span_layout``; one for each that is ``present``
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: MatRaptorConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "i": In(stream.Signature(left_layout(config))),
+                "o": Out(stream.Signature(asked_row_layout(config))),
+                "spans": Out(stream.Signature(span_layout(config.geometry))),
+                "clear": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        carried = left_layout(config)
+        m.submodules.locate = locate = ChannelOfRow(config.index_bits, config.channels, carried)
+        # To the rows, and to the spans if there is a row of B.
+        m.submodules.row_fork = fork = Fork(locate.o.payload.shape(), 2)
+        wiring.connect(m, locate.o, fork.i)
+        beat_bits = (config.beat_bytes // PAIR_BYTES).bit_length() - 1
+        block_bits = (config.layout.block_pairs - 1).bit_length()
+        m.d.comb += [
+            locate.clear.eq(self.clear),
+            locate.i.valid.eq(self.i.valid),
+            self.i.ready.eq(locate.i.ready),
+            locate.i.payload.row.eq(self.i.payload.column),
+            locate.i.payload.carried.eq(self.i.payload),
+            fork.to.eq(Cat(1, locate.o.payload.carried.present)),
+        ]
+        kept, asked = fork.o
+        token, place = kept.payload.carried, asked.payload
+        row = {name: token[name] for name in ("present", "row_last", "lane_last", "row")}
+        if beat_bits:
+            row["pair"] = kept.payload.index[:beat_bits]
+        connect_fields(m, kept, self.o, **row, a=token.value, channel=kept.payload.channel)
+        span = {"channel": place.channel, "block": place.index[block_bits:], "beats": 1}
+        if config.burst_beats > 1:
+            span["beat"] = place.index[beat_bits:block_bits]
+        connect_fields(m, asked, self.spans, **span)
+        return m
+
 
 __all__ = ["SparseBLoader"]
 

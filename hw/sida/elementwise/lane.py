@@ -2,16 +2,182 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import C, Module, Mux, Signal, Value
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...arith.scalar_functions import delay
+from ...arith.compare import FloatCompare, FloatMinMax
+from ...arith.divide import FloatDivide
+from ...arith.multiply_add import FloatMultiplyAdd
+from ...arith.scalar_functions import delay, is_true, truth
+from ...arith.square_root import FloatSquareRoot
+from ...spec.formats import FloatFormat, Format
 from ...spec.sida import SidaConfig
 from ...stream.written_word import reads_with_writes
-from .lane_arithmetic import LaneArithmetic
-from .layouts import place_layout
+from .layouts import opcode, place_layout
+
+
+class LaneArithmetic(wiring.Component):
+    """The result of an instruction on one element.
+
+    Sums, products and both fused are of one fused multiplier and adder. Quotients and roots are
+    found a digit a cycle, and enter the stages when they are ready. Latency ``stages`` cycles.
+    Registers have no reset.
+
+    Parameters
+    ----------
+    format: of all values
+    stages: register stages, 2..4
+
+    Members
+    -------
+    opcode: in; of the instruction; one without a result gives anything
+    a, b, c: in; its operands
+    outside: in; the result is ``given``
+    given: in
+    start: in; begins a quotient or a root, of operands as they are in this cycle; one that was
+        begun before is given up
+    done: out; for one cycle: it is there
+    o: out; the result
+    """
+
+    def __init__(self, format: Format, stages: int) -> None:
+        self._format, self._stages = format, stages
+        bits = format.bits
+        super().__init__(
+            {
+                "opcode": In(6),
+                "a": In(bits),
+                "b": In(bits),
+                "c": In(bits),
+                "outside": In(1),
+                "given": In(bits),
+                "start": In(1),
+                "done": Out(1),
+                "o": Out(bits),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        plain = Signal(self._format.bits)
+        self._moves(m, plain)
+        self._decisions(m, plain)
+        if isinstance(self._format, FloatFormat):
+            self._iterative(m, plain, self._format)
+        with m.If(self.outside):
+            m.d.comb += plain.eq(self.given)
+        fused = self._is("add", "sub", "mul", "fma") & ~self.outside
+        later = delay(m, plain, self._stages, C(1), "plain")
+        takes_fused = delay(m, fused, self._stages, C(1), "fused")
+        m.d.comb += self.o.eq(Mux(takes_fused, self._fused(m), later))
+        return m
+
+    def _is(self, *names: str) -> Value:
+        return Cat(self.opcode == opcode(name) for name in names).any()
+
+    def _fused(self, m: Module) -> Value:
+        """``a * 1 + b``, ``a * 1 - b``, ``a * b - 0`` or ``a * b + c``, ``stages`` later."""
+        fmt = self._format
+        one, zero = fmt.constant("1"), fmt.constant("-0")
+        assert one is not None
+        assert zero is not None
+        factor = Signal(fmt.bits)
+        addend = Signal(fmt.bits)
+        negative = self.b ^ (1 << fmt.bits - 1) if isinstance(fmt, FloatFormat) else -self.b
+        with m.Switch(self.opcode):
+            with m.Case(opcode("add")):
+                m.d.comb += [factor.eq(one), addend.eq(self.b)]
+            with m.Case(opcode("sub")):
+                m.d.comb += [factor.eq(one), addend.eq(negative[: fmt.bits])]
+            with m.Case(opcode("mul")):
+                # A zero that leaves the product's sign alone.
+                m.d.comb += [factor.eq(self.b), addend.eq(zero)]
+            with m.Default():
+                m.d.comb += [factor.eq(self.b), addend.eq(self.c)]
+        if not isinstance(fmt, FloatFormat):
+            total = (self.a * factor + addend)[: fmt.bits]
+            return delay(m, total, self._stages, C(1), "total")
+        m.submodules.multiply_add = unit = FloatMultiplyAdd(fmt, stages=self._stages)
+        m.d.comb += [
+            unit.a.eq(self.a),
+            unit.b.eq(factor),
+            unit.c.eq(addend),
+            unit.advance.eq(1),
+        ]
+        return unit.o
+
+    def _moves(self, m: Module, plain: Signal) -> None:
+        """What only passes an operand on, or changes its sign."""
+        fmt, a = self._format, self.a
+        with m.Switch(self.opcode):
+            with m.Case(opcode("load")):
+                m.d.comb += plain.eq(self.c)
+            with m.Case(opcode("abs"), opcode("neg")):
+                if isinstance(fmt, FloatFormat):
+                    nan = a[:-1] > fmt.infinity
+                    sign = ~a[-1] & self._is("neg")
+                    m.d.comb += plain.eq(Mux(nan, fmt.nan, Cat(a[:-1], sign)))
+                else:
+                    m.d.comb += plain.eq(Mux(self._is("neg") | a[-1], -a, a))
+            with m.Case(opcode("select")):
+                m.d.comb += plain.eq(Mux(is_true(a, fmt), self.b, self.c))
+            with m.Default():
+                m.d.comb += plain.eq(a)
+
+    def _decisions(self, m: Module, plain: Signal) -> None:
+        """Comparisons, the lesser and the greater one, and truth."""
+        fmt, a = self._format, self.a
+        b = Signal(fmt.bits, name="compared")
+        less = Signal()
+        equal = Signal()
+        extreme = Signal(fmt.bits)
+        maximum = ~self._is("min")
+        m.d.comb += b.eq(Mux(self._is("relu"), 0, self.b))
+        if isinstance(fmt, FloatFormat):
+            m.submodules.compare = compare = FloatCompare(fmt)
+            m.submodules.choose = choose = FloatMinMax(fmt)
+            for part in (compare, choose):
+                m.d.comb += [part.a.eq(a), part.b.eq(b)]
+            m.d.comb += [
+                choose.maximum.eq(maximum),
+                less.eq(compare.less),
+                equal.eq(compare.equal),
+                extreme.eq(choose.o),
+            ]
+        else:
+            m.d.comb += [
+                less.eq(a.as_signed() < b.as_signed()),
+                equal.eq(a == b),
+                extreme.eq(Mux(less ^ maximum, a, b)),
+            ]
+        p, q = is_true(a, fmt), is_true(b, fmt)
+        found = {"equal": equal, "less": less, "atmost": less | equal, "and": p & q,
+                 "or": p | q, "not": ~p}  # fmt: skip
+        with m.Switch(self.opcode):
+            with m.Case(opcode("min"), opcode("max"), opcode("relu")):
+                m.d.comb += plain.eq(extreme)
+            for name, condition in found.items():
+                with m.Case(opcode(name)):
+                    m.d.comb += plain.eq(truth(condition, fmt))
+
+    def _iterative(self, m: Module, plain: Signal, fmt: FloatFormat) -> None:
+        """Quotients and roots."""
+        m.submodules.divide = divide = FloatDivide(fmt)
+        m.submodules.root = root = FloatSquareRoot(fmt)
+        roots = self._is("sqrt")
+        m.d.comb += [
+            divide.a.eq(self.a),
+            divide.b.eq(self.b),
+            divide.start.eq(self.start & ~roots),
+            root.a.eq(self.a),
+            root.start.eq(self.start & roots),
+            self.done.eq(Mux(roots, root.done, divide.done) & ~self.start),
+        ]
+        with m.If(self._is("div", "sqrt")):
+            m.d.comb += plain.eq(Mux(roots, root.o, divide.o))
+
 
 __all__ = ["Lane", "lane_stages"]
 

@@ -7,12 +7,145 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...arith.scalar_functions import delay
+from ...arith.add import FloatAdd
+from ...arith.compare import FloatMinMax
+from ...arith.scalar_functions import delay, is_true, truth
 from ...spec.elementwise.instructions import SCALARS
+from ...spec.formats import FloatFormat, Format
 from ...spec.sida import SidaConfig
 from .layouts import KINDS, values_layout
-from .reduction_sum import ReductionSum
-from .reduction_tree import ReductionTree
+
+
+class ReductionSum(wiring.Component):
+    """The sum, minimum, maximum or disjunction of two values that may be absent: of one alone, that
+    one unchanged.
+
+    Latency ``stages`` cycles, an operation a cycle. Registers have no reset.
+
+    Parameters
+    ----------
+    format: of the values
+    stages: register stages, 1..3
+
+    Members
+    -------
+    kind: in; number of the reduction, see ``KINDS``
+    a, b: in; the values
+    a_present, b_present: in; whether they count
+    o: out; arbitrary if neither is present
+    """
+
+    def __init__(self, format: Format, stages: int) -> None:
+        self._format, self._stages = format, stages
+        super().__init__(
+            {
+                "kind": In(range(len(KINDS))),
+                "a": In(format.bits),
+                "b": In(format.bits),
+                "a_present": In(1),
+                "b_present": In(1),
+                "o": Out(format.bits),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        fmt, a, b = self._format, self.a, self.b
+        both = self.a_present & self.b_present
+        maximum = self.kind == KINDS.index("rmax")
+        extreme: Value
+        if isinstance(fmt, FloatFormat):
+            m.submodules.choose = choose = FloatMinMax(fmt)
+            m.d.comb += [choose.a.eq(a), choose.b.eq(b), choose.maximum.eq(maximum)]
+            extreme = choose.o
+        else:
+            extreme = Mux((a.as_signed() < b.as_signed()) ^ maximum, a, b)
+        alone = Signal(fmt.bits)
+        with m.If(~both):
+            m.d.comb += alone.eq(Mux(self.a_present, a, b))
+        with m.Elif(self.kind == KINDS.index("ror")):
+            m.d.comb += alone.eq(truth(is_true(a, fmt) | is_true(b, fmt), fmt))
+        with m.Else():
+            m.d.comb += alone.eq(extreme)
+        adds = delay(m, both & (self.kind == KINDS.index("rsum")), self._stages, C(1), "adds")
+        chosen = delay(m, alone, self._stages, C(1), "chosen")
+        total: Value
+        if isinstance(fmt, FloatFormat):
+            m.submodules.add = add = FloatAdd(fmt, stages=self._stages)
+            m.d.comb += [add.a.eq(a), add.b.eq(b), add.advance.eq(1)]
+            total = add.o
+        else:
+            total = delay(m, (a + b)[: fmt.bits], self._stages, C(1), "total")
+        m.d.comb += self.o.eq(Mux(adds, total, chosen))
+        return m
+
+
+class ReductionTree(wiring.Component):
+    """Reduces the elements of a row that there are; the others are left out.
+
+    Latency ``latency`` cycles, a row a cycle. Registers have no reset.
+
+    Parameters
+    ----------
+    config: the accelerator's
+
+    Members
+    -------
+    kind: in; number of the reduction, see ``KINDS``
+    mask: in; which elements there are, at least one
+    values: in; the row's. For a disjunction any values
+    o: out; the result; 0 or 1 of a disjunction
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "kind": In(range(len(KINDS))),
+                "mask": In(config.pes),
+                "values": In(values_layout(config)),
+                "o": Out(config.format.bits),
+            }
+        )
+
+    @property
+    def latency(self) -> int:
+        return (self._config.pes.bit_length() - 1) * self._config.adder_stages
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        fmt, stages = self._config.format, self._config.adder_stages
+        kind: Value = self.kind
+        present = [self.mask[leaf] for leaf in range(self._config.pes)]
+        values: list[Value] = []
+        for leaf in range(self._config.pes):
+            value = Signal(fmt.bits, name=f"leaf_{leaf}")
+            m.d.comb += value.eq(self.values[leaf])
+            with m.If(kind == KINDS.index("ror")):
+                m.d.comb += value.eq(truth(is_true(self.values[leaf], fmt), fmt))
+            values.append(value)
+        level = 0
+        while len(values) > 1:
+            pairs: list[Value] = []
+            for n in range(len(values) // 2):
+                m.submodules[f"sum_{level}_{n}"] = node = ReductionSum(fmt, stages)
+                m.d.comb += [
+                    node.kind.eq(kind),
+                    node.a.eq(values[2 * n]),
+                    node.b.eq(values[2 * n + 1]),
+                    node.a_present.eq(present[2 * n]),
+                    node.b_present.eq(present[2 * n + 1]),
+                ]
+                pairs.append(node.o)
+            present = [
+                delay(m, present[2 * n] | present[2 * n + 1], stages, C(1), f"present_{level}_{n}")
+                for n in range(len(pairs))
+            ]
+            kind = delay(m, kind, stages, C(1), f"kind_{level}")
+            values, level = pairs, level + 1
+        m.d.comb += self.o.eq(values[0])
+        return m
+
 
 __all__ = ["Reductions"]
 

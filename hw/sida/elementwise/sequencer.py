@@ -11,9 +11,9 @@ from amaranth.lib.wiring import In, Out
 from ...spec.elementwise.instructions import INSTRUCTIONS, VECTORS, WORD_BITS
 from ...spec.sida import SidaConfig
 from ..layouts import count_bits
-from .block_walk import BlockWalk
 from .lane import lane_stages
 from .layouts import instruction_layout, is_instruction, opcode, place_layout
+from .load_walker import BlockWalk
 
 __all__ = ["Sequencer", "step_layout"]
 

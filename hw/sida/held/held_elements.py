@@ -11,25 +11,77 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import SidaConfig
+from ...stream.deep_queue import DeepQueue
 from ..layouts import count_bits, results_layout, set_layout
 from ..operators import semiring_range
 from .empty_values import EmptyValues
-from .first_values import FirstValues
 from .held_bank import HeldBank
-from .late_elements import LateElements
-from .late_sums import LateSums
+from .late_elements import LateElements, Scatter
+from .late_sums import FirstValues, LateSums
 from .layouts import (
     counts_layout,
     held_layout,
+    late_layout,
     line_rows,
     place_bits,
     reload_layout,
     reload_request_layout,
+    row_bits,
 )
 from .panel_check import PanelCheck
 from .panel_control import PanelControl
-from .read_again import read_again
-from .scatter import Scatter
+
+_ROWS = 4
+"""Parts of rows that may wait in a bank: their columns are of different banks mostly."""
+
+_PARTS = 32
+"""Parts of rows that may wait for their panel, without those of which nothing is wanted."""
+
+
+def read_again(m: Module, held: Any, control: PanelControl) -> list[stream.Interface]:
+    """What comes at ``held.reload``, of :class:`HeldElements`, by bank of w; what is behind a
+    panel's end waits until ``control`` has reloaded it."""
+    config = held.config
+    lanes = (config.pes - 1).bit_length()
+    m.submodules.again = again = Scatter(late_layout(config), config.pes, _ROWS)
+    m.submodules.parts = parts = DeepQueue(reload_layout(config), _PARTS)
+    wiring.connect(m, wiring.flipped(held.reload), parts.i)
+    given, found = parts.o.payload, again.i.payload
+    m.d.comb += [
+        parts.clear.eq(held.clear),
+        again.clear.eq(held.clear),
+        again.i.valid.eq(parts.o.valid),
+        parts.o.ready.eq(again.i.ready),
+        found.mark.eq(given.last),
+    ]
+    for element, leaf in zip(given.elements, found.leaves, strict=True):
+        m.d.comb += [
+            leaf.valid.eq(element.valid),
+            leaf.bank.eq(element.column[:lanes]),
+            leaf.payload.row.eq((given.row + element.offset)[: row_bits(config)]),
+            leaf.payload.place.eq(element.column[lanes:]),
+            leaf.payload.value.eq(element.value),
+        ]
+    # What is behind a mark is of the next panel, and waits for it.
+    ended = Signal(config.pes)
+    m.d.comb += control.reloaded.eq(ended.all())
+    sources = []
+    for n, given in enumerate(again.o):
+        source = given.signature.create(path=(f"again_{n}",))
+        goes = Signal(name=f"goes_{n}")
+        m.d.comb += [
+            goes.eq(control.reloads & ~ended[n]),
+            source.valid.eq(given.valid & goes),
+            source.payload.eq(given.payload),
+            given.ready.eq(source.ready & goes),
+        ]
+        with m.If(source.valid & source.ready & source.payload.mark):
+            m.d.sync += ended[n].eq(1)
+        sources.append(source)
+    with m.If(control.reloaded | held.clear):
+        m.d.sync += ended.eq(0)
+    return sources
+
 
 __all__ = ["SETS", "HeldElements"]
 

@@ -2,14 +2,140 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from typing import ClassVar
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import SidaConfig
-from .element_hash import HASH_BITS, element_hash
-from .layouts import held_layout, late_layout, panel_bits
-from .panel_sum import PanelSum
+from ...stream.written_word import reads_with_writes
+from .layouts import held_layout, late_layout, panel_bits, panels
+
+HASH_BITS = 33
+"""Of a hash, and of sums of them. With an odd number a round loses nothing."""
+
+_WORD_BITS = 32
+_BEGIN = 0x19E3779B9
+_TURNS = (13, 21)
+
+
+def element_hash(m: Module, name: str, place: Value, value: Value) -> Signal:
+    """``HASH_BITS`` of an element's place and value. Elements that differ in a value of up to 32
+    bits alone have different hashes.
+
+    Each 32 bits, from a new word on for the value, go through a round, and one is behind them: a
+    sum over places that can be undone, then products of neighbours. Combinational; ``name`` is that
+    of the signals.
+    """
+    words = [
+        bits[first : first + _WORD_BITS]
+        for bits in (Cat(place), Cat(value))
+        for first in range(0, len(bits), _WORD_BITS)
+    ]
+    state: Value = Value.cast(_BEGIN)
+    for number, word in enumerate(words):
+        state = _round(m, f"{name}_{number}", state ^ word)
+    return _round(m, name, state)
+
+
+def _round(m: Module, name: str, state: Value) -> Signal:
+    """One to one."""
+    given = Signal(HASH_BITS, name=f"{name}_given")
+    spread = Signal(HASH_BITS, name=f"{name}_spread")
+    found = Signal(HASH_BITS, name=f"{name}_mixed")
+    one, other = (given.rotate_left(turn) for turn in _TURNS)
+    m.d.comb += [
+        given.eq(state),
+        spread.eq(given ^ one ^ other),
+        found.eq(spread ^ (~spread.rotate_left(1) & spread.rotate_left(2))),
+    ]
+    return found
+
+
+class PanelSum(wiring.Component):
+    """Adds up the hashes of a bank's elements by panel, whether they stay there or not.
+
+    An element a cycle. A panel's sum is 0 again when it has been used. After a reset or a clear a
+    walk goes over all panels, one a cycle, as that of :class:`PanelLists` does.
+
+    Parameters
+    ----------
+    config: of the accelerator
+    bank: its number
+
+    Members
+    -------
+    comes, element: in; one is taken; not with ``order``
+    order, panel, loses: in; see :class:`HeldBank`
+    sum: out; a cycle after ``order``, of its panel
+    clear: in; forgets everything
+    """
+
+    verilog_parameters: ClassVar = {"BANK": "bank"}
+
+    def __init__(self, config: SidaConfig, bank: int) -> None:
+        if not 0 <= bank < config.pes:
+            raise ValueError(f"`bank` must be in 0..{config.pes - 1}, not {bank}")
+        self._config, self._bank = config, bank
+        super().__init__(
+            {
+                "comes": In(1),
+                "element": In(held_layout(config)),
+                "order": In(1),
+                "panel": In(panel_bits(config)),
+                "loses": In(1),
+                "sum": Out(HASH_BITS),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    @property
+    def bank(self) -> int:
+        return self._bank
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        depth = panels(self._config)
+        lanes = self._config.pes.bit_length() - 1
+        m.submodules.sums = sums = Memory(shape=HASH_BITS, depth=depth, init=[])
+        write = sums.write_port()
+        looked_at = Signal(panel_bits(self._config))
+        (found,) = reads_with_writes(m, sums, write, {"sum": looked_at})
+        late = self.element.late
+        column = Signal(lanes)
+        hashed = Signal(HASH_BITS, reset_less=True)
+        adds = Signal()
+        empties = Signal()
+        place = Signal.like(looked_at, reset_less=True)
+        walk = Signal(range(depth + 1))
+        ready = Signal()
+        m.d.comb += [
+            column.eq(self._bank - self.element.panel),
+            looked_at.eq(Mux(self.order, self.panel, self.element.panel)),
+            self.sum.eq(found),
+            ready.eq(walk == depth),
+            write.en.eq(adds | empties | ~ready),
+            write.addr.eq(Mux(ready, place, walk)[: len(write.addr)]),
+            write.data.eq(Mux(adds & ready, found + hashed, 0)),
+        ]
+        m.d.sync += [
+            hashed.eq(element_hash(m, "hash", Cat(column, late.row, late.place), late.value)),
+            adds.eq(self.comes & ~self.clear),
+            empties.eq(self.order & ~self.loses),
+            place.eq(looked_at),
+        ]
+        with m.If(self.clear):
+            m.d.sync += walk.eq(0)
+        with m.Elif(~ready):
+            m.d.sync += walk.eq(walk + 1)
+        return m
+
 
 __all__ = ["PanelCheck"]
 

@@ -2,19 +2,167 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import SidaConfig
 from ...stream.deep_queue import DeepQueue
 from ...stream.ring import moved_count
-from ..held.first_values import first_layout
-from ..held.late_sums import LateSums, line_layout
-from ..held.layouts import late_layout, sided_layout, slot_bits
+from ...stream.written_word import reads_with_writes
+from ..elementwise.layouts import values_layout
+from ..held.late_sums import LateSums, first_layout, line_layout
+from ..held.layouts import late_layout, place_bits, sided_layout, slot_bits
 from ..operators import semiring_range
-from .layouts import slot_of, tag_write_layout, used_layout, wanted_layout
-from .waiting_element import WaitingElement
+
+EXCHANGES = 16
+"""Rows that may be on their way to the chip, or from it, at a time; a power of two."""
+
+
+def tag_bits(config: SidaConfig) -> int:
+    """Width of what tells rows of a slot apart, at least 1."""
+    return max(1, place_bits(config) - slot_bits(config))
+
+
+def slot_of(config: SidaConfig, place: Value) -> Value:
+    """Where a row of w is, if it is on chip."""
+    return place[: slot_bits(config)]
+
+
+def tag_of(config: SidaConfig, place: Value) -> Value:
+    """Which row of its slot it is."""
+    tag = place[slot_bits(config) :]
+    return tag if len(tag) else Cat(Const(0, 1))
+
+
+def tag_layout(config: SidaConfig) -> data.StructLayout:
+    """What a slot has: a row if ``present``, and which one."""
+    return data.StructLayout({"present": 1, "tag": tag_bits(config)})
+
+
+def tag_write_layout(config: SidaConfig) -> data.StructLayout:
+    """What a slot has from the next cycle on, if ``valid``."""
+    return data.StructLayout({"valid": 1, "slot": slot_bits(config), "has": tag_layout(config)})
+
+
+def wanted_layout(config: SidaConfig) -> data.StructLayout:
+    """A row that an element waits for, if ``valid``."""
+    return data.StructLayout({"valid": 1, "place": place_bits(config)})
+
+
+def used_layout(config: SidaConfig) -> data.StructLayout:
+    """A slot whose row an element is about to be added to, if ``valid``."""
+    return data.StructLayout({"valid": 1, "slot": slot_bits(config)})
+
+
+def row_values_layout(config: SidaConfig) -> data.StructLayout:
+    """A row of w, with its number, ``place``."""
+    return data.StructLayout({"place": place_bits(config), "values": values_layout(config)})
+
+
+def entry_layout() -> data.StructLayout:
+    """The number of an exchange, if ``valid``."""
+    return data.StructLayout({"valid": 1, "entry": unsigned((EXCHANGES - 1).bit_length())})
+
+
+def exchange_layout(config: SidaConfig) -> data.StructLayout:
+    """An exchange that begins, if ``valid``: its number, ``entry``; the ``row`` of w that it is
+    for, or any row of its slot; whether that is ``missing``; whether a row ``leaves``, and the
+    ``tag`` of that one."""
+    return data.StructLayout(
+        {
+            "valid": 1,
+            "entry": entry_layout()["entry"].shape,
+            "row": place_bits(config),
+            "missing": 1,
+            "leaves": 1,
+            "tag": tag_bits(config),
+        }
+    )
+
+
+class WaitingElement(wiring.Component):
+    """Holds an element until its row is on chip, or it need not wait. An element a cycle; latency a
+    cycle.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    opens: in; elements are taken
+    i, o: streams of elements, see :func:`sided_layout`; one that does not go on may not be offered
+        any more
+    passes: in; the element goes on without its row
+    holds: in; none goes on
+    wants: out; see :func:`wanted_layout`: the row that is not on chip
+    uses: out; see :func:`used_layout`: the slot of a row that is
+    tags: in; see :func:`tag_write_layout`; what a slot has
+    clear: in; forgets the element; not what slots have
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        element = stream.Signature(sided_layout(late_layout(config)))
+        super().__init__(
+            {
+                "opens": In(1),
+                "i": In(element),
+                "o": Out(element),
+                "passes": In(1),
+                "holds": In(1),
+                "wants": Out(wanted_layout(config)),
+                "uses": Out(used_layout(config)),
+                "tags": In(tag_write_layout(config)),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        element = Signal(self.i.payload.shape(), reset_less=True)
+        waits = Signal()
+        comes = Signal()
+        goes = Signal()
+        here = element.late.place
+        m.submodules.tags = tags = Memory(
+            shape=tag_layout(config), depth=1 << slot_bits(config), init=[]
+        )
+        write = tags.write_port()
+        place = Mux(comes, self.i.payload.late.place, here)
+        (word,) = reads_with_writes(m, tags, write, {"element": slot_of(config, place)})
+        has = Signal(tag_layout(config))
+        hits = has.present & (has.tag == tag_of(config, here))
+        m.d.comb += [
+            write.en.eq(self.tags.valid),
+            write.addr.eq(self.tags.slot),
+            write.data.eq(self.tags.has),
+            has.eq(word),
+            self.o.valid.eq(waits & (hits | self.passes) & ~self.holds),
+            self.o.payload.eq(element),
+            goes.eq(self.o.valid & self.o.ready),
+            self.i.ready.eq(self.opens & (goes | ~waits)),
+            comes.eq(self.i.valid & self.i.ready),
+            self.wants.valid.eq(waits & ~hits & ~self.passes),
+            self.wants.place.eq(here),
+            self.uses.valid.eq(waits & hits),
+            self.uses.slot.eq(slot_of(config, here)),
+        ]
+        with m.If(comes):
+            m.d.sync += element.eq(self.i.payload)
+        with m.If(self.clear):
+            m.d.sync += waits.eq(0)
+        with m.Else():
+            m.d.sync += waits.eq(comes | (waits & ~goes))
+        return m
+
 
 __all__ = ["CachedSums"]
 

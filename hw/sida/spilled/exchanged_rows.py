@@ -11,7 +11,7 @@ from ...spec.sida import SidaConfig
 from ...stream.deep_queue import DeepQueue
 from ..elementwise.layouts import values_layout
 from ..held.layouts import place_bits, slot_bits
-from .layouts import EXCHANGES, entry_layout, exchange_layout, slot_of
+from .cached_sums import EXCHANGES, entry_layout, exchange_layout, slot_of
 from .row_spill import victim_layout
 
 __all__ = ["ExchangedRows"]

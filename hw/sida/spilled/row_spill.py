@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...spec.sida import SidaConfig
 from ...stream.deep_queue import DeepQueue
 from ...stream.output_register import OutputRegister
-from .layouts import entry_layout, row_values_layout
+from .cached_sums import entry_layout, row_values_layout
 
 __all__ = ["RowSpill", "victim_layout"]
 

@@ -10,16 +10,160 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...spec.sida import SidaConfig
+from ...stream.deep_queue import DeepQueue
+from ...stream.ring import moved_count
 from ..elementwise.layouts import values_layout
+from ..elementwise.row_packer import RowPacker
 from ..held.held_elements import HeldElements
 from ..held.layouts import place_bits
 from ..held.panel_control import PanelControl
-from .cached_sums import CachedSums
-from .first_rows import FirstRows
-from .layouts import row_values_layout
+from ..layouts import count_bits, results_layout
+from ..operators import identity, semiring_range
+from .cached_sums import EXCHANGES, CachedSums, row_values_layout
 from .row_exchange import RowExchange
 from .row_spill import RowSpill
-from .sum_stream import SumStream
+
+
+class FirstRows(wiring.Component):
+    """Results of columns as rows; transposed, as many rows of the semiring's identity.
+
+    Results never wait, see :class:`RowPacker`.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    start: in, a pulse: a pass begins
+    columns, semiring, transposed: in; of the matrix, at least 1; the number of the semiring among
+        ``config.operators``; see above; constant during a pass
+    valid, results: in; see :func:`results_layout`, columns ascending
+    o: stream, see :func:`row_values_layout`, in order; anything behind the last column
+    ends: out; where the rows end that were taken
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "start": In(1),
+                "columns": In(count_bits(config)),
+                "semiring": In(semiring_range(config.operators)),
+                "transposed": In(1),
+                "valid": In(1),
+                "results": In(results_layout(config)),
+                "o": Out(stream.Signature(row_values_layout(config))),
+                "ends": Out(count_bits(config)),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, row = self._config, self.o.payload
+        m.submodules.packer = packer = RowPacker(config)
+        nothing = Signal(config.format.bits)
+        # Rows of the identity are to come.
+        empty = Signal()
+        takes = Signal()
+        following = Signal(len(self.ends) + 1)
+        m.d.comb += [
+            packer.valid.eq(self.valid & ~self.transposed),
+            packer.results.eq(self.results),
+            packer.columns.eq(self.columns),
+            packer.clear.eq(self.clear),
+            packer.o.ready.eq(self.o.ready),
+            nothing.eq(identity(config.operators, config.format, self.semiring)),
+            self.o.valid.eq(empty | packer.o.valid),
+            row.place.eq(self.ends >> config.pes.bit_length() - 1),
+            takes.eq(self.o.valid & self.o.ready),
+            following.eq(self.ends + config.pes),
+        ]
+        for given, value in zip(packer.o.payload, row["values"], strict=True):
+            m.d.comb += value.eq(Mux(empty, nothing, given))
+        with m.If(takes):
+            m.d.sync += [self.ends.eq(following), empty.eq(empty & (following < self.columns))]
+        with m.If(self.start):
+            m.d.sync += [self.ends.eq(0), empty.eq(self.transposed)]
+        with m.If(self.clear):
+            m.d.sync += empty.eq(0)
+        return m
+
+
+class SumStream(wiring.Component):
+    """Fetches all rows of w, in order, and no more than it has room for.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    start: in, a pulse: begins with the first row
+    columns: in; elements of w, at least 1, constant from ``start`` on
+    fetch: stream of the rows' numbers
+    fetched: stream of their values, always ready
+    busy: out; rows that come are its own
+    o: stream of rows of w
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        values = stream.Signature(values_layout(config))
+        super().__init__(
+            {
+                "start": In(1),
+                "columns": In(count_bits(config)),
+                "fetch": Out(stream.Signature(place_bits(config))),
+                "fetched": In(values),
+                "busy": Out(1),
+                "o": Out(values),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        shift = config.pes.bit_length() - 1
+        m.submodules.rows = rows = DeepQueue(values_layout(config), EXCHANGES)
+        wiring.connect(m, wiring.flipped(self.fetched), rows.i)
+        wiring.connect(m, rows.o, wiring.flipped(self.o))
+        # Rows that were asked for, and did not leave yet.
+        inside = Signal(range(EXCHANGES + 1))
+        asks = Signal()
+        last = Signal()
+        moved = Signal()
+        left = Signal()
+        m.d.comb += [
+            self.fetch.valid.eq(asks & (inside != EXCHANGES)),
+            moved.eq(self.fetch.valid & self.fetch.ready),
+            left.eq(self.o.valid & self.o.ready),
+            last.eq(self.fetch.payload == (self.columns - 1)[shift : len(self.columns)]),
+            self.busy.eq(asks | (inside != 0)),
+            rows.clear.eq(self.clear),
+        ]
+        m.d.sync += inside.eq(moved_count(inside, moved, left))
+        with m.If(moved):
+            m.d.sync += [self.fetch.payload.eq(self.fetch.payload + 1), asks.eq(~last)]
+        with m.If(self.start):
+            m.d.sync += [self.fetch.payload.eq(0), asks.eq(1)]
+        with m.If(self.clear):
+            m.d.sync += [asks.eq(0), inside.eq(0)]
+        return m
+
 
 __all__ = ["WindowedElements"]
 

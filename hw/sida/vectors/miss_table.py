@@ -13,7 +13,7 @@ from ...spec.sida import SidaConfig
 from ...stream.ring import moved_count, ring_address
 from ..elementwise.layouts import values_layout
 from ..layouts import count_bits
-from .layouts import vector_write_layout
+from .vector_banks import vector_write_layout
 from .window_layouts import (
     block_bits,
     blocks,

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import SidaConfig
 from ...stream.ring import moved_count, ring_address
-from .layouts import WAYS, pair_layout, row_request_layout
+from .vector_banks import WAYS, pair_layout, row_request_layout
 
 __all__ = ["RowLane"]
 

@@ -7,19 +7,249 @@ from math import prod
 from ..registers.job_spec import Check, Error, JobSpec, Rule, checks_of
 from ..registers.register_map import Register
 from ..registers.register_rows import constants, number
+from ..semirings import SEMIRINGS
+from ..sidecar.operation import Compute, Operand, OperationEntry, Size
+from ..sidecar.placement import (
+    ImageLoop,
+    ImagePlacement,
+    Part,
+    TokenLevel,
+    TokenPlacement,
+    TokenRows,
+)
 from ..t2s.config import T2sConfig
+from ..t2s.functions import pad_pattern
+from ..t2s.loops import Loop
+from ..t2s.parts import MemoryPart
+from ..t2s.program import TensorDeclaration
 from ..t2s.sparse_parts import EntriesPart
 from ..t2s.tokens import STEPS_BITS
-from .t2s_operations import operations
-from .t2s_registers import (
-    base_register,
-    entries_parts,
-    image_parts,
-    memory_parts,
-    steps_register,
-    stride_register,
-    trips_register,
-)
+
+
+def memory_parts(config: T2sConfig) -> tuple[MemoryPart, ...]:
+    """The loaders of dense operands, and the unloader, of a design."""
+    return (*config.plan.loaders, config.plan.unloader)
+
+
+def entries_parts(config: T2sConfig) -> tuple[EntriesPart, ...]:
+    """The loaders of sparse operands of a design."""
+    return config.plan.sparse.entries if config.plan.sparse else ()
+
+
+def image_parts(config: T2sConfig) -> tuple[EntriesPart | MemoryPart, ...]:
+    """What has an image in memory, in the order of their registers."""
+    return (*entries_parts(config), *memory_parts(config))
+
+
+def trips_register(index: str) -> str:
+    """The register of the trip count of an index's outermost loop."""
+    return f"TRIPS_{index.upper()}"
+
+
+def base_register(part: EntriesPart | MemoryPart) -> str:
+    """The register of an image's address."""
+    return f"{part.tensor.upper()}_BASE"
+
+
+def steps_register(part: EntriesPart) -> str:
+    """The register of the number of vectors of a sparse operand's image."""
+    return f"{part.tensor.upper()}_STEPS"
+
+
+def stride_register(part: MemoryPart, loop: str) -> str:
+    """The register of the distance between an image's places in two iterations of a loop."""
+    return f"{part.tensor.upper()}_STRIDE_{loop.upper()}"
+
+
+_SINGLE = "single"
+"""The size of the columns of vectors."""
+
+
+def operations(config: T2sConfig) -> tuple[OperationEntry, ...]:
+    """The computation of a design.
+
+    An operand has a mode for each index that chooses its words, so that it is the tensor itself
+    unless a dimension is a sum of indices, as of a convolution.
+    """
+    design = config.plan
+    parts = image_parts(config)
+    modes = {part.tensor: _modes(config, part) for part in parts}
+    sizes = _sizes(config)
+    if any(len(one) < 2 for one in modes.values()):
+        sizes = (*sizes, Size(name=_SINGLE, doc="columns of a vector", value=1))
+    return (
+        OperationEntry(
+            name=design.program.result,
+            select=(),
+            compute=_compute(config),
+            sizes=sizes,
+            operands=tuple(_operand(config, part, modes[part.tensor]) for part in parts),
+        ),
+    )
+
+
+def _modes(config: T2sConfig, part: EntriesPart | MemoryPart) -> tuple[str, ...]:
+    """Indices that choose a word of a tensor, in the order in which they stand."""
+    dimensions = config.plan.program.tensor(part.tensor).dimensions
+    return tuple(dict.fromkeys(name for one in dimensions for name in one.variables))
+
+
+def _loops(config: T2sConfig, part: MemoryPart) -> tuple[Loop, ...]:
+    moved, inside = config.plan.image_loops(part)
+    return (*moved, *inside)
+
+
+def _sizes(config: T2sConfig) -> tuple[Size, ...]:
+    """Of each index what tiles fill up."""
+    design = config.plan
+    outermost: dict[str, tuple[int, int | None]] = {}
+    # An index' first loop in an image is its outermost one.
+    for part in memory_parts(config):
+        for loop in _loops(config, part):
+            outermost.setdefault(loop.index, (loop.step, loop.extent))
+    for entries in entries_parts(config):
+        for name, step in _level_steps(config, entries).items():
+            outermost.setdefault(name, (step, None))
+    found = []
+    for name in design.program.indices:
+        if name not in outermost:
+            continue
+        step, extent = outermost[name]
+        doc = f"index {name}, filled up to whole tiles"
+        if name in design.indices:
+            found.append(Size(name=name, doc=doc, register=trips_register(name), scale=step))
+        elif extent is not None:
+            found.append(Size(name=name, doc=doc, value=step * extent))
+        else:
+            # Only entries have it: the ends of their tiles say how far it goes.
+            found.append(Size(name=name, doc=doc, most=step << STEPS_BITS))
+    return tuple(found)
+
+
+def _level_steps(config: T2sConfig, part: EntriesPart) -> dict[str, int]:
+    """By how much an iteration of each level around a tile moves its index."""
+    plan = config.plan.sparse
+    assert plan is not None
+    extents = {one.index: one.extent for one in part.layout.coordinates}
+    return {name: extents.get(name, plan.rows.tile) for name in part.layout.levels}
+
+
+def _operand(config: T2sConfig, part: EntriesPart | MemoryPart, modes: tuple[str, ...]) -> Operand:
+    design = config.plan
+    declared, fmt = design.program.tensor(part.tensor), design.word_format(part.tensor)
+    comes_out = part.tensor == design.program.result
+    rows, columns, *more = (*modes, _SINGLE) if len(modes) < 2 else modes
+    pad = None
+    place: ImagePlacement | TokenPlacement
+    if isinstance(part, EntriesPart):
+        place = _tokens(config, part)
+    else:
+        if not comes_out:
+            pad = pad_pattern(declared.functions, declared.pad, fmt)
+            pad <<= fmt.container_bits - fmt.bits
+        place = ImagePlacement(
+            base=base_register(part),
+            align=config.beat_bytes,
+            element_bytes=fmt.container_bits // 8,
+            read_bytes=None if comes_out else config.beat_bytes,
+            loops=tuple(_image_loop(part, loop) for loop in _loops(config, part)),
+        )
+    return Operand(
+        name=part.tensor, direction="out" if comes_out else "in", rows=rows,
+        columns=columns, more=tuple(more) or None, format=fmt, padding=pad, placement=place,
+    )  # fmt: skip
+
+
+def _tokens(config: T2sConfig, part: EntriesPart) -> TokenPlacement:
+    plan, layout = config.plan.sparse, part.layout
+    assert plan is not None
+    rows = plan.rows
+    names = {at.loop: f"at_{at.index}" for at in layout.coordinates}
+    order = [names.get(loop, "slot") for loop in plan.order]
+    if part.style == "ciss" and len(plan.entries) == 1:
+        order = ["slot", *(name for name in order if name != "slot")]
+    return TokenPlacement(
+        base=base_register(part),
+        count=steps_register(part),
+        align=config.beat_bytes,
+        read_bytes=config.beat_bytes,
+        token_bytes=layout.bytes,
+        parts={field.name: Part(low=field.low, bits=field.bits) for field in layout.fields},
+        levels=tuple(
+            TokenLevel(
+                name=name,
+                size=name,
+                step=step,
+                trips=trips_register(name) if name in config.plan.indices else None,
+            )
+            for name, step in _level_steps(config, part).items()
+        ),
+        rows=TokenRows(
+            size=rows.index,
+            elements=rows.element_extent,
+            element_step=rows.element_step,
+            slots=rows.slot_extent,
+            slot_step=rows.slot_step,
+        ),
+        coordinates={at.index: f"at_{at.index}" for at in layout.coordinates},
+        order=tuple(order),
+    )
+
+
+def _image_loop(part: MemoryPart, loop: Loop) -> ImageLoop:
+    stride = stride_register(part, loop.name) if loop.name in part.strides else None
+    return ImageLoop(size=loop.index, step=loop.step, count=loop.extent, stride=stride)
+
+
+def _compute(config: T2sConfig) -> Compute:
+    """A contraction, unless sums start from a tensor, words go through functions, or several
+    products are added."""
+    program = config.plan.program
+    operators = SEMIRINGS[program.semiring]
+    declared = [program.tensor(part.tensor) for part in image_parts(config)]
+    plain = not program.start and not any(one.functions for one in declared)
+    single = plain and len(program.products) == 1
+    kept = {name for one in program.tensor(program.result).dimensions for name in one.variables}
+    summed = [name for name in program.indices if name not in kept]
+    products = [" (x) ".join(_said(program.tensor(x)) for x in one) for one in program.products]
+    start = f"{_said(program.tensor(program.start))} (+) " if program.start else ""
+    after = "".join(f"{name} of " for name in reversed(program.tensor(program.result).functions))
+    over = f" over {', '.join(summed)}" if summed else ""
+    doc = (
+        f"{_said(program.tensor(program.result), result=True)} = {after}{start}the (+) sum{over} "
+        f"of {' (+) '.join(products)} with (+) {operators.plus} and (x) {operators.times}"
+    )
+    windows = [one for one in declared if any(len(x.variables) > 1 for x in one.dimensions)]
+    for one in windows:
+        names = ",".join(dict.fromkeys(x for d in one.dimensions for x in d.variables))
+        doc += f"; operand {one.name}({names}) is {_said(one)}"
+    if program.sparse:
+        who = "all sparse operands have" if len(program.products) == 1 else "any of them has"
+        doc += f"; only places count of which {who} an entry"
+    if not single:
+        return Compute(kind="other", doc=doc)
+    identity = None
+    if program.sparse:
+        fmt = config.plan.word_format(program.result)
+        pattern = operators.identity_in(fmt)
+        assert pattern is not None
+        identity = pattern << fmt.container_bits - fmt.bits
+    return Compute(
+        kind="contraction",
+        plus=operators.plus,
+        times=operators.times,
+        identity=identity,
+        doc=doc,
+    )
+
+
+def _said(tensor: TensorDeclaration, *, result: bool = False) -> str:
+    """A(i,k), with the functions that words go through before they are multiplied."""
+    text = f"{tensor.name}({','.join(str(one) for one in tensor.dimensions)})"
+    for name in () if result else tensor.functions:
+        text = f"{name}({text})"
+    return text
+
 
 __all__ = [
     "COUNTERS",

@@ -7,16 +7,114 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ...spec.t2s.affine import Affine, variable
-from ...spec.t2s.expressions import Name
+from ...spec.t2s.expressions import Name, Pack
 from ...spec.t2s.loops import Loop
 from ...spec.t2s.program import Channel, Function, Program
-from ...spec.t2s.statements import Body, Equal, For, If, Receive, Send, Statement
+from ...spec.t2s.statements import Body, Equal, For, If, Receive, Send, Statement, Store
 from ..language import Computation, MappingError
 from ..language.isolated import Isolated
 from .forwarding import edges, neighbour
-from .levels import count_at
-from .packing import pack_words
-from .rewriting import all_statements, rewrite
+from .images import with_image
+from .partition import image_of
+from .rewriting import all_statements, loops_in, rewrite, without_loops
+
+
+def pack_words(
+    program: Program,
+    computation: Computation,
+    isolated: Isolated,
+    loop: Loop,
+    along: Channel,
+    receive: Receive,
+) -> Program:
+    """Follow a ``gather`` with vectors, but for the channel that loses the loop.
+
+    Parameters
+    ----------
+    loop: along which it gathers
+    along: the channel from copy to copy
+    receive: what a copy has of its own
+    """
+    assert isolated.gathered
+    _, step, place = isolated.gathered
+    function = program.function(isolated.name)
+    (sent,) = (one for one in all_statements(function.body) if isinstance(one, Send))
+    sink = program.function(program.channel(sent.channel).sink)
+    directive = f"{place}: {isolated.name}.gather"
+    if not any(isinstance(one, Store) for one in all_statements(sink.body)):
+        raise MappingError(f"{directive}: vectors are for an unloader, not for {sink.name}")
+    if computation.vectorised and not computation.loop(computation.vectorised[0]).reduces:
+        lanes = computation.vectorised[0]
+        raise MappingError(f"{directive}: sums are vectors already, of loop `{lanes}`")
+    at = tuple(variable(one.name) for one in along.dimensions)
+    outside = tuple(variable(one.name) for one in along.dimensions if one != loop)
+    own, (first, last) = variable(loop.name), edges(loop, step)
+    mine, others = Name(receive.name), Name(f"{receive.name}_behind")
+
+    def send(value: Pack) -> Body:
+        onward = neighbour(at, along.dimensions, loop, step)
+        return (
+            If(
+                Equal(own, last),
+                (Send(sent.channel, outside, value),),
+                (Send(along.name, onward, value),),
+            ),
+        )
+
+    def change(one: Statement) -> Body | None:
+        if one == sent:
+            return ()
+        if one != receive:
+            return None
+        both = (others, mine) if step > 0 else (mine, others)
+        behind = (Receive(others.name, along.name, at), *send(Pack(both)))
+        return (receive, If(Equal(own, first), send(Pack((mine,))), behind))
+
+    def store(one: Statement) -> Body | None:
+        return (replace(one, lanes=loop),) if isinstance(one, Store) else None
+
+    def unload(given: Function) -> Function:
+        return replace(given, body=rewrite(without_loops(given.body, [loop.name]), store))
+
+    return program.with_function(
+        isolated.name, lambda one: replace(one, body=rewrite(one.body, change))
+    ).with_function(sink.name, unload)
+
+
+def count_at(program: Program, computation: Computation, isolated: Isolated, loop: Loop) -> Program:
+    """Move a loop that a function gathers along to where it shall count turns, in that function and
+    in all that take words behind it; and in the image that they write."""
+    assert isolated.level
+    level, place = isolated.level
+    there = [one.name for one in loops_in(program.function(isolated.name).body)]
+    if level not in there:
+        raise MappingError(f"{place}: {isolated.name}.gather: it has no loop `{level}`")
+    chain = computation.chain(computation.name)
+    for one in chain[chain.index(isolated) :]:
+        if one.on_host:
+            program = _reordered(program, image_of(computation.name), loop, level)
+        else:
+            program = program.with_function(
+                one.name, lambda given: replace(given, body=_moved(given.body, loop, level))
+            )
+    return program
+
+
+def _moved(body: Body, loop: Loop, level: str) -> Body:
+    def wrap(one: Statement) -> Body | None:
+        if isinstance(one, For) and one.loop.name == level:
+            return (replace(one, body=(For(loop, one.body),)),)
+        return None
+
+    return rewrite(without_loops(body, [loop.name]), wrap)
+
+
+def _reordered(program: Program, image: str, loop: Loop, level: str) -> Program:
+    names = [one.name for one in program.tensor(image).image]
+    places = [n for n, name in enumerate(names) if name != loop.name]
+    places.insert(places.index(names.index(level)) + 1, names.index(loop.name))
+    return with_image(program, image, places)
+
 
 __all__ = ["counting", "gather", "scatter"]
 

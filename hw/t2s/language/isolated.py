@@ -5,10 +5,213 @@ from __future__ import annotations
 from typing import Self
 
 from .indices import Index
-from .isolated_function import CONSUMERS, MOST_BITS, PRODUCERS, IsolatedFunction
-from .loop_names import known_loop
+from .loop_names import known_loop, known_loops, queue_depth
 from .loop_nest import LoopNest
-from .places import MappingError
+from .places import MappingError, place_of_caller
+
+PRODUCERS = ("feeder", "loader", "serializer")
+CONSUMERS = ("drainer", "collector", "unloader", "deserializer")
+ON_HOST = ("serializer", "deserializer")
+MOST_BITS = 1 << 24
+"""Of a buffer, where the mapping does not say another number: 2 MiB."""
+
+
+class IsolatedFunction:
+    """One function of a chain, and what is said about its loops, its buffer and its queue.
+
+    Parameters
+    ----------
+    nest: from which it is isolated
+    tensor: that it brings, or the result
+    role: one of ``PRODUCERS`` or ``CONSUMERS``
+    place: of the directive that isolates it
+
+    Members
+    -------
+    removed: loops that it does without, each with the place where that is said
+    buffered: the loop in which it has a buffer, if so; ``double``, and the place
+    max_bits: that the buffer may have
+    unrolled: loops of which each iteration is a copy of it
+    deep: the depth of the queue behind it, if it is said, and the place
+    """
+
+    def __init__(self, nest: LoopNest, tensor: str, role: str, place: str) -> None:
+        self.nest, self.tensor, self.role, self.place = nest, tensor, role, place
+        self.name = f"{tensor}_{role}"
+        self.removed: list[tuple[str, str]] = []
+        self.buffered: tuple[str, bool, str] | None = None
+        self.max_bits = MOST_BITS
+        self.unrolled: list[tuple[str, str]] = []
+        self.deep: tuple[int, str] | None = None
+
+    @property
+    def on_host(self) -> bool:
+        return self.role in ON_HOST
+
+    @property
+    def is_producer(self) -> bool:
+        return self.role in PRODUCERS
+
+    def remove(self, *loops: Index) -> Self:
+        """Do without reuse loops, in which the tensor's element stays the same.
+
+        It is sent once, and the next function, which needs it again, has a buffer. Functions behind
+        do without the loops, too (section 3.3).
+
+        Picture::
+
+            load                   feed                          load.remove(jjj)
+              for k < K:             for k < K:                  feed.buffer(k)
+                for iii < 2:           for iii < 2: receive
+                  send A ------->      for iii < 2:
+                                         for jjj < 2: send
+
+        Legal for producers, for loops that do not choose the tensor's word and are not unrolled in
+        the function; who receives from it and repeats them has a buffer at a loop outside.
+
+        Refused::
+
+            load.remove(ii)
+            -> A_loader.remove: loop `ii` chooses the element of A
+            load.remove(jjj)
+            -> A_loader.remove: A_feeder repeats loop `jjj` and has no buffer: buffer it at an
+               outer loop
+            drain.remove(ii)
+            -> C_drainer.remove: results have no reuse loops
+            load.unroll(jj).remove(jj); feed.buffer(k)
+            -> A_loader.remove: loop `jj` is unrolled in it
+            load.remove(jj); feed.buffer(k).unroll(jj)
+            -> A_loader.remove: loop `jj` is unrolled in A_feeder, which would have to forward along
+               it
+        """
+        place, directive = self._device("remove")
+        if not self.is_producer:
+            raise MappingError(f"{place}: {directive}: results have no reuse loops")
+        for loop in known_loops(place, directive, loops, self.nest.loop_names):
+            if loop in self.nest.loops_of(self.tensor):
+                raise MappingError(
+                    f"{place}: {directive}: loop `{loop}` chooses the element of {self.tensor}"
+                )
+            self.removed.append((loop, place))
+        return self
+
+    def buffer(self, level: Index, double: bool = False, max_bits: int = MOST_BITS) -> Self:
+        """Keep what comes in each iteration of a loop, to be sent as often as it is needed.
+
+        A double buffer is filled for the next iteration while it is read.
+
+        Picture::
+
+                       +-- A_feeder, in each iteration of k --+
+            words ---> | [half 0]  filled                     |
+                       | [half 1]  read, again and again -----+---> C
+                       +--------------------------------------+
+
+        Legal for producers on the device that something is sent to, once, outside all loops that
+        the sender does without; loops inside have constant trip counts, and what is kept has at
+        most `max_bits` bits, the halves of a double buffer counted.
+
+        Refused::
+
+            feed.buffer(ii).buffer(k)
+            -> A_feeder.buffer: there is one at `ii`
+            load.buffer(k)
+            -> A_loader.buffer: nothing is sent to it
+            load.remove(jjj, jj); feed.buffer(iii)
+            -> A_feeder.buffer: loop `iii` must be outside `jj`, which A_loader does not have
+            feed.buffer(j)
+            -> A_feeder.buffer: loop `k` inside `j` has no constant trip count
+            load.remove(jjj); feed.buffer(k, double=True, max_bits=1023)
+            -> A_feeder.buffer: at loop `k` it has 3,072 bits, more than `max_bits`, 1,023
+            feed.buffer(k, max_bits=0)
+            -> A_feeder.buffer: `max_bits` must be an integer, 1 or more, not 0
+            drain.buffer(ii)
+            -> C_drainer.buffer: drainers have none
+        """
+        place, directive = self._device("buffer")
+        if not self.is_producer:
+            raise MappingError(f"{place}: {directive}: {self.role}s have none")
+        if self.buffered:
+            raise MappingError(f"{place}: {directive}: there is one at `{self.buffered[0]}`")
+        loop = known_loop(place, directive, level, self.nest.loop_names)
+        if isinstance(max_bits, bool) or not isinstance(max_bits, int) or max_bits < 1:
+            raise MappingError(
+                f"{place}: {directive}: `max_bits` must be an integer, 1 or more, not {max_bits!r}"
+            )
+        self.buffered, self.max_bits = (loop, bool(double), place), max_bits
+        return self
+
+    def unroll(self, *loops: Index) -> Self:
+        """A copy of the function an iteration of each of the loops.
+
+        Channels at its two ends become arrays over the loops that either end has unrolled.
+
+        Picture::
+
+                           +-----------+
+                      +--> | feeder[0] | --> C[0]
+            loader ---+    +-----------+
+                      +--> | feeder[1] | --> C[1]       feed.unroll(ii)
+                           +-----------+
+
+        Legal for loops with constant trip counts that the function has, on the device, but for one
+        that is vectorised.
+
+        Refused::
+
+            C.vectorise(kk); feed.unroll(kk)
+            -> A_feeder.unroll: loop `kk` is vectorised
+            feed.unroll(k)
+            -> A_feeder.unroll: loop `k` has no constant trip count: tile it
+            drain.unroll(kk)
+            -> C_drainer.unroll: it has no loop `kk`
+            C.producers(B, "serializer")[0].unroll(jj)
+            -> B_serializer.unroll: serializers run on the host
+        """
+        place, directive = self._device("unroll")
+        for loop in known_loops(place, directive, loops, self.nest.loop_names):
+            self.nest.check_unrolled(place, directive, loop)
+            self.unrolled.append((loop, place))
+        return self
+
+    def fifo(self, depth: int) -> Self:
+        """The queue into which it sends holds so many words; each copy's, if there are some.
+
+        Queues in which copies pass words on to each other are none of these. Without the directive
+        the compiler chooses: as few words as the design goes on with.
+
+        Picture::
+
+            +--------+     +--+--+--+--+     +--------+
+            | loader | --> |  |  |  |  | --> | feeder |        load.fifo(4)
+            +--------+     +--+--+--+--+     +--------+
+
+        Legal for functions that send to another one, for a constant up to 65,536 with which the
+        design does not stop.
+
+        Refused::
+
+            feed.fifo(ii)
+            -> A_feeder.fifo: depth must be a constant, 1 or more, not 'ii'
+            feed.fifo(4).fifo(8)
+            -> A_feeder.fifo: the depth is 4 already
+            unload.fifo(4)
+            -> C_unloader.fifo: it writes to memory, into no queue
+            C.producers(B, "serializer")[0].fifo(4)
+            -> B_serializer.fifo: serializers run on the host
+        """
+        place, directive = self._device("fifo")
+        if self.deep:
+            raise MappingError(f"{place}: {directive}: the depth is {self.deep[0]} already")
+        self.deep = (queue_depth(place, directive, depth), place)
+        return self
+
+    def _device(self, directive: str) -> tuple[str, str]:
+        place, name = place_of_caller(), f"{self.name}.{directive}"
+        if self.on_host and directive != "remove":
+            raise MappingError(f"{place}: {name}: {self.role}s run on the host")
+        return place, name
+
 
 __all__ = ["CONSUMERS", "MOST_BITS", "PRODUCERS", "Isolated"]
 

@@ -2,28 +2,183 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, wraps
 from pathlib import Path
 
 from ...spec.host.words import unknown
 from ...spec.t2s.config import T2sConfig
 from ...spec.t2s.design import Design
+from ...spec.t2s.parts import ElementPart
 from ...spec.t2s.settings import parsed_sizes
+from ...spec.t2s.timing import interval_of, timing_of
 from .. import designs
 from ..compiler.passes import compiled
-from ..language import Computation
+from ..language import Computation, MappingError
+from ..language.isolated import Isolated
 from ..language.mapping_file import load_mapping
 from .arithmetic import arithmetic_of, sums_side_by_side
 from .completion import complete
 from .connections import all_copies, links
-from .depths import with_depths
 from .elements import element_part, summed_loops, word_bits
 from .memory import check_managers, memory_part, stored_lanes
 from .moving import feeder_part, mover_part
-from .refusal_places import with_places
+from .periods import Period, periods
+from .queues import Queues, depth_of
 from .routing import routes_of
 from .sparse.design import sparse_design
-from .stalls import check_stalls
+from .words_through import Stopped, run
+
+# How many words the queues of a design hold, so that it never stops, whatever trip counts are.
+#
+# Each has a register, or two where `ready` is cut, too. Where functions would wait for each
+# other in
+# one of the periods of a run, queues that are full then are made longer (T. M. Parks, "Bounded
+# scheduling of process networks", 1995), all of a channel alike; in the end each is made as
+# short as
+# the others allow.
+
+Said = Mapping[str, tuple[int, str]]
+"""Depths that the mapping gives, with places, by channel."""
+
+
+def with_depths(design: Design, said: Said) -> Design:
+    """The design with depths of its queues, those of channels that are ``said`` kept.
+
+    Raises ValueError for a design that would stop, or for which no depths are known that are enough
+    for all trip counts of registers.
+    """
+    queues = Queues(design)
+    found = _Depths(design, queues, periods(design, queues), said)
+    more = found.shortened(found.grown())
+    links = tuple(replace(one, depth=depth_of(design, one, more)) for one in design.links)
+    return replace(design, links=links)
+
+
+class _Depths:
+    """Words by channel, beyond what its queues have anyway, with which runs end."""
+
+    def __init__(self, design: Design, queues: Queues, runs: Sequence[Period], said: Said) -> None:
+        self._design, self._queues, self._runs, self._said = design, queues, list(runs), said
+
+    def grown(self) -> dict[str, int]:
+        """As many as do. Raises ValueError if there are none."""
+        more: dict[str, int] = {}
+        while (stopped := self._stopped(more)) is not None:
+            full = [name for name in sorted(stopped.full) if name not in self._said]
+            if not full:
+                raise self._refused(stopped)
+            shortest = min(more.get(name, 0) for name in full)
+            for name in full:
+                if more.get(name, 0) == shortest:
+                    more[name] = max(1, 2 * shortest)
+        return more
+
+    def shortened(self, more: Mapping[str, int]) -> dict[str, int]:
+        """Each as short as the others allow."""
+        found = dict(more)
+        for name in found:
+            # One word less is room enough, or is not.
+            low, high = -1, found[name]
+            while high - low > 1:
+                middle = (low + high) // 2
+                if self._stopped({**found, name: middle}) is None:
+                    high = middle
+                else:
+                    low = middle
+            found[name] = high
+        return found
+
+    def _stopped(self, more: Mapping[str, int]) -> Stopped | None:
+        """Who waits for whom, if a run does not end."""
+        rooms = self._queues.rooms(more)
+        for number, one in enumerate(self._runs):
+            try:
+                run(one, self._queues, rooms)
+            except Stopped as stopped:
+                # What has stopped once may well stop again.
+                self._runs.insert(0, self._runs.pop(number))
+                return stopped
+        return None
+
+    def _refused(self, stopped: Stopped) -> ValueError:
+        """Of a design that stops, whatever other queues hold."""
+        for name in sorted(stopped.full & set(self._said)):
+            depth, place = self._said[name]
+            return ValueError(f"{place}: {name}.fifo: with a depth of {depth} the design stops")
+        name = self._design.program.name
+        return ValueError(f"{name} would stop, whatever queues hold: {stopped}")
+
+
+_ABOUT = re.compile(r"^(\w+) (has no hardware yet|would stop)\b|^no depths of queues are known")
+_LOOP = re.compile(r"loop `(\w+)`")
+
+Lowering = Callable[[Computation, T2sConfig], Design]
+
+
+def with_places(lowering: Lowering) -> Lowering:
+    """Have messages about functions of a mapping begin with a file and a line: of the directive on
+    a function that has to do with it, else of the definition."""
+
+    @wraps(lowering)
+    def lowered(computation: Computation, config: T2sConfig) -> Design:
+        try:
+            return lowering(computation, config)
+        except MappingError:
+            raise
+        except ValueError as error:
+            if (about := _ABOUT.match(str(error))) is None:
+                raise
+            place = _place(computation, about[1] or computation.name, str(error))
+            raise ValueError(f"{place}: {error}") from error
+
+    return lowered
+
+
+def _place(computation: Computation, function: str, message: str) -> str:
+    for chain in computation.chains.values():
+        for isolated in chain:
+            if isolated.name == function:
+                return next(_directives(isolated, message), isolated.place)
+    return computation.place
+
+
+def _directives(isolated: Isolated, message: str) -> Iterator[str]:
+    """Places of what a message says of a function."""
+    if "unrolled" in message:
+        named = _LOOP.findall(message)
+        yield from (place for loop, place in isolated.unrolled if loop in named)
+    if "buffer" in message and isolated.buffered:
+        yield isolated.buffered[2]
+    if isolated.scattered and ("scattered" in message or "pass" in message):
+        yield isolated.scattered[2]
+
+
+def check_stalls(computation: Computation, element: ElementPart, *, cut: bool) -> None:
+    """Refuse an element that keeps fewer sums than a sum takes cycles, unless the mapping allows
+    it.
+
+    Parameters
+    ----------
+    cut: whether factors are cut for a trial: then it is allowed if the mapping says nothing
+
+    Raises ValueError.
+    """
+    said, place = computation.stall or ("allowed" if cut else "refused", computation.place)
+    interval = interval_of(element)
+    if said == "allowed" or interval.cycles == 1:
+        return
+    latency = timing_of(element).latency
+    sums = "1 sum" if element.sums == 1 else f"{element.sums} sums"
+    operations = "an operation" if interval.operations == 1 else f"{interval.operations} operations"
+    raise ValueError(
+        f"{place}: {computation.name}.accumulate: an element keeps {sums}, and one takes {latency} "
+        f"cycles: {operations} every {interval.cycles} cycles; to have that say "
+        f'{computation.name}.accumulate(stall="allowed")'
+    )
+
 
 __all__ = ["DESIGNS", "design_of", "lowered"]
 

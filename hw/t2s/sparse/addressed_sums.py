@@ -2,17 +2,136 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import NamedTuple
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...spec.t2s.sparse_parts import SparseElementPart
 from ...spec.t2s.sparse_timing import entry_timing
+from ...spec.t2s.timing import FEW_SUMS
 from ...stream.ring import moved_count, ring_address
-from .scoreboard import Scoreboard
-from .sum_store import SumStore
+
+
+class SumStore(wiring.Component):
+    """Sums, one of which is read in a cycle, and one is written.
+
+    Many are read a cycle ahead: ``sum`` is what was at ``read_place`` in the last cycle with
+    ``reads``. Few are read without a clock, and one is a register: ``sum`` is what is at
+    ``read_place``. What is written is there from the next cycle on. A reset leaves all as it is.
+
+    Parameters
+    ----------
+    width: bits of a sum
+    places: how many there are
+
+    Members
+    -------
+    reads, read_place: in
+    sum: out
+    writes, write_place, written: in
+    """
+
+    def __init__(self, width: int, places: int) -> None:
+        self._width, self._places = width, places
+        bits = max(1, (places - 1).bit_length())
+        super().__init__(
+            {
+                "reads": In(1),
+                "read_place": In(bits),
+                "sum": Out(width),
+                "writes": In(1),
+                "write_place": In(bits),
+                "written": In(width),
+            }
+        )
+
+    @property
+    def width(self) -> int:
+        return self._width
+
+    @property
+    def places(self) -> int:
+        return self._places
+
+    @property
+    def ahead(self) -> int:
+        """Cycles from reading to the sum."""
+        return int(self._places > FEW_SUMS)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        if self._places == 1:
+            held = Signal(self._width, reset_less=True)
+            with m.If(self.writes):
+                m.d.sync += held.eq(self.written)
+            m.d.comb += self.sum.eq(held)
+            return m
+        m.submodules.storage = storage = Memory(
+            shape=unsigned(self._width), depth=self._places, init=[]
+        )
+        write = storage.write_port()
+        read = storage.read_port(domain="sync" if self.ahead else "comb")
+        m.d.comb += [
+            write.en.eq(self.writes),
+            write.addr.eq(self.write_place),
+            write.data.eq(self.written),
+            read.addr.eq(self.read_place),
+            self.sum.eq(read.data),
+        ]
+        if self.ahead:
+            m.d.comb += read.en.eq(self.reads)
+        return m
+
+
+class Scoreboard(wiring.Component):
+    """Keeps operations apart that take the same sum.
+
+    No latency: ``free`` is of what is at ``place``, in the same cycle. A comparison a cycle that an
+    operation is under way.
+
+    Parameters
+    ----------
+    bits: of a place
+    cycles: from an operation to the next one with the same sum, at least; at least 2
+
+    Members
+    -------
+    place: in; of the sum that an operation would take
+    started: in; it begins. Only if ``free``
+    free: out; none has begun with the same place in the last ``cycles`` - 1 cycles
+    """
+
+    def __init__(self, bits: int, cycles: int) -> None:
+        self._bits, self._cycles = bits, cycles
+        super().__init__({"place": In(bits), "started": In(1), "free": Out(1)})
+
+    @property
+    def bits(self) -> int:
+        return self._bits
+
+    @property
+    def cycles(self) -> int:
+        return self._cycles
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        same: list[Value] = []
+        begun: Value = self.started
+        place: Value = self.place
+        for age in range(1, self._cycles):
+            was_begun = Signal(name=f"begun_{age}")
+            was_place = Signal(self._bits, name=f"place_{age}", reset_less=True)
+            m.d.sync += [was_begun.eq(begun), was_place.eq(place)]
+            same.append(was_begun & (was_place == self.place))
+            begun, place = was_begun, was_place
+        m.d.comb += self.free.eq(~reduce(or_, same))
+        return m
+
 
 __all__ = ["AddressedSums"]
 

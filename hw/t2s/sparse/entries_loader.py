@@ -14,7 +14,7 @@ from ...spec.t2s.sparse_parts import EntriesPart
 from ...spec.t2s.tokens import STEPS_BITS
 from ...stream.fork import Fork
 from ...stream.gearbox import Gearbox
-from ..layouts import run_count_bits
+from ..loader import run_count_bits
 from .image_requests import ImageRequests, image_members
 from .layouts import token_layout
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Cat, Module, Signal, Value
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.tensaurus import TensaurusConfig
+from ...spec.tensaurus import KERNELS, TensaurusConfig
 from ...stream.valid_pipeline import ValidPipeline
 from ..layouts import (
     ROW_EVENTS,
@@ -17,13 +17,139 @@ from ..layouts import (
     tile_token_layout,
     unit_write_layout,
 )
-from .drain_grant import DrainGrant
-from .job_plan import JobPlan
-from .layouts import access_layout
+from .layouts import access_layout, levels, plan_layout
 from .processing_element import ProcessingElement
 from .row import Row
 from .scratchpad import Scratchpad
 from .wave_arbiter import WaveArbiter
+
+
+class JobPlan(wiring.Component):
+    """Works out what the rows have to know of a job, once for all of them.
+
+    Latency two cycles.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    job: in; see :func:`job_layout`
+    plan: out; see :func:`plan_layout`
+    """
+
+    def __init__(self, config: TensaurusConfig) -> None:
+        self._config = config
+        super().__init__({"job": In(job_layout(config)), "plan": Out(plan_layout(config))})
+
+    @property
+    def config(self) -> TensaurusConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, job, plan = self._config, self.job, self.plan
+        ttmc = job.kernel == KERNELS.index("ttmc")
+        m.d.sync += [
+            plan.product_mode.eq(job.order - 2),
+            plan.scalar_products.eq(job.kernel == KERNELS.index("mv")),
+            plan.scalar_fibers.eq(ttmc),
+            plan.last.eq(job.order == 2),
+            plan.second.eq(job.order == 4),
+        ]
+        scalars = [job.scalars_1, job.scalars_2]
+        for n in range(config.order - 1):
+            scalar = scalars[n] if n < len(scalars) else job.vectors
+            m.d.sync += [
+                plan.count[n].eq(Mux(ttmc & (job.order != n + 2), scalar, job.vectors)),
+                plan.region[n].eq(job[f"region_{n + 1}"]),
+            ]
+        self._groups(m, ttmc)
+        return m
+
+    def _groups(self, m: Module, ttmc: Value) -> None:
+        """How many vectors the groups of each level have, and how often they are multiplied."""
+        config, job, plan = self._config, self.job, self.plan
+        temporary = levels(config) - 1
+        sizes: list[Value] = [job.vectors] * (temporary + 1)
+        if temporary:
+            sizes[-1] = Mux(ttmc, job.vectors * job.scalars_1 * job.scalars_2, job.vectors)
+        if temporary == 2:
+            sizes[1] = Mux(ttmc, job.vectors * job.scalars_2, job.vectors)
+        for level, size in enumerate(sizes):
+            m.d.sync += plan.vectors[level].eq(size)
+            # Known a cycle after the number of vectors.
+            span, known = plan.span[level], plan.vectors[level]
+            m.d.sync += span.eq(known)
+            for vectors in range(1, config.sum_latency):
+                with m.If(known == vectors):
+                    m.d.sync += span.eq(vectors * config.partial_sums(vectors))
+        # The first level is multiplied by the fibers of the last mode but one.
+        for level in range(temporary):
+            repeats: Value = job.scalars_1
+            if level == 0 and temporary == 2:
+                repeats = Mux(job.order == 4, job.scalars_2, job.scalars_1)
+            m.d.sync += plan.repeats[level].eq(Mux(ttmc, repeats, 1))
+
+
+class DrainGrant(wiring.Component):
+    """A row in each cycle, of those that offer something, in turn.
+
+    Combinational. A row waits for at most one vector of each other row.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    offers: in; the rows that offer a vector
+    hold: in; none is taken
+    taken: out; the row whose vector is taken
+    valid, row: out; whether there is one, and its number
+    clear: in; the first row is next again
+    """
+
+    def __init__(self, config: TensaurusConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "offers": In(config.rows),
+                "hold": In(1),
+                "taken": Out(config.rows),
+                "valid": Out(1),
+                "row": Out(range(max(2, config.rows))),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> TensaurusConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        rows = self._config.rows
+        # Rows above the one that was served last.
+        above = Signal(rows)
+        behind = Signal(rows)
+        m.d.comb += [
+            behind.eq(self.offers & above),
+            self.valid.eq(self.offers.any() & ~self.hold),
+        ]
+        for offers in (self.offers, behind):
+            for row in reversed(range(rows)):
+                with m.If(offers[row]):
+                    m.d.comb += self.row.eq(row)
+        for row in range(rows):
+            m.d.comb += self.taken[row].eq(self.valid & (self.row == row))
+            with m.If(self.taken[row]):
+                m.d.sync += above.eq((1 << rows) - (2 << row))
+        with m.If(self.clear):
+            m.d.sync += above.eq(0)
+        return m
+
 
 __all__ = ["ComputeArray"]
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Module, Value
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.tensaurus import TensaurusConfig
 from ...stream.deep_queue import DeepQueue
-from ..layouts import ROW_EVENTS, slot_layout, tile_token_layout
+from ..layouts import ROW_EVENTS, SlotKind, slot_layout, tile_token_layout
 from .head.row_head import RowHead
 from .layouts import (
     answer_layout,
+    decoded_layout,
+    level_offset,
+    levels,
     multiply_layout,
+    operand_layout,
     plan_layout,
+    released_layout,
     requests_layout,
     slice_range,
     slot_range,
@@ -21,9 +26,185 @@ from .layouts import (
     sum_layout,
 )
 from .operand_window import OperandWindow
+from .ring_step import ring_step
 from .row_control import RowControl
-from .row_drain import RowDrain
-from .slot_decoder import SlotDecoder
+
+OPEN_TILES = 255
+"""Tiles that may be open ahead of a row."""
+
+
+class RowDrain(wiring.Component):
+    """Offers the vectors of slices that are complete, in order, while their tile is open.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    vectors: in; of a slice
+    i: stream of slices, see :func:`released_layout`
+    complete: in; pulse: one more of them can be read
+    open: in; pulse: one more tile is open; at most ``OPEN_TILES`` ahead
+    offer: out; a vector
+    slot, slice, vector: out; where it is, and what
+    taken: in; it leaves
+    freed: out; slots that are free
+    drained: out; pulse: all slices of the tile have left
+    waits: out; a slice could leave if its tile were open
+    idle: out; there is nothing
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: TensaurusConfig) -> None:
+        self._config = config
+        count = plan_layout(config)["vectors"].shape.elem_shape
+        super().__init__(
+            {
+                "vectors": In(count),
+                "i": In(stream.Signature(released_layout(config))),
+                "complete": In(1),
+                "open": In(1),
+                "offer": Out(1),
+                "slot": Out(slot_range(config)),
+                "slice": Out(slice_range(config)),
+                "vector": Out(count),
+                "taken": In(1),
+                "freed": Out(range(config.output_slots + 1)),
+                "drained": Out(1),
+                "waits": Out(1),
+                "idle": Out(1),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> TensaurusConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, slots = self._config, self._config.output_slots
+        m.submodules.queue = queue = DeepQueue(released_layout(config), slots)
+        wiring.connect(m, wiring.flipped(self.i), queue.i)
+        first = queue.o.payload
+        complete = Signal(range(slots + 2))
+        held = Signal(range(slots + 2))
+        tiles = Signal(range(OPEN_TILES + 1))
+        there = Signal()
+        last = Signal()
+        put = Signal()
+        place = ring_step(m, "place", first.result, self.vector, slots)
+        offset = level_offset(config, levels(config) - 1)
+        m.d.comb += [
+            queue.clear.eq(self.clear),
+            there.eq(queue.o.valid & (complete != 0)),
+            last.eq(self.vector + 1 == self.vectors),
+            self.offer.eq(there & ~first.end & (tiles != 0)),
+            self.slot.eq(place + offset),
+            self.slice.eq(first.slice),
+            self.drained.eq(there & first.end & (tiles != 0)),
+            queue.o.ready.eq(self.drained | (self.taken & last)),
+            self.freed.eq(Mux(self.taken & last, first.size, 0)),
+            self.waits.eq(there & (tiles == 0)),
+            put.eq(self.i.valid & self.i.ready),
+            self.idle.eq(held == 0),
+        ]
+        left = queue.o.valid & queue.o.ready
+        m.d.sync += [
+            complete.eq(complete + self.complete - left),
+            held.eq(held + put - left),
+            tiles.eq(tiles + self.open - self.drained),
+        ]
+        with m.If(self.taken):
+            m.d.sync += self.vector.eq(Mux(last, 0, self.vector + 1))
+        with m.If(self.clear):
+            m.d.sync += [complete.eq(0), held.eq(0), tiles.eq(0), self.vector.eq(0)]
+        return m
+
+
+class SlotDecoder(wiring.Component):
+    """Takes a tile's token, then the row's slots of that tile, up to its end.
+
+    Headers are taken out: every value has its slice. Latency one cycle; a slot a cycle, and a
+    header also while a value waits.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    plan: in; see :func:`plan_layout`
+    tiles: stream of tiles' tokens
+    i: stream of slots, see :func:`slot_layout`
+    o: stream of values and ends, see :func:`decoded_layout`
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: TensaurusConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "plan": In(plan_layout(config)),
+                "tiles": In(stream.Signature(tile_token_layout(config))),
+                "i": In(stream.Signature(slot_layout(config))),
+                "o": Out(stream.Signature(decoded_layout(config))),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> TensaurusConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        slot, out, plan = self.i.payload, self.o.payload, self.plan
+        move = Signal()
+        valid = Signal()
+        header = Signal()
+        slice_ = Signal(slice_range(self._config), name="slice_number")
+        m.d.comb += [
+            header.eq(slot.kind == SlotKind.HEADER),
+            move.eq(self.i.valid & self.tiles.valid & ~header & (self.o.ready | ~valid)),
+            self.i.ready.eq(move | (self.i.valid & self.tiles.valid & header)),
+            self.tiles.ready.eq(move & (slot.kind == SlotKind.END)),
+            self.o.valid.eq(valid),
+        ]
+        with m.If(self.i.valid & self.i.ready & header):
+            m.d.sync += slice_.eq(slot.index[0])
+        operands = self._operands(m)
+        temporary = levels(self._config) - 1
+        nothing = Const(0, operand_layout(self._config).size)
+        with m.If(move):
+            m.d.sync += [
+                out.end.eq(slot.kind == SlotKind.END),
+                out.value.eq(slot.value),
+                out.slice.eq(slice_),
+                out.product.eq(Array(operands)[plan.product_mode]),
+            ]
+            for level in range(temporary):
+                # Level l is multiplied by mode order - 2 - l.
+                choice = [*([nothing] * (level + 1)), *operands[: temporary - level]]
+                m.d.sync += out.fibers[level].eq(Array(choice)[plan.product_mode])
+        m.d.sync += valid.eq(~self.clear & (move | (valid & ~self.o.ready)))
+        return m
+
+    def _operands(self, m: Module) -> list[Value]:
+        """Of every mode: the slot's row of its operand."""
+        config, plan = self._config, self.plan
+        found: list[Value] = []
+        for n in range(config.order - 1):
+            operand = Signal(operand_layout(config), name=f"operand_{n + 1}")
+            index = self.i.payload.index[n][: config.spm_scalars.bit_length()]
+            m.d.comb += [
+                operand.address.eq(plan.region[n] + index * plan.count[n]),
+                operand.side.eq(self.tiles.payload.sides[n]),
+            ]
+            found.append(data.View.as_value(operand))
+        return found
+
 
 __all__ = ["Row"]
 

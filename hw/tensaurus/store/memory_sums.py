@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,12 +13,197 @@ from ...stream.deep_queue import DeepQueue
 from ...stream.ring import moved_count, ring_address
 from ...stream.valid_pipeline import ValidPipeline
 from ..load.lines import connect_bus, line_reader, reader_members
-from .hazards import Hazards
-from .layouts import slot_read_layout, unit_number_bits
 from .output_walk import output_extent
-from .store_column import adding_cycles
-from .unit_answers import UnitAnswers
-from .unit_lines import UnitLines, unit_of_lines
+from .store_column import adding_cycles, slot_read_layout, unit_number_bits
+
+
+def unit_of_lines(m: Module, config: TensaurusConfig, lines: stream.Interface) -> Value:
+    """The unit whose last line is at hand; lines before it are kept when they are taken."""
+    bits = config.unit_values * config.sum_format.bits
+    parts: list[Value] = [lines.payload.data]
+    for number in range(config.unit_lines - 1):
+        kept = Signal(8 * config.line_bytes, name=f"line_{number}", reset_less=True)
+        with m.If(lines.valid & lines.ready):
+            m.d.sync += kept.eq(parts[0])
+        parts.insert(0, kept)
+    return Cat(parts)[:bits]
+
+
+class UnitLines(wiring.Component):
+    """Reads sums in the order of their slots, and sends each as whole lines.
+
+    A line a cycle.
+
+    Parameters
+    ----------
+    config: see :class:`TensaurusConfig`
+
+    Members
+    -------
+    sums: in, a pulse: one more can be read
+    read: out; see :func:`slot_read_layout`
+    unit: in; what was read, from a cycle after ``read`` until the next
+    lines: stream; what is behind a unit is anything
+    sent: out; bytes of the unit in the line that is taken in this cycle
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: TensaurusConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "sums": In(1),
+                "read": Out(slot_read_layout(config)),
+                "unit": In(config.unit_values * config.sum_format.bits),
+                "lines": Out(stream.Signature(8 * config.line_bytes)),
+                "sent": Out(range(config.line_bytes + 1)),
+                "clear": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, read = self._config, self.read
+        last = config.unit_lines - 1
+        sums = Signal(range(config.memory_slots + 1))
+        valid = Signal()
+        taken = Signal()
+        ends = Signal()
+        slot = ring_address(m, "slot", config.memory_slots, advance=read.valid, clear=self.clear)
+        line = ring_address(m, "line", config.unit_lines, advance=taken, clear=self.clear)
+        rest = config.result_unit_bytes - last * config.line_bytes
+        m.d.comb += [
+            ends.eq(line == last),
+            taken.eq(valid & self.lines.ready),
+            read.valid.eq((sums != 0) & (~valid | (taken & ends))),
+            read.slot.eq(slot),
+            self.lines.valid.eq(valid),
+            self.lines.payload.eq(
+                self.unit.word_select(line, 8 * config.line_bytes) if last else self.unit
+            ),
+            self.sent.eq(Mux(taken, Mux(ends, rest, config.line_bytes), 0)),
+        ]
+        m.d.sync += [
+            valid.eq(read.valid | (valid & ~(taken & ends))),
+            sums.eq(moved_count(sums, self.sums, read.valid)),
+        ]
+        with m.If(self.clear):
+            m.d.sync += [valid.eq(0), sums.eq(0)]
+        return m
+
+
+class Hazards(wiring.Component):
+    """Passes addresses on, each of which is under way then until as many were ``done`` as came
+    before it, and it. One that is under way already waits, and those behind it with it.
+
+    No latency, one a cycle. An address that was done may pass in the cycle after.
+
+    Parameters
+    ----------
+    bits: width of an address
+    slots: addresses that are under way at most; whoever sends them counts them
+
+    Members
+    -------
+    i, o: streams of addresses
+    done: in, a pulse: the oldest is no longer under way
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, bits: int, slots: int) -> None:
+        self._bits, self._slots = bits, slots
+        super().__init__(
+            {
+                "i": In(stream.Signature(bits)),
+                "o": Out(stream.Signature(bits)),
+                "done": In(1),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def slots(self) -> int:
+        return self._slots
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        slots, address = self._slots, self.i.payload
+        goes = Signal()
+        meets = Signal()
+        newest = ring_address(m, "newest", slots, advance=goes, clear=self.clear)
+        oldest = ring_address(m, "oldest", slots, advance=self.done, clear=self.clear)
+        same = Signal(slots)
+        busy = Signal(slots)
+        for slot in range(slots):
+            held = Signal(self._bits, name=f"address_{slot}", reset_less=True)
+            m.d.comb += same[slot].eq(busy[slot] & (held == address))
+            with m.If(self.done & (oldest == slot)):
+                m.d.sync += busy[slot].eq(0)
+            with m.If(goes & (newest == slot)):
+                m.d.sync += [held.eq(address), busy[slot].eq(1)]
+        m.d.comb += [
+            meets.eq(same.any()),
+            self.o.valid.eq(self.i.valid & ~meets),
+            self.o.payload.eq(address),
+            self.i.ready.eq(self.o.ready & ~meets),
+            goes.eq(self.o.valid & self.o.ready),
+        ]
+        with m.If(self.clear):
+            m.d.sync += Cat(busy).eq(0)
+        return m
+
+
+class UnitAnswers(wiring.Component):
+    """Matches the answers of all channels with the lines that they are to, in order.
+
+    A unit is done when each block of each of its lines was answered. One line a cycle.
+
+    Parameters
+    ----------
+    config: see :class:`TensaurusConfig`
+
+    Members
+    -------
+    wrote: in; of each channel, whether it gets a block of the line that is taken in this cycle
+    answered: in; of each channel, whether it answers a block
+    done: out, a pulse: one more unit is in memory
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: TensaurusConfig) -> None:
+        self._config = config
+        channels = config.channels
+        super().__init__(
+            {"wrote": In(channels), "answered": In(channels), "done": Out(1), "clear": In(1)}
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        lines = config.memory_slots * config.unit_lines
+        m.submodules.written = written = DeepQueue(config.channels, lines)
+        there = Signal(config.channels)
+        goes = Signal()
+        for channel in range(config.channels):
+            answers = Signal(range(lines + 2), name=f"answers_{channel}")
+            m.d.comb += there[channel].eq(answers != 0)
+            used = goes & written.o.payload[channel]
+            m.d.sync += answers.eq(moved_count(answers, self.answered[channel], used))
+            with m.If(self.clear):
+                m.d.sync += answers.eq(0)
+        m.d.comb += [
+            written.clear.eq(self.clear),
+            written.i.valid.eq(Cat(self.wrote).any()),
+            written.i.payload.eq(self.wrote),
+            goes.eq(written.o.valid & (there | ~written.o.payload).all()),
+            written.o.ready.eq(goes),
+            self.done.eq(goes),
+        ]
+        if config.unit_lines > 1:
+            line = ring_address(m, "line", config.unit_lines, advance=goes, clear=self.clear)
+            m.d.comb += self.done.eq(goes & (line == config.unit_lines - 1))
+        return m
+
 
 __all__ = ["MemorySums"]
 

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...channels.striped_writer import extent_layout
 from ...spec.tensaurus import TensaurusConfig
 from ...stream.gearbox import Gearbox
-from .layouts import walk_layout
+from .store_column import walk_layout
 
 __all__ = ["OutputWalk", "output_extent"]
 

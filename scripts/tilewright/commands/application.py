@@ -2,16 +2,172 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .. import __version__
+from ..errors import UserError
+from ..hw.spec.host import outputs
+from ..hw.spec.host.activity import Activity, Event, listening
+from ..reports import reported
 from . import COMMANDS
 from .help_option import HelpedCommand, HelpedGroup
-from .invoked import command_class
+
+if TYPE_CHECKING:
+    from rich.live import Live
+    from rich.spinner import Spinner
+
+
+_PER_SECOND = 8
+_SILENT_SECONDS = 1.0
+"""For which an activity says nothing of its time."""
+
+
+def in_words(one: Activity, now: float) -> str:
+    """A line on an activity at a time: ``compiling the RTL, once: 2 of 7, 12 s``."""
+    words = [f"{min(one.done, one.total):,} of {one.total:,}"] if one.total else []
+    words += [one.detail] if one.detail else []
+    seconds = now - one.began
+    if seconds >= _SILENT_SECONDS:
+        words.append(f"{seconds:.0f} s")
+    return f"{one.what}: {', '.join(words)}" if words else one.what
+
+
+class _Shown:
+    """A listener that shows the innermost activity. Rich is there from the first one on."""
+
+    def __init__(self) -> None:
+        self._under_way: list[Activity] = []
+        self._live: Live | None = None
+        self._spinner: Spinner | None = None
+
+    def __call__(self, event: Event, one: Activity) -> None:
+        if event == "begin":
+            self._under_way.append(one)
+            self._live = self._live or self._begin()
+            self._live.refresh()
+        elif event == "end":
+            self._line()  # what is shown last
+            self._under_way.remove(one)
+            if not self._under_way:
+                self.end()
+
+    def _begin(self) -> Live:
+        from rich.console import Console
+        from rich.live import Live
+        from rich.spinner import Spinner
+
+        self._spinner = Spinner("dots")
+        live = Live(
+            console=Console(stderr=True),
+            get_renderable=self._line,
+            refresh_per_second=_PER_SECOND,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        live.start()
+        return live
+
+    def _line(self) -> Spinner:
+        from rich.text import Text
+
+        assert self._spinner is not None
+        for innermost in self._under_way[-1:]:
+            words = in_words(innermost, time.perf_counter())
+            self._spinner.update(text=Text(words, no_wrap=True, overflow="ellipsis"))
+        return self._spinner
+
+    def end(self) -> None:
+        live, self._live = self._live, None
+        if live is not None:
+            live.stop()
+
+
+@contextmanager
+def shown_on_terminal() -> Iterator[None]:
+    """Meanwhile standard error, if it is a terminal, shows what is under way."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+    shown = _Shown()
+    with listening(shown):
+        try:
+            yield
+        finally:
+            shown.end()
+
+
+OUTPUTS = (
+    "--output", "--json", "--waves", "--svg", "--csv", "--picture", "--pictures", "--tree",
+    "--distances", "--header", "--rdl", "--ipxact", "--core", "--filelist", "--package",
+    "--template", "--save-schedule", "--junit", "--cocotb",
+)  # fmt: skip
+"""Options whose files are written; of all others, and of arguments, they are read."""
+
+
+def command_class(words: Sequence[str]) -> type[HelpedCommand]:
+    """The class of the command of a command line."""
+
+    class Invoked(HelpedCommand):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            given = list(args)
+            rest: list[str] = super().parse_args(ctx, args)
+            if not ctx.resilient_parsing:
+                texts, _, _ = self.make_parser(ctx).parse_args(args=given)
+                _check_names(self.params, ctx.params, texts)
+            return rest
+
+        def invoke(self, ctx: Any) -> Any:
+            _check_files(self.params, ctx.params)
+            report = reported(words, ctx.params.get("json_file"), ctx.params.get("seed"))
+            with report, shown_on_terminal():
+                return super().invoke(ctx)
+
+    return Invoked
+
+
+def _check_names(
+    parameters: Sequence[Any], values: Mapping[str, object], texts: Mapping[str, object]
+) -> None:
+    """Raise UserError for a blank path, of which ``Path`` makes the current directory."""
+    for parameter in parameters:
+        given = texts.get(parameter.name)
+        each = given if isinstance(given, (list, tuple)) else [given]
+        blank = [text for text in each if isinstance(text, str) and not text.strip()]
+        if blank and any(True for _ in _paths(values.get(parameter.name))):
+            option = parameter.param_type_name == "option"
+            argument = parameter.metavar or parameter.name.upper()
+            name = "/".join(parameter.opts) if option else argument
+            raise UserError(f"{name} must be a path, not {blank[0]!r}")
+
+
+def _check_files(parameters: Sequence[Any], values: Mapping[str, object]) -> None:
+    """Raise UserError for a file that would be read and written."""
+    read: list[Path] = []
+    written: list[Path] = []
+    for parameter in parameters:
+        into = written if set(parameter.opts) & set(OUTPUTS) else read
+        into += _paths(values.get(parameter.name))
+    sources = {path.resolve(): path for path in read if path.is_file()}
+    for path in written:
+        if path.resolve() in sources and not outputs.is_stream(path):
+            raise UserError(f"{path}: must not be a file that is read, which would be lost")
+
+
+def _paths(value: object) -> Iterator[Path]:
+    if isinstance(value, Path):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        yield from (one for one in value if isinstance(one, Path))
+
 
 __all__ = ["application", "not_used"]
 

@@ -17,15 +17,227 @@ from ...timing.compiled import compiled, inlined
 from ...timing.dram import FLAT, Channels, MemoryModel, Timing, channels, timing
 from ..job import Job
 from .bound import bound
-from .compute import compute_chunk
-from .dram_channel import dram_event, next_event
-from .memory import grant, grants_at, send
-from .reader import ask_next
+from .dram_channel import dram_event, grant, grants_at, next_event, send
 from .report import EngineCycles, report
-from .state import NEVER, Shape, State, set_up, shape
+from .state import KNOWN, NEVER, RESULTS, RING, Shape, State, set_up, shape
 from .steady import Periods
 from .steady_dram import is_exact
 from .store import store_on
+
+
+@inlined
+def _tiles(s: State) -> int:
+    """Of the block at hand."""
+    u = s.unit
+    down = u.down_end if u.i == u.i_last else u.down
+    across = u.across_end if u.j == u.j_last else u.across
+    return down * across
+
+
+@inlined
+def _soonest(c: Shape, s: State) -> int:
+    """The first cycle in which the chunk at hand may begin; `NEVER` if that is not known yet."""
+    u = s.unit
+    if u.done or s.readers[0].loaded <= u.chunk or s.readers[1].loaded <= u.chunk:
+        return NEVER
+    place = u.chunk % KNOWN
+    soonest = max(s.loaded[0, place], s.loaded[1, place]) + 1
+    if u.k == 0:
+        if c.use_c:
+            if s.readers[2].loaded <= u.block:
+                return NEVER
+            soonest = max(soonest, s.loaded[2, u.block % KNOWN] + 1)
+        elif u.block >= 2:
+            if s.store.stored <= u.block - 2:
+                return NEVER
+            soonest = max(soonest, s.stored[(u.block - 2) % KNOWN] + 1)
+    return soonest
+
+
+@inlined
+def _operation(c: Shape, s: State, soonest: int) -> int:
+    """One operation, from when on it may leave the sequencer; returns when it does."""
+    u = s.unit
+    # The feeder's register is free when the operation before has been accepted.
+    left = max(soonest, u.accepted_at)
+    if c.staged:
+        accepted = max(left + 1, u.begun_at)
+        u.begun_at = max(accepted + 1, u.begun_at + c.interval)
+    else:
+        accepted = max(left + 1, u.begun_at + c.interval)
+        u.begun_at = accepted
+    u.accepted_at = accepted
+    u.busy += accepted - left
+    return left
+
+
+@inlined
+def _together(c: Shape, s: State, soonest: int, count: int) -> int:
+    """As many operations that wait for no sum; returns when the last one leaves."""
+    u = s.unit
+    left = _operation(c, s, soonest)
+    if count > 1:
+        # The second operation of a staged unit is accepted when the first one begins.
+        first = u.begun_at if c.staged else u.begun_at + c.interval
+        last = first + (count - 2) * c.interval
+        left = last - c.interval if count > 2 else u.accepted_at
+        u.busy += last - u.accepted_at
+        u.accepted_at = last
+        u.begun_at += (count - 1) * c.interval
+    return left
+
+
+@inlined
+def _one_by_one(c: Shape, s: State, soonest: int, count: int, tiles: int) -> int:
+    """As many operations of which each waits for the sum before it; returns when the last one
+    leaves."""
+    u = s.unit
+    left = soonest
+    for _ in range(count):
+        if u.in_block >= tiles:
+            soonest = max(soonest, s.results[(u.in_block - tiles) % RESULTS] + 1)
+        left = _operation(c, s, soonest)
+        s.results[u.in_block % RESULTS] = u.begun_at + c.latency - c.staged
+        u.in_block += 1
+    return left
+
+
+@inlined
+def compute_chunk(c: Shape, s: State) -> bool:
+    """The next chunk, if it is known when it may begin; returns whether it is."""
+    soonest = _soonest(c, s)
+    if soonest == NEVER:
+        return False
+    u = s.unit
+    tiles = _tiles(s)
+    count = tiles * (u.deep_end if u.k == u.k_last else u.deep)
+    if u.operations == 0:
+        u.first_at = max(soonest, 1) + 1
+    if (tiles - 2) * c.interval > c.latency:
+        left = _together(c, s, soonest, count)
+    else:
+        left = _one_by_one(c, s, soonest, count, tiles)
+    u.operations += count
+    place = u.chunk % KNOWN
+    for reader in range(2):
+        s.freed[reader, place] = left
+        s.readers[reader].freed += 1
+    u.chunk += 1
+    if u.k < u.k_last:
+        u.k += 1
+        return True
+    s.computed[u.block % KNOWN] = u.begun_at + c.latency - c.staged
+    s.store.computed += 1
+    u.block += 1
+    u.in_block = 0
+    u.k = 0
+    if u.j < u.j_last:
+        u.j += 1
+    else:
+        u.j = 0
+        u.done = u.i == u.i_last
+        u.i += 1
+    return True
+
+
+_TO_BUFFER = 2
+"""From a beat at ``r`` to the scratchpad."""
+
+
+@inlined
+def _next_row(c: Shape, s: State, reader: int) -> bool:
+    """The next row leaves the walker; whether there is one whose time is known."""
+    r = s.readers[reader]
+    if r.done:
+        return False
+    at = max(r.row_at + 1, r.split_at)
+    if r.row == 0:
+        if r.begun >= 2:
+            if r.freed < r.begun - 1:
+                return False
+            at = max(at, s.freed[reader, (r.begun - 2) % KNOWN] + 1)
+        r.begun += 1
+    r.row_at = at
+    ends = ((r.i == r.i_last), (r.j == r.j_last), (r.k == r.k_last))
+    rows = r.rows_end if ends[r.rows_by] else r.rows
+    r.left = r.beats_end if ends[r.beats_by] else r.beats
+    r.address = (
+        r.base + r.i * r.step_i + r.j * r.step_j + r.k * r.step_k + r.row * r.step_row
+    ) & c.mask
+    r.row += 1
+    r.block_end = r.row == rows
+    if r.block_end:
+        r.row = 0
+        r.k += 1
+        if ends[2]:
+            r.k = 0
+            r.j += 1
+            if ends[1]:
+                r.j = 0
+                r.i += 1
+                r.done = ends[0]
+    return True
+
+
+@inlined
+def _split(c: Shape, s: State, reader: int) -> None:
+    """The next burst of the row at hand comes to the splitter's output."""
+    r = s.readers[reader]
+    index = (r.address >> c.beat_shift) & (c.burst_beats - 1)
+    r.beats_now = min(r.left, c.burst_beats - index)
+    r.left -= r.beats_now
+    r.burst_address = r.address
+    r.address = (r.address + (r.beats_now << c.beat_shift)) & c.mask
+    r.ends = r.block_end and r.left == 0
+    r.split = 1
+    r.split_at = max(r.issued_at, r.row_at + 1)
+
+
+@inlined
+def _room(c: Shape, s: State, reader: int) -> int:
+    """From when on the buffer has room for a longest burst; `NEVER` if that is not known yet."""
+    r = s.readers[reader]
+    wanted = r.issued - (c.buffer_beats - c.burst_beats)
+    if wanted <= 0:
+        return 0
+    while r.room_beats + s.beats[reader, r.room_burst % RING] < wanted:
+        r.room_beats += s.beats[reader, r.room_burst % RING]
+        r.room_burst += 1
+    start = s.start[reader, r.room_burst % RING]
+    if start == NEVER:
+        return NEVER
+    return start + (wanted - r.room_beats - 1) + _TO_BUFFER + 1
+
+
+@inlined
+def _slot(c: Shape, s: State, reader: int) -> int:
+    """From when on fewer bursts than may be are under way; `NEVER` if that is not known yet."""
+    r = s.readers[reader]
+    if r.bursts < c.outstanding:
+        return 0
+    place = (r.bursts - c.outstanding) % RING
+    start = s.start[reader, place]
+    if start == NEVER:
+        return NEVER
+    return start + s.beats[reader, place]
+
+
+@inlined
+def ask_next(c: Shape, s: State, reader: int) -> None:
+    """Find out when the next burst asks for the bus, if that is known."""
+    r = s.readers[reader]
+    if r.asks_at != NEVER:
+        return
+    if not r.split:
+        if r.left == 0 and not _next_row(c, s, reader):
+            return
+        _split(c, s, reader)
+    room, slot = _room(c, s, reader), _slot(c, s, reader)
+    if room == NEVER or slot == NEVER:
+        return
+    r.issued_at = max(r.split_at + 1, r.granted_at, room, slot)
+    r.asks_at = r.issued_at + 1
+
 
 __all__ = ["run_job"]
 

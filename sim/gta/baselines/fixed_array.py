@@ -9,10 +9,9 @@ behind the array cost nothing.
 from __future__ import annotations
 
 from ....hw.spec.gta import COLS, ROWS, GtaConfig, is_float, limbs
-from ..fold_cycles import Folds, multiplied
-from ..schedule.block_cost import port_cycles
+from ..array_cycles import Folds, multiplied
+from ..schedule.block_cost import PGemm, port_cycles
 from ..schedule.cost import Accesses, Cost, Moved
-from ..schedule.pgemm import PGemm
 
 __all__ = ["fixed_array_cost", "fixed_shape"]
 

@@ -22,9 +22,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ....hw.spec.gta import GtaConfig, element_bytes
-from ..schedule.block_cost import port_cycles
+from ..schedule.block_cost import PGemm, port_cycles
 from ..schedule.cost import Accesses, Cost, Moved
-from ..schedule.pgemm import PGemm
 
 __all__ = ["REGISTERS", "vector_rate", "vector_unit_cost"]
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from ....hw.spec.formats import FORMATS
 from ....hw.spec.gta import is_float
-from ...numbers.given import words_of
+from ...numbers.container_words import words_of
 from ...numbers.values import Patterns
 
 __all__ = ["select", "slide_down", "slide_up"]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ....hw.spec.formats import FORMATS
 from ....hw.spec.gta import is_float, result_bytes
 from ....hw.spec.host.words import not_one_of
-from ...numbers.given import words_of
+from ...numbers.container_words import words_of
 from .float_chain import chains
 from .integer_sums import integer_sums
 

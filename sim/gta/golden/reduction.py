@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ....hw.spec.formats import FORMATS, FloatFormat, Format
 from ....hw.spec.gta import is_float
 from ....hw.spec.host.words import not_one_of
-from ...numbers.given import words_of
+from ...numbers.container_words import words_of
 from ...numbers.values import Patterns, decode, encode, order, unorder
 
 __all__ = ["REDUCTIONS", "reduce"]

@@ -16,7 +16,7 @@ from ....hw.spec.gta import is_float
 from ....hw.spec.host.words import not_one_of
 from ...numbers import multiply_add as fused
 from ...numbers import scalars
-from ...numbers.given import words_of
+from ...numbers.container_words import words_of
 from ...numbers.values import Patterns, decode
 
 __all__ = ["OPERATIONS", "Operation", "elementwise"]

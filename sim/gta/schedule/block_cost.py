@@ -5,13 +5,119 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from ....hw.spec.gta import COLS, ROWS, GtaConfig
-from ..array_cycles import chain_cycles
+from ....hw.spec.gta import (
+    COLS,
+    LEFT_WORD_BYTES,
+    RESULT_WORD_BYTES,
+    ROWS,
+    GtaConfig,
+    element_bytes,
+    is_float,
+    limbs,
+    result_bytes,
+)
+from ..array_cycles import PIPELINE, Pipeline, chain_cycles
 from ..array_job import ArrayJob
-from ..pipeline import PIPELINE, Pipeline
-from .capacity import Block
 from .cost import Accesses, Cost, Moved
-from .pgemm import PGemm
+
+
+@dataclass(frozen=True, kw_only=True)
+class PGemm:
+    """D = A B (+ C) of M x K and K x N elements of one format.
+
+    Parameters
+    ----------
+    m, n, k: sizes, from 1
+    format: of A and B; ValueError names the known ones
+    accumulate: whether there is a C
+    """
+
+    m: int
+    n: int
+    k: int
+    format: str
+    accumulate: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("m", "n", "k"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"`{name}` must be an integer, not {value!r}")
+            if value < 1:
+                raise ValueError(f"`{name}` must be at least 1, not {value}")
+        limbs(self.format)
+
+    @property
+    def products(self) -> int:
+        """Multiplications of whole elements."""
+        return self.m * self.n * self.k
+
+    @property
+    def limb_products(self) -> int:
+        """Multiplications of limbs: cycles of one element of the array, all in all."""
+        return self.products * limbs(self.format) ** 2
+
+    @property
+    def element_bytes(self) -> int:
+        """Of an element of A or B."""
+        return element_bytes(self.format)
+
+    @property
+    def result_bytes(self) -> int:
+        """Of an element of C or D."""
+        return result_bytes(self.format)
+
+
+Block = tuple[int, int, int]
+"""M, N and K of what a command computes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Needed:
+    """Words of the fullest bank, of A, B and D; of inputs stationary, of B, A and D."""
+
+    left: int
+    top: int
+    result: int
+
+    def fits(self, config: GtaConfig, share: int) -> bool:
+        """Whether it takes no more than a ``share``-th of any bank."""
+        edge = config.edge_bytes // LEFT_WORD_BYTES // share
+        result = config.bank_bytes // RESULT_WORD_BYTES // share
+        return max(self.left, self.top) <= edge and self.result <= result
+
+
+def _words(size: int, word: int = LEFT_WORD_BYTES) -> int:
+    return -(-size // word)
+
+
+def needed(problem: PGemm, dataflow: str, array: tuple[int, int], size: Block) -> Needed:
+    """Of a block of ``size`` M x N x K on an array of rows and columns.
+
+    What a row, or a column of folds, begins with is a word; weights of row folds follow each
+    other, and so do results.
+    """
+    rows, cols = array
+    m, n, k = size
+    length, each, result = limbs(problem.format), problem.element_bytes, problem.result_bytes
+    if dataflow == "ws":
+        down, across = -(-k // rows), -(-n * length // cols)
+        return Needed(
+            left=down * _words(m * each),
+            top=across * _words(down * rows),
+            result=across * _words(-(-m // length) * result, RESULT_WORD_BYTES),
+        )
+    if is_float(problem.format):
+        down, across = -(-m // rows), -(-n // cols)
+        string, stream = down * ROWS * result, _words(k * each)
+    else:
+        down, across = -(-m * length // rows), -(-n * length // cols)
+        # A group of L columns has L banks for its R / L results a fold.
+        string, stream = -(-down * rows // length**2) * result, _words(k)
+    return Needed(
+        left=down * stream, top=across * stream, result=across * _words(string, RESULT_WORD_BYTES)
+    )
+
 
 __all__ = ["Placed", "accesses_of", "block_cost", "port_cycles"]
 

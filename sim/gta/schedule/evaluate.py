@@ -8,17 +8,91 @@ from functools import cache
 from itertools import product
 
 from ....hw.spec.gta import COLS, ROWS, GtaConfig, is_float, limbs
+from ..array_cycles import PIPELINE, Pipeline, chain_cycles
 from ..array_job import ArrayJob
 from ..array_schedule import Schedule
 from ..layouts import layouts
-from ..pipeline import PIPELINE, Pipeline
-from ..vector.choice import vector_schedules
-from .blocks import DoesNotFit
-from .cost import Cost
-from .coverage import coverage
-from .pgemm import PGemm
-from .segmented_cost import segmented_cost
-from .vector_cost import vector_cost
+from ..vector.choice import laid_out, vector_schedules
+from .block_cost import PGemm, port_cycles
+from .cost import Accesses, Cost, Moved
+from .segmented_cost import DoesNotFit, segmented_cost
+
+
+def vector_cost(
+    config: GtaConfig, problem: PGemm, schedule: Schedule, pipeline: Pipeline = PIPELINE
+) -> Cost:
+    """Of a command for each tile and part of its sums, of a group of octets of each bank. Elements
+    of tiles beyond the ends of D work, too, and whole groups are moved; no products of theirs are
+    counted.
+
+    Raises DoesNotFit for sums of integers that no element holds.
+    """
+    try:
+        sizes = (problem.m, problem.n, problem.k)
+        made = laid_out(config, problem.format, sizes, schedule, use_c=problem.accumulate)
+    except ValueError as error:
+        raise DoesNotFit(str(error)) from None
+    tiling = made.tiling
+    down, across, deep = tiling.counts
+    last = problem.k - (deep - 1) * tiling.k
+    parts = [(deep - 1, tiling.k)] * (deep > 1) + [(1, last)]
+    commands = [
+        (
+            count,
+            ArrayJob(
+                m=tiling.together * ROWS * schedule.rows,
+                n=1,
+                k=k,
+                format=problem.format,
+                dataflow="simd",
+                rows=schedule.rows,
+                cols=schedule.cols,
+            ),
+        )
+        for count, k in parts
+    ]
+    a, b, d = tiling.moved
+    a, b = (b, a) if made.turned else (a, b)
+    moved = Moved(
+        a=a * problem.element_bytes,
+        b=b * problem.element_bytes,
+        sums_read=d * problem.result_bytes * problem.accumulate,
+        sums_written=d * problem.result_bytes,
+    )
+    results = problem.m * problem.n
+    return Cost(
+        cycles=chain_cycles(config, commands, pipeline, times=down * across),
+        port_cycles=port_cycles(config, moved),
+        commands=down * across * deep,
+        # Each element reads operands of its own, and keeps its sum.
+        accesses=Accesses(
+            a=problem.products,
+            b=problem.products,
+            sums_read=results * (deep - 1 + problem.accumulate),
+            sums_written=results * deep,
+        ),
+        moved=moved,
+    )
+
+
+COVERAGES = ("uncover 1", "uncover 2", "uncover 3", "cover 1", "cover 2", "cover 3", "vector")
+"""The cases of the paper's section 5; of vector operations there is none."""
+
+
+def coverage(down: int, across: int, rows: int, cols: int) -> str:
+    """The case of ``down`` x ``across`` limbs on ``rows`` x ``cols`` elements.
+
+    *uncover 1*: it exceeds the array neither way, and does not fill it; *cover 1*: it is at least
+    as large both ways. Otherwise it exceeds the rows (2) or the columns (3), and is as large as the
+    array in all (*cover*), so that parts of it side by side fill it, or is not (*uncover*).
+    """
+    if down >= rows and across >= cols:
+        return "cover 1"
+    if down <= rows and across <= cols:
+        return "uncover 1"
+    name = "cover" if down * across >= rows * cols else "uncover"
+    return f"{name} {2 if down > rows else 3}"
+
 
 __all__ = ["Evaluated", "cut", "evaluate", "extents", "left_over"]
 

@@ -8,8 +8,8 @@ from typing import Any
 from ....hw.spec.gta import GtaConfig
 from ..array_schedule import Schedule
 from ..tiles.choice import Choice, candidates, choose
+from .block_cost import PGemm
 from .evaluate import cut
-from .pgemm import PGemm
 
 __all__ = ["FilledChoice", "choose_filled", "filled_candidates"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from heapq import heapify, heappop, heapreplace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -10,9 +11,64 @@ import numpy.typing as npt
 
 from ....hw.spec.gta import GtaConfig
 from ....hw.spec.jobs.gta import mask_registers
-from .command_list import CommandList
-from .images import StreamImage
-from .merged import merged
+from ....hw.spec.jobs.gta_commands import KINDS, command_bytes
+from .segment_sums import StreamImage
+
+
+class CommandList:
+    """Commands, one behind the other.
+
+    Parameters
+    ----------
+    keeps: whether it keeps them; else it only counts
+
+    Members
+    -------
+    count: how many of each of ``KINDS`` there are
+    """
+
+    def __init__(self, *, keeps: bool = True) -> None:
+        self._keeps = keeps
+        self._content: list[bytes] = []
+        self.count = dict.fromkeys(KINDS, 0)
+
+    def __len__(self) -> int:
+        return sum(self.count.values())
+
+    def add(
+        self, kind: str, fields: Mapping[str, int], *, behind: Mapping[str, int] | None = None
+    ) -> int:
+        """Add a command that begins when so many of other kinds are complete; returns how many of
+        its kind have to be for it to be complete."""
+        if self._keeps:
+            needs = {f"{name}s": count for name, count in (behind or {}).items()}
+            self._content.append(command_bytes(kind, {**fields, **needs}))
+        self.count[kind] += 1
+        return self.count[kind]
+
+    def to_bytes(self) -> bytes:
+        """As it lies in memory; nothing if it keeps none."""
+        return b"".join(self._content)
+
+
+def merged(products: Iterable[Iterator[int]]) -> Iterator[int]:
+    """Advance products, each by what its steps yield, cycles, that which is behind the others
+    first: commands of a kind are done in the order of the list, so one that waits for its region
+    holds up those behind it. Yields how far the least advanced one has come since the last time.
+    """
+    waiting = [(0, number, steps) for number, steps in enumerate(products)]
+    heapify(waiting)
+    before = 0
+    while waiting:
+        done, number, steps = waiting[0]
+        yield done - before
+        before = done
+        taken = next(steps, None)
+        if taken is None:
+            heappop(waiting)
+        else:
+            heapreplace(waiting, (done + taken, number, steps))
+
 
 __all__ = ["LaneJob", "Operands", "Program", "add_commands", "widened"]
 

@@ -8,7 +8,8 @@ columns these columns of D, and the weights are ones where both are of the same 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +18,130 @@ from ....hw.spec.gta import LEFT_WORD_BYTES, GtaConfig, limbs
 from ....hw.spec.jobs.gta import beat_bytes
 from ....hw.spec.jobs.gta_commands import lane_words
 from ..regions import Region
-from .images import StreamImage
-from .slots import bank_words
+
+Words = npt.NDArray[np.uint64]
+Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamImage:
+    """Streams one below the other, each a row of elements in pieces that begin with a beat.
+
+    Parameters
+    ----------
+    streams: how many
+    count: elements of a stream
+    piece: elements of a piece; the last one is filled up with zeros
+    element: bytes of an element, a power of two up to 16
+    beat: bytes of a beat
+    apart: a stream begins so many streams' room behind the one before: others lie between them
+    """
+
+    streams: int
+    count: int
+    piece: int
+    element: int
+    beat: int
+    apart: int = 1
+
+    @property
+    def pieces(self) -> int:
+        """Pieces of a stream."""
+        return -(-self.count // self.piece)
+
+    @property
+    def piece_bytes(self) -> int:
+        """Bytes from a piece to the next."""
+        return -(-self.piece * self.element // self.beat) * self.beat
+
+    @property
+    def stream_bytes(self) -> int:
+        """Bytes of a stream."""
+        return self.pieces * self.piece_bytes
+
+    @property
+    def stride(self) -> int:
+        """Bytes from a stream to the next."""
+        return self.apart * self.stream_bytes
+
+    @property
+    def size(self) -> int:
+        """Bytes of all."""
+        return self.streams * self.stride
+
+    def offset(self, stream: int, piece: int) -> int:
+        """Where a piece begins, in bytes."""
+        return stream * self.stride + piece * self.piece_bytes
+
+    def to_bytes(self, words: Words) -> bytes:
+        """Of elements, (streams, count) words, or (streams, count, 2) of 16 bytes."""
+        element = self.element
+        parts = np.ascontiguousarray(words).astype(f"<u{min(element, 8)}")
+        content = np.zeros((self.streams, self.pieces * self.piece, element), np.uint8)
+        content[:, : self.count] = parts.view(np.uint8).reshape(self.streams, self.count, element)
+        found = np.zeros((self.streams, self.apart, self.pieces, self.piece_bytes), np.uint8)
+        rows = content.reshape(self.streams, self.pieces, self.piece * element)
+        found[:, 0, :, : self.piece * element] = rows
+        return found.tobytes()
+
+    def from_bytes(self, content: bytes) -> Words:
+        """The elements again."""
+        shape = self.streams, self.apart, self.pieces, -1
+        rows = np.frombuffer(content, np.uint8).reshape(shape)[:, 0]
+        used = np.ascontiguousarray(rows[:, :, : self.piece * self.element])
+        flat = used.reshape(self.streams, -1).view(f"<u{min(self.element, 8)}").astype(np.uint64)
+        if self.element == 16:
+            return flat.reshape(self.streams, -1, 2)[:, : self.count].copy()
+        return flat[:, : self.count].copy()
+
+
+def bank_words(count: int) -> int:
+    """Words of a bank that so many bytes take."""
+    return -(-count // LEFT_WORD_BYTES)
+
+
+@dataclass
+class Slot:
+    """A part of a memory.
+
+    Members
+    -------
+    word: where it begins in each bank
+    tile: what it holds; None: nothing
+    filled: what has to be complete before it is read, by kind of command
+    used: what has to be complete before it is written
+    turn: when it was used last
+    """
+
+    word: int
+    tile: Any = None
+    filled: dict[str, int] = field(default_factory=dict)
+    used: dict[str, int] = field(default_factory=dict)
+    turn: int = 0
+
+
+class Slots:
+    """Some equal parts of a memory, which hold tiles.
+
+    Parameters
+    ----------
+    words: words of each bank of the memory
+    count: parts
+    """
+
+    def __init__(self, words: int, count: int) -> None:
+        self._slots = [Slot(number * (words // count)) for number in range(count)]
+        self._turn = 0
+
+    def take(self, tile: Any) -> tuple[Slot, bool]:
+        """The part that holds a tile, and whether it has to be filled first: then it is that which
+        was used longest ago."""
+        self._turn += 1
+        held = [slot for slot in self._slots if slot.tile == tile]
+        slot = held[0] if held else min(self._slots, key=lambda slot: slot.turn)
+        slot.turn, slot.tile = self._turn, tile
+        return slot, not held
+
 
 __all__ = ["WIDTH", "SegmentSums", "SumsPlace", "format_of_sums", "segment_sums"]
 

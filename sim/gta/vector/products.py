@@ -9,8 +9,8 @@ from typing import NamedTuple
 from ....hw.spec.gta import BANKS, FORMATS_OF_GTA, element_bytes
 from ....hw.spec.jobs.gta_commands import MEMORIES, OPERATIONS, lane_words
 from ....hw.spec.jobs.gta_vector import VECTOR_FUNCTIONS
-from ..tiles.command_list import CommandList
-from ..tiles.slots import Slot, Slots
+from ..tiles.program import CommandList
+from ..tiles.segment_sums import Slot, Slots
 from .tiling import PLANE_BYTES, VectorTiling
 
 __all__ = ["VectorProduct"]

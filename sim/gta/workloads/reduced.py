@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from ..schedule.pgemm import PGemm
+from ..schedule.block_cost import PGemm
 from .nine import Workload
 
 __all__ = ["reduced"]

@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from ....hw.spec.matraptor import MatRaptorConfig
-from ...timing.compiled import compiled
+from ...timing.compiled import compiled, inlined
 from ...timing.dram import FLAT, MemoryModel
-from .account import account
 from .bound import bound, by_rows
-from .breakdown import IDLE
+from .breakdown import A_WAIT, B_PAIRS, B_ROWS, CONFLICT, DRAIN, IDLE, PRODUCT, ROW_END, START
 from .bus import bus, bus_step
 from .element import emit, merge, multiply, offer
 from .loaders import NOTHING, asked, has_left, load_a, load_b
@@ -21,6 +20,48 @@ from .plan import Places, Plan, canonical, packed, plan
 from .report import Cycles, QueueOverflow, entries_of_c, report
 from .state import Latency, Shape, State, begin, latency, state
 from .writer import write_rows
+
+
+@inlined
+def _missing(s: State, lane: int, fed: int, now: int) -> int:
+    """What a multiplier waits for that has room for a product."""
+    record = s.lanes[lane]
+    if record.port_count and s.port[lane, 0, 4] <= now:
+        # If it takes none the channel's queue is full.
+        taken_at = s.channels[s.port[lane, 0, 0]].granted_at
+        if record.granted_at < now and taken_at == now:
+            return CONFLICT
+    if fed:
+        return A_WAIT
+    if record.kept_out < record.kept_in:
+        return B_ROWS
+    if record.described >= 0 or record.token_row < record.token_lookup:
+        return B_PAIRS
+    return A_WAIT
+
+
+@inlined
+def account(s: State, lane: int, waiting: int, took: int, passed: int, fed: int, now: int) -> None:
+    """Count a cycle of a lane, before its loaders' step.
+
+    ``waiting``, ``took``: of `multiply`; ``passed``: whether anything went into the multiplier;
+    ``fed``: whether a row of B is at hand, so that it can but wait for A.
+    """
+    record = s.lanes[lane]
+    if took:
+        reason = PRODUCT
+    elif record.products == record.due:
+        reason = DRAIN
+    elif record.products == 0:
+        reason = START
+    elif waiting == 2:
+        reason = record.held_by
+    elif passed:
+        reason = ROW_END
+    else:
+        reason = _missing(s, lane, fed, now)
+    s.spent[lane, reason] += 1
+
 
 __all__ = ["Cycles", "QueueOverflow", "simulate"]
 

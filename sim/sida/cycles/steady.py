@@ -13,14 +13,13 @@ from scipy.sparse import csr_array
 from ....hw.spec.sida import SidaConfig
 from ...device.placement import Placement
 from ...timing.dram import FLAT, MemoryModel
-from ..bank_span import bank_span
+from ..driver import bank_span
 from ..images import late_step, program_words
 from ..iterations.jobs import Job, Setup
 from ..iterations.problem import Problem
 from ..references import Demand, Machine, Spent, demand_of_job, fused, ideal, oracle
 from ..result.products import Columns
-from ..sequence_driver import sum_of
-from ..sequence_registers import ARRAYS, NOTHING, job_registers
+from ..sequence_driver import ARRAYS, NOTHING, job_registers, sum_of
 from .machine import PassJob, run_job
 
 

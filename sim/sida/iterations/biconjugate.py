@@ -9,9 +9,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from ..result.products import Rules
+from .conjugate import right_side
 from .graphs import columns_of
 from .jobs import Found, Job, Machine, Method, Setup, together
-from .right_side import right_side
 
 __all__ = ["PROGRAMS", "biconjugate_gradients"]
 

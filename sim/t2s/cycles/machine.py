@@ -15,7 +15,7 @@ from ...timing.bursts.bus import arbitrate, data_step, managers_idle, serve_dram
 from ...timing.compiled import compiled, inlined
 from ...timing.dram import FLAT, MemoryModel, timing
 from ...timing.jobs import TimedDevice, ended, looks, stands_still, watch
-from ..counts import Counts
+from ..driver import Counts
 from ..images import placement
 from ..job import Job, job_at, run_count
 from ..model import T2sModel

@@ -9,8 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ....hw.spec.t2s.sparse_parts import EntriesPart, RowLoops
-from .tile_ends import tile_ends
 from .token_bytes import field_of
+
+
+def tile_ends(trips: tuple[int, ...]) -> npt.NDArray[np.uint64]:
+    """The ``ends`` of the token behind each tile, whose levels have so many iterations, outermost
+    first: bit n, that of level n ends, since all inside of it are in their last."""
+    found = np.zeros(prod(trips), np.uint64)
+    inside = 1
+    for level, count in reversed(list(enumerate(trips))):
+        found[inside - 1 :: inside] |= np.uint64(1 << level)
+        inside *= count
+    return found
+
 
 __all__ = ["Decoded", "decoded"]
 

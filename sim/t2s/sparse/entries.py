@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....hw.spec.formats import FloatFormat, Format
-from ...numbers.container_words import to_container
-from ...numbers.given import real_numbers, whole_numbers, words_of
+from ...numbers.container_words import real_numbers, to_container, whole_numbers, words_of
 from ...sparse.tensor import Tensor, arrangement, canonical
 
 __all__ = ["Entries", "entries_of_numbers", "entries_of_words", "is_sparse"]

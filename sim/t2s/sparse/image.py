@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from ....hw.spec.t2s.sparse_parts import EntriesPart, SparsePlan
 from .dealing import dealt, row_digits
+from .decoding import tile_ends
 from .entries import Entries
 from .interleaving import interleaved
-from .tile_ends import tile_ends
 from .token_bytes import put_field, put_fields
 
 __all__ = [

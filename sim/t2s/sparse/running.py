@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -10,12 +11,145 @@ import numpy.typing as npt
 
 from ....hw.spec.t2s.config import T2sConfig
 from ....hw.spec.t2s.design import Design
+from ....hw.spec.t2s.functions import pad_pattern
 from ....hw.spec.t2s.sparse_parts import EntriesPart, SparsePlan
+from ....hw.spec.t2s.sparse_timing import entry_timing
 from ..job import Job, JobFailure
+from ..sizes import walked_indices
 from .decoding import Decoded, decoded
-from .image import tile_steps
-from .merging import merged
-from .operands import missing_word
+from .entries import Entries
+from .image import SparseImage, laid_out_entries, row_places, tile_steps
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SparseOperands:
+    """All sparse operands of a job.
+
+    Parameters
+    ----------
+    images: by tensor
+    places: where each row lies, of them and of the result; none of a design without them
+    bounds: of indices, that of rows up to a whole tile: rows may lie anywhere there
+    """
+
+    images: Mapping[str, SparseImage]
+    places: npt.NDArray[np.int64]
+    bounds: Mapping[str, int]
+
+    @property
+    def steps(self) -> dict[str, int]:
+        """Vectors of tokens, by tensor."""
+        return {name: image.steps for name, image in self.images.items()}
+
+    def put_back(self, design: Design, words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+        """The result, of what elements make of all rows up to a whole tile."""
+        plan, program = design.sparse, design.program
+        if plan is None:
+            return words
+        axis = walked_indices(program.tensor(program.result).dimensions).index(plan.rows.index)
+        found: npt.NDArray[np.uint64] = np.take(words, self.places, axis=axis)
+        return found
+
+
+def missing_word(design: Design, tensor: str) -> int:
+    """The pattern of a sparse tensor's words where it has no entry."""
+    return pad_pattern((), design.program.tensor(tensor).pad, design.word_format(tensor))
+
+
+def laid_out_operands(
+    design: Design,
+    bounds: Mapping[str, int],
+    entries: Mapping[str, Entries],
+    beat_bytes: int,
+) -> SparseOperands:
+    """The images of tensors. Of a design without sparse operands there are none, and rows stay.
+
+    Parameters
+    ----------
+    bounds: of all indices
+    entries: of all sparse tensors, dimensions as the tensors have them
+    """
+    plan = design.sparse
+    if plan is None:
+        return SparseOperands(images={}, places=np.zeros(0, np.int64), bounds=bounds)
+    levels, turned = list(tile_steps(plan)), {}
+    for name, one in entries.items():
+        indices = walked_indices(design.program.tensor(name).dimensions)
+        turned[name] = one.transposed(tuple(indices.index(level) for level in levels))
+    rows = plan.rows
+    places = row_places(plan, bounds, [turned[part.tensor] for part in plan.entries])
+    apart = entry_timing(plan.element).again
+    images = {
+        part.tensor: laid_out_entries(
+            plan, part, bounds, turned[part.tensor], places, beat_bytes=beat_bytes, apart=apart
+        )
+        for part in plan.entries
+    }
+    whole = -(-bounds[rows.index] // rows.tile) * rows.tile
+    return SparseOperands(images=images, places=places, bounds={**bounds, rows.index: whole})
+
+
+Ints = npt.NDArray[np.int64]
+
+
+def merged(plan: SparsePlan, images: tuple[Decoded, ...], pad: int) -> Decoded:
+    """What an element has of its tensors: of one, its entries; of two, those of places where both
+    have one ("intersection"), or any ("union"), with a word of each.
+
+    Parameters
+    ----------
+    pad: the word of a tensor that has no entry in a place
+
+    Raises ValueError for tensors whose tiles are not the same, or whose entries do not ascend.
+    """
+    if len(images) == 1:
+        return images[0]
+    a, b = images
+    names = " and ".join(part.tensor for part in plan.entries)
+    if a.trips != b.trips:
+        raise ValueError(f"images of {names} must have the same tiles, not {a.trips} and {b.trips}")
+    keys = [_keys(plan, one) for one in images]
+    for part, one in zip(plan.entries, keys, strict=True):
+        if (one[1:] <= one[:-1]).any():
+            raise ValueError(f"image of {part.tensor} must have entries that ascend")
+    both = np.intersect1d if plan.merge == "intersection" else np.union1d
+    places = both(*keys)
+    words = np.full((2, len(places)), pad, np.uint64)
+    there = np.zeros((2, len(places)), np.bool_)
+    for row, key, image, found in zip(words, keys, images, there, strict=True):
+        found[:] = np.isin(places, key, assume_unique=True)
+        row[found] = image.words[0, np.searchsorted(key, places[found])]
+    only_b = ~there[0]
+
+    def of_either(first: Ints, second: Ints) -> Ints:
+        found = np.empty(len(places), np.int64)
+        found[there[0]] = first[np.searchsorted(keys[0], places[there[0]])]
+        found[only_b] = second[np.searchsorted(keys[1], places[only_b])]
+        return found
+
+    return replace(
+        a,
+        tiles=of_either(a.tiles, b.tiles),
+        elements=of_either(a.elements, b.elements),
+        slots=of_either(a.slots, b.slots),
+        coordinates={
+            name: of_either(one, b.coordinates[name]) for name, one in a.coordinates.items()
+        },
+        words=words,
+        there=there if plan.merge == "union" else None,
+    )
+
+
+def _keys(plan: SparsePlan, image: Decoded) -> Ints:
+    """A number of each entry, by tile, element, and the loops within."""
+    layout = plan.entries[0].layout
+    loops = {one.loop: (image.coordinates[one.index], one.extent) for one in layout.coordinates}
+    found = image.tiles * plan.rows.element_extent + image.elements
+    for loop in plan.order:
+        numbers, extent = loops.get(loop, (image.slots, plan.rows.slot_extent))
+        found = found * extent + numbers
+    return found
+
 
 __all__ = [
     "entries_bytes",

@@ -3,12 +3,113 @@ low precision, the third open question of the paper."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..backend import Backend
 from ..cost import UnitWork
+from ..streaming import stream
 from ..tensor_unit import TensorUnit
 from ..words import Array, Words, integer
-from .limbs import limbs_of
-from .split_backend import SplitBackend
+from ..words.floats import Floats
+from ..words.modular import Residues
+from .limbs import can_split, cut, joined, limbs_of
+
+
+def as_integers(x: Array, bits: int, axis: int) -> tuple[Array, Array]:
+    """``x`` as integers below ``2**(bits - 1)`` in magnitude, what is below one cut off, and the
+    exponents of two that they are to be multiplied by, along ``axis`` one.
+
+    Raises ValueError for numbers that are not finite.
+    """
+    if not np.isfinite(x).all():
+        raise ValueError("floats that are split must be finite, not nan or inf")
+    wide = x.astype(np.float64)
+    _, above = np.frexp(np.abs(wide).max(axis=axis, keepdims=True))
+    exponents = above - (bits - 1)
+    return np.trunc(np.ldexp(wide, -exponents)).astype(np.int64), exponents
+
+
+def from_integers(x: Array, exponents: Array, words: Floats) -> Array:
+    """Integers of any size times powers of two, rounded."""
+    return np.ldexp(x.astype(np.float64), exponents).astype(words.dtype)
+
+
+def split_error(a: Array, b: Array, words: Floats, bits: int = 8) -> Array:
+    """Bound of each element's error in ``a b`` by limbs: what is cut off of each number, up to
+    ``2**(2 - bits L)`` of the largest in its row of ``a`` or column of ``b``, and a rounding.
+
+    It is of the row's and the column's largest magnitudes, not of the products': small numbers
+    beside large ones lose what floats would keep. Neither underflow nor overflow is covered.
+    """
+    left = np.abs(a).max(axis=1, keepdims=True).astype(float)
+    right = np.abs(b).max(axis=0, keepdims=True).astype(float)
+    lost = 2.0 ** (2 - bits * limbs_of(words, bits))
+    cut_off = a.shape[1] * (2 * lost + lost * lost)
+    # The sum itself is rounded once, to float64 and to words.
+    return np.asarray(left * right * (cut_off + a.shape[1] * 3 * words.roundoff))
+
+
+class SplitBackend:
+    """What multiplies for a `SplitUnit`; it charges all it does to the narrow unit.
+
+    Parameters
+    ----------
+    narrow: a unit whose words hold sums of products of limbs
+    bits: of a limb
+    """
+
+    held: tuple[str, ...] = ("integers", "residues", "real floats")
+
+    def __init__(self, narrow: TensorUnit, bits: int) -> None:
+        self.narrow, self.bits = narrow, bits
+
+    @property
+    def name(self) -> str:
+        return f"{self.narrow.backend.name} in limbs of {self.bits} bits"
+
+    @property
+    def side(self) -> int:
+        return self.narrow.s
+
+    @property
+    def cycles(self) -> int | None:
+        return self.narrow.backend.cycles
+
+    def holds(self, words: Words) -> bool:
+        return can_split(words)
+
+    def multiply(self, a: Array, b: Array, words: Words) -> Array:
+        count, narrow = limbs_of(words, self.bits), self.narrow
+        if isinstance(words, Floats):
+            left, of_rows = as_integers(a, self.bits * count, axis=1)
+            right, of_columns = as_integers(b, self.bits * count, axis=0)
+            # The largest are looked for, numbers are scaled, and so are results.
+            narrow.cpu(adds=a.size + b.size, multiplies=2 * a.size + b.size)
+            return from_integers(self._exact(left, right, count), of_rows + of_columns, words)
+        if isinstance(words, Residues):
+            narrow.cpu(multiplies=a.size)
+        return words.array(self._exact(a, b, count))
+
+    def multiply_add(self, a: Array, b: Array, c: Array, words: Words) -> Array:
+        self.narrow.cpu(adds=a.size)
+        return words.add(self.multiply(a, b, words), c)
+
+    def _exact(self, a: Array, b: Array, count: int) -> Array:
+        """The product of integers. Limbs of A stand below each other, in a call for each limb of B;
+        results whose limbs have one sum of places are added, shifted, and added."""
+        narrow, n = self.narrow, len(a)
+        if count == 1:
+            return narrow.multiply(a, b)
+        tall = np.concatenate(cut(a, count, self.bits))
+        narrow.cpu(moves=count * (a.size + b.size))
+        sums = [np.zeros(a.shape, np.int64) for _ in range(2 * count - 1)]
+        for j, limb in enumerate(cut(b, count, self.bits)):
+            made = stream(narrow, tall, limb)
+            for i in range(count):
+                sums[i + j] += made[i * n : (i + 1) * n]
+        narrow.cpu(adds=(count * count - 1) * a.size, multiplies=2 * (count - 1) * a.size)
+        return joined(sums, self.bits)
+
 
 __all__ = ["SplitUnit"]
 

@@ -5,21 +5,110 @@ Source: section 3.6 of the paper.
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..formulas.lengths import fast_length, smooth_part
 from ..formulas.stencils import blocks_of
 from ..tensor_unit import TensorUnit, require
 from ..transform.complex_numbers import ComplexNumbers
 from ..transform.exact import fields_for, together
 from ..transform.residues import PrimeField
-from ..transform.ring import Ring, multiply
+from ..transform.ring import Ring, add, moved, multiply
 from ..transform.rows import planes_transformed
 from ..words import Array
 from ..words.exact_products import largest
 from ..words.floats import Floats
 from ..words.integers import Integers
 from ..words.modular import Residues
-from .neighbourhoods import BOUNDARIES, assembled, neighbourhoods
-from .powers import filled, power
+
+
+def power(unit: TensorUnit, ring: Ring, weights: Array, k: int) -> Array:
+    """Coefficients, (2 k + 1, 2 k + 1), of the k-th power of a polynomial of (3, 3) coefficients.
+
+    From the highest bit of ``k`` down a square by transforms, and where the bit is set a product
+    with the weights by the CPU: O(k^2 log k + l log k).
+    """
+    found, reached = weights, 1
+    for bit in f"{k:b}"[1:]:
+        found = _squared(unit, ring, found)
+        reached *= 2
+        if bit == "1":
+            found = _times(unit, ring, found, weights)
+            reached += 1
+    return found
+
+
+def filled(unit: TensorUnit, ring: Ring, x: Array, n: int) -> Array:
+    """``x`` in the first corner of (n, n) zeros: moves of all."""
+    wide = np.zeros((n, n), ring.dtype)
+    wide[: x.shape[0], : x.shape[1]] = x
+    return moved(unit, ring, wide)
+
+
+def _squared(unit: TensorUnit, ring: Ring, x: Array) -> Array:
+    side = 2 * x.shape[0] - 1
+    length = fast_length(side, unit.s, ring.order)
+    seen = planes_transformed(unit, ring, filled(unit, ring, x, length)[None])
+    product = multiply(unit, ring, seen, seen)
+    found = planes_transformed(unit, ring, product, inverse=True)[0, :side, :side]
+    return ring.array(ring.plain(found))
+
+
+def _times(unit: TensorUnit, ring: Ring, x: Array, weights: Array) -> Array:
+    side = x.shape[0]
+    total = filled(unit, ring, x[:0], side + 2)
+    for i in range(3):
+        for j in range(3):
+            term = multiply(unit, ring, x, np.broadcast_to(weights[i, j], x.shape))
+            place = total[i : i + side, j : j + side]
+            place[...] = add(unit, ring, place, term)
+    return total
+
+
+BOUNDARIES = ("periodic", "open")
+
+
+def neighbourhoods(
+    unit: TensorUnit, ring: Ring, grid: Array, k: int, length: int, boundary: str
+) -> Array:
+    """Planes of length x length: 3 k x 3 k cells around each block of k x k, row by row, and zeros
+    behind them; two blocks a plane on real words, where weights are real. Moves of all of it.
+
+    Cells outside of the grid are those at places modulo its sides (``periodic``), or zero
+    (``open``). Blocks that overhang the grid hold what is there.
+    """
+    places = [_places(side, k, boundary) for side in grid.shape]
+    # A row and a column of zeros, for places outside.
+    wide = np.pad(grid, ((0, 1), (0, 1)))
+    cells = wide[places[0][:, None, :, None], places[1][None, :, None, :]]
+    found = np.zeros((cells.shape[0] * cells.shape[1], length, length), grid.dtype)
+    found[:, : 3 * k, : 3 * k] = cells.reshape(-1, 3 * k, 3 * k)
+    planes = ring.packed(found)
+    # Integers become residues as they are gathered, each cell once.
+    unit.cpu(
+        moves=planes.size * ring.cost.words,
+        multiplies=grid.size * ring.cost.result_multiplies,
+    )
+    return planes
+
+
+def assembled(unit: TensorUnit, blocks: Array, shape: tuple[int, int]) -> Array:
+    """The grid of ``shape`` from its blocks, (blocks, k, k): a move a cell."""
+    k = blocks.shape[1]
+    high, wide = (-(-side // k) for side in shape)
+    cells = blocks.reshape(high, wide, k, k).swapaxes(1, 2).reshape(high * k, wide * k)
+    unit.cpu(moves=shape[0] * shape[1])
+    return np.array(cells[: shape[0], : shape[1]], order="C")
+
+
+def _places(side: int, k: int, boundary: str) -> Array:
+    """Of each block along a side, the 3 k places it sees; ``side`` itself is a zero."""
+    starts = np.arange(-(-side // k)) * k - k
+    places = starts[:, None] + np.arange(3 * k)
+    if boundary == "periodic":
+        return np.asarray(places % side)
+    return np.where((places >= 0) & (places < side), places, side)
+
 
 __all__ = ["exact_fields", "stencil"]
 

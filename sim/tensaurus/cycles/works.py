@@ -11,9 +11,8 @@ from ....hw.spec.tensaurus import TensaurusConfig
 from ...device.placement import Placement
 from ...sparse.tensor import Tensor, modes_from
 from ...timing.dram import FLAT, MemoryModel
-from ..images import pitch_of
 from ..job_list import JobList
-from ..job_tiles import TensorTiles, sparse_tiles
+from ..job_tiles import TensorTiles, pitch_of, sparse_tiles
 from ..work import Cut, Work
 from .machine import TensorCycles, TileJob, run_job
 from .state import TILE

@@ -10,7 +10,7 @@ import scipy.sparse.csgraph as csgraph
 from scipy.spatial.distance import cdist
 from tilewright.apps.common.units import engine_products as products
 from tilewright.apps.graphs.problems import PROBLEMS
-from tilewright.sim.engine.counts import Counts
+from tilewright.sim.engine.driver import Counts
 from tilewright.verif.apps.graphs.examples import (
     DAG,
     RING,

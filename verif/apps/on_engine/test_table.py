@@ -17,7 +17,7 @@ from tilewright.cli import main
 from tilewright.hw.spec.engine import ENGINE_M3XU, M3xuEngineConfig
 from tilewright.hw.spec.simd2 import SIMD2, Simd2Config
 from tilewright.tables.simd2 import inputs, measured
-from tilewright.tables.simd2.times import Times
+from tilewright.tables.simd2.measured import Times
 
 SIZES = dict.fromkeys(inputs.PAPERS_SIZES, (24, 40, 56))
 BLOCKS = ("--set", "block_rows=2", "--set", "block_cols=2", "--set", "block_depth=2")

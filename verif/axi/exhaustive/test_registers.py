@@ -8,11 +8,137 @@ responses stay until READY and follow it not in the same cycle.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from ctypes import c_void_p
+from functools import cache
+from typing import Any
+
+import numpy as np
 import pytest
-from tilewright.verif.axi.exhaustive.libraries import ALWAYS, Table, all_patterns
-from tilewright.verif.axi.exhaustive.registers import cases, library
-from tilewright.verif.axi.exhaustive.spoilt_registers import WAYS
+from amaranth.hdl import Module, Signal
+from tilewright.hw.axi.registers import AxiLiteRegisters
+from tilewright.hw.emit.unit import emit_component
+from tilewright.hw.spec.registers.register_map import Field, Register, RegisterMap
+from tilewright.verif.axi.exhaustive.libraries import ALWAYS, Library, Table, all_patterns, table_of
+from tilewright.verif.axi.exhaustive.spoilt_writer import SpoiltPart
 from tilewright.verif.kit.sampling import by_size
+
+WAYS = {
+    "BVALID follows BREADY": "a VALID follows a READY",
+    "RVALID follows RREADY": "a VALID follows a READY",
+    "ARREADY follows RREADY": "a READY follows a READY",
+    "ARREADY is late": "ARREADY does not wait for RREADY alone",
+    "RVALID is late": "data do not come a cycle after their address",
+    "BRESP does not stay": "b changes before ready",
+    "RDATA does not stay": "r changes before ready",
+    "BRESP is always OKAY": "another response",
+    "RDATA is wrong": "other data",
+    "a write is lost": "another value",
+    "set bits are lost": "other flags",
+    "cleared bits stay": "other flags",
+    "a pulse is lost": "another pulse",
+    "a response comes after the effect": "another value",
+}
+"""What is done to registers, and the fault that must be found."""
+
+
+class SpoiltRegisters(SpoiltPart):
+    """The registers of the bench."""
+
+    def __init__(self, inner: Any) -> None:
+        super().__init__(inner, WAYS)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        inner, way = self._inner, self.pass_through(m)
+        b_held, r_held = self.held(m, self.b, self.r)
+        for name, port in (("BVALID follows BREADY", self.b), ("RVALID follows RREADY", self.r)):
+            with m.If(way[name] & ~port.ready):
+                m.d.comb += port.valid.eq(0)
+        b, r = inner.b.payload, inner.r.payload
+        response, data = self.b.payload.response, self.r.payload.data
+        with m.If(way["BRESP does not stay"] & b_held):
+            m.d.comb += response.eq(~b.response)
+        with m.If(way["BRESP is always OKAY"]):
+            m.d.comb += response.eq(0)
+        with m.If(way["RDATA is wrong"] | (way["RDATA does not stay"] & r_held)):
+            m.d.comb += data.eq(~r.data)
+        with m.If(way["a write is lost"]):
+            m.d.comb += inner.w.payload.strobe.eq(0)
+        with m.If(way["set bits are lost"]):
+            m.d.comb += inner.flags_set.eq(0)
+        with m.If(way["cleared bits stay"]):
+            m.d.comb += inner.flags_clear.eq(0)
+        with m.If(way["a pulse is lost"]):
+            m.d.comb += self.pulse.eq(0)
+        with m.If(way["ARREADY follows RREADY"] & inner.r.valid & self.r.ready):
+            m.d.comb += self.ar.ready.eq(1)
+        late = Signal()
+        m.d.sync += late.eq(inner.r.valid)
+        with m.If(way["ARREADY is late"] & late & ~inner.r.valid):
+            m.d.comb += [self.ar.ready.eq(0), inner.ar.valid.eq(0)]
+        with m.If(way["RVALID is late"] & inner.r.valid & ~late):
+            m.d.comb += [self.r.valid.eq(0), inner.r.ready.eq(0)]
+        waits = Signal()
+        m.d.sync += waits.eq(inner.b.valid & ~waits)
+        with m.If(way["a response comes after the effect"] & inner.b.valid & ~waits):
+            m.d.comb += [self.b.valid.eq(0), inner.b.ready.eq(0)]
+        return m
+
+
+_FIELDS = (("rw", 32, 0x12345678), ("w1c", 8, 0), ("wo", 4, 0), ("ro", 8, 0))
+_MAP = RegisterMap(
+    registers=tuple(
+        Register(
+            name=name,
+            offset=4 * n,
+            access=access,
+            fields=(Field(name="value", width=width, reset=reset),),
+        )
+        for n, (name, (access, width, reset)) in enumerate(
+            zip(("VALUE", "FLAGS", "PULSE", "STATE"), _FIELDS, strict=True)
+        )
+    )
+)
+
+SCRIPTS = (
+    # Words, data and strobes of two writes, words of two reads.
+    ((0, 0), (0xA1B2C3D4, 0x55667788), (0b1111, 0b0110), (0, 0)),
+    ((1, 0), (0x000000C5, 0xFFFFFFFF), (0b0001, 0b1000), (1, 0)),
+    ((1, 1), (0x0000003A, 0x00000040), (0b1111, 0b0001), (1, 1)),
+    ((2, 1), (0x0000000B, 0x000000FF), (0b1111, 0b1111), (3, 1)),
+    ((4, 3), (0x00000001, 0x000000FF), (0b1111, 0b1111), (4, 3)),
+)
+
+
+@cache
+def library(*, spoilt: bool = False) -> Library:
+    """The library, with the scripts; ``spoilt``: of ``SpoiltRegisters``."""
+    part = AxiLiteRegisters(_MAP, _MAP.address_bits + 1)
+    top: Any = SpoiltRegisters(part) if spoilt else part
+    found = Library(emit_component(top, name="registers"), "registers", {})
+    for number, script in enumerate(SCRIPTS):
+        words = np.array(script, np.uint32)
+        found.call("script", number, c_void_p(words.ctypes.data))
+    return found
+
+
+def cases(
+    *,
+    delays: Iterable[int],
+    reads: Iterable[tuple[int, int]],
+    b: Iterable[Any],
+    r: Iterable[Any],
+    set_at: Iterable[int] = (-1,),
+    clear_at: Iterable[int] = (-1,),
+    patience: int,
+) -> Table:
+    """All combinations; see ``Case`` in registers.cpp. ``delays``: of each of the two addresses
+    and of each of the two words of data; ``reads``: of the addresses of the reads."""
+    each = list(delays)
+    scripts = range(len(SCRIPTS))
+    return table_of(scripts, each, each, each, each, reads, b, r, set_at, clear_at, [patience])
+
 
 SELDOM = [(1 << cycle, 8, 1) for cycle in range(8)]
 """READY in one of eight cycles: responses wait for long."""

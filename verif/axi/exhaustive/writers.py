@@ -8,11 +8,18 @@ from ctypes import c_uint64, c_void_p
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
+from tilewright.hw.axi.burst_writer import BurstWriter
+from tilewright.hw.axi.managers import WriteManager
+from tilewright.hw.channels import striped_writer
+from tilewright.hw.channels.striped_writer import StripedWriter
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.channels import ChannelGeometry
-from tilewright.verif.axi.exhaustive.arrays import Arrays
 from tilewright.verif.axi.exhaustive.libraries import (
     BASES,
     NEVER,
@@ -22,11 +29,102 @@ from tilewright.verif.axi.exhaustive.libraries import (
     table_of,
 )
 from tilewright.verif.axi.exhaustive.spoilt_writer import SpoiltWriter
-from tilewright.verif.axi.exhaustive.writer_tops import (
-    WatchedBurstWriter,
-    WatchedManager,
-    WatchedStripedWriter,
-)
+from tilewright.verif.axi.wrapped import pass_members, with_ready
+
+
+class Arrays(wiring.Component):
+    """A component with the members of another; single streams are arrays of one, and each stream
+    has a port for its READY."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self._single = [
+            name
+            for name, member in inner.signature.members.items()
+            if member.is_signature and not member.dimensions
+        ]
+        members = dict(inner.signature.members)
+        for name, member in members.items():
+            if member.is_signature:
+                members[name] = with_ready(member)
+        super().__init__(
+            {
+                name: member.array(1) if name in self._single else member
+                for name, member in members.items()
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.inner = inner = self._inner
+        pass_members(m, inner, self)
+        return m
+
+
+class _Watched(wiring.Component):
+    """What is mixed with a writer for the member ``answerable``: out; of each burst writer, whether
+    its queue of addresses has one at its end, as it must have whenever a response comes."""
+
+    _answerable: Signal
+
+    @property
+    def signature(self) -> wiring.Signature:
+        members = dict(super().signature.members)
+        return wiring.Signature({**members, "answerable": Out(len(self.answerable))})
+
+    @property
+    def answerable(self) -> Signal:
+        return self._answerable
+
+    def _connect(self, m: Module, count: int) -> Module:
+        """Connect it with that of the writers inside."""
+        writers = [getattr(m.submodules, f"writer_{n}") for n in range(count)]
+        m.d.comb += self.answerable.eq(Cat(writer.answerable for writer in writers))
+        return m
+
+
+class WatchedBurstWriter(_Watched, BurstWriter):
+    """A :class:`BurstWriter`."""
+
+    def __init__(self, **sizes: int) -> None:
+        self._answerable = Signal(name="answerable")
+        super().__init__(**sizes)
+
+    def _addresses(self) -> Any:
+        self._queue = super()._addresses()
+        return self._queue
+
+    def elaborate(self, platform: object) -> Module:
+        m = super().elaborate(platform)
+        m.d.comb += self.answerable.eq(self._queue.o.valid)
+        return m
+
+
+class WatchedManager(_Watched, WriteManager):
+    """A :class:`WriteManager`."""
+
+    _part = WatchedBurstWriter
+
+    def __init__(self, parts: int, **sizes: int) -> None:
+        self._answerable = Signal(parts, name="answerable")
+        super().__init__(parts, **sizes)
+
+    def elaborate(self, platform: object) -> Module:
+        return self._connect(super().elaborate(platform), len(self.answerable))
+
+
+class WatchedStripedWriter(_Watched, StripedWriter):
+    """A :class:`StripedWriter`."""
+
+    def __init__(self, geometry: ChannelGeometry, **settings: int) -> None:
+        self._answerable = Signal(geometry.channels, name="answerable")
+        super().__init__(geometry, **settings)
+
+    def elaborate(self, platform: object) -> Module:
+        with patch.object(striped_writer, "BurstWriter", WatchedBurstWriter):
+            m = super().elaborate(platform)
+        return self._connect(m, len(self.answerable))
+
 
 __all__ = ["KINDS", "MODES", "Traffic", "WriterKind", "cases", "library_of"]
 

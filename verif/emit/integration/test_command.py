@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tilewright
+from systemrdl.node import RegNode
 from tilewright.cli import main
+from tilewright.hw.emit.integration.c.header import header
+from tilewright.hw.emit.integration.ip_xact.component import ip_xact
 from tilewright.hw.emit.integration.outputs import OUTPUTS, integration_text
-from tilewright.verif.catalogue.sidecars import emitted
+from tilewright.hw.emit.integration.rdl import rdl
+from tilewright.hw.emit.unit import describe
+from tilewright.registry import entries
+from tilewright.verif.catalogue.sidecars import as_read, emitted
+from tilewright.verif.emit.integration.c_programs import compile_text
+from tilewright.verif.emit.integration.readers import compiled_rdl, standard_faults
 from tilewright.verif.kit.commands import check_refused
+from tilewright.verif.kit.options import OPTIONS, small
 
 SETTINGS = ("channels=2", "value=fp16", "index_bits=16", "outstanding=2")
 SMALL = ["c2sr_converter", *(word for setting in SETTINGS for word in ("--set", setting))]
@@ -128,3 +138,32 @@ def test_refusals(
     (here / "below").mkdir()
     (here / "link.h").symlink_to("a.json")
     check_refused(["generate", *words], message, here, capsys)
+
+
+# Every text of every configuration: defaults, and each option of each unit.
+
+
+def check(sidecar: dict[str, Any], folder: Path) -> None:
+    """The programs that are not ours take each text."""
+    done = compile_text(folder, {"unit.h": header(sidecar)}, "int main(void) { return 0; }\n",
+                        "-fsyntax-only")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert standard_faults(ip_xact(sidecar, ["unit.sv"])) == ""
+    if sidecar.get("registers"):
+        found = list(compiled_rdl(rdl(sidecar), folder).registers())
+        assert all(isinstance(node, RegNode) for node in found)
+        assert [x.absolute_address for x in found] == [x["offset"] for x in sidecar["registers"]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", entries())
+def test_defaults(name: str, tmp_path: Path) -> None:
+    unit = entries()[name].unit
+    check(as_read(describe(unit, unit.config())), tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("label", OPTIONS)
+def test_every_option(label: str, tmp_path: Path) -> None:
+    name, changes = OPTIONS[label]
+    check(as_read(describe(name, small(entries()[name], changes))), tmp_path)

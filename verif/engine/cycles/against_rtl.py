@@ -15,8 +15,8 @@ from tilewright.sim.engine.driver import Driver
 from tilewright.sim.engine.job import Job
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.timing.dram import FLAT
-from tilewright.verif.engine.device import unit_of
 from tilewright.verif.engine.jobs import random_job
+from tilewright.verif.engine.rates import unit_of
 
 __all__ = ["MEMORY_BYTES", "Both", "any_latency", "any_size", "sampled_config"]
 

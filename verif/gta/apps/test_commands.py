@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from PIL import Image
 from tilewright.apps.gta.mlp import drawn_network, encoded_points
+from tilewright.registry import commands
 from tilewright.verif.kit.commands import Run
+from tilewright.verif.kit.pages import examples, page
 from tilewright.verif.kit.sampling import by_size, slow_but
 
 
@@ -345,3 +347,24 @@ def test_long_integers(run: Run) -> None:
     path.write_text(f"{x:#x}")
     assert run("bignum", path, path, "-o", out) == 0
     assert int(out.read_text(), 16) == x * x
+
+
+# The page of GTA's applications: its examples run, and it names every command.
+
+PAGE = page("gta-applications.md")
+
+
+def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = examples(PAGE, "python")
+    assert len(blocks) == 2
+    exec(compile("\n".join(blocks), str(PAGE), "exec"), {})
+
+
+def test_every_command_is_there() -> None:
+    text = PAGE.read_text()
+    ours = [name for name, work in commands().items() if ".apps.gta." in work.function]
+    assert len(ours) == 8
+    for name in [*ours, "gemm"]:
+        assert f"| `{name}` |" in text
+        assert f"    tilewright run {name} " in text

@@ -13,9 +13,9 @@ from tilewright.apps.gta.products import GtaProducts
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig, is_float
 from tilewright.sim.gta.array_schedule import Schedule
 from tilewright.sim.gta.golden.pgemm import pgemm
-from tilewright.sim.gta.schedule.choice import choose
+from tilewright.sim.gta.schedule.block_cost import PGemm
 from tilewright.sim.gta.schedule.evaluate import evaluate
-from tilewright.sim.gta.schedule.pgemm import PGemm
+from tilewright.sim.gta.schedule.explain import choose
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.sampling import slow_but
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
-from tilewright.hw.gta.mask_match import MaskMatch
+from tilewright.hw.gta.lane_cluster import MaskMatch
 from tilewright.hw.spec.gta import GtaConfig
 from tilewright.verif.gta.cluster.random_products import cut, masks_of
 from tilewright.verif.kit.sampling import by_size

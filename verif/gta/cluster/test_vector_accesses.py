@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from tilewright.hw.gta.layouts import LaneMemoryName
-from tilewright.hw.spec.gta import BANKS, GtaConfig
-from tilewright.verif.gta.cluster.cluster_bench import ClusterBench
+from tilewright.hw.spec.gta import BANKS, GtaConfig, element_bytes, limbs
+from tilewright.hw.spec.jobs.gta_vector import (
+    OCTET,
+    functions_of,
+    operand_memories,
+    vector_result_bytes,
+)
+from tilewright.verif.gta.cluster.cluster_bench import INTEGERS, ClusterBench
 from tilewright.verif.gta.cluster.cluster_cycles import Command, check_cycles
 from tilewright.verif.gta.cluster.mixed_commands import mixed
-from tilewright.verif.gta.cluster.products import Memories
+from tilewright.verif.gta.cluster.products import Memories, Region
 from tilewright.verif.gta.cluster.random_products import cut, masks_of
+from tilewright.verif.gta.cluster.random_vectors import random_elements
+from tilewright.verif.gta.cluster.vector_command import MEMORIES, VectorCommand
 from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
 
@@ -110,3 +120,173 @@ def test_accesses_from_outside_cost_the_array_nothing(name: str) -> None:
     bench = ClusterBench(CONFIGS[name])
     runs = by_size(2, 5, 60)
     assert sum(run_beside(bench, seed) for seed in range(runs)) > 4 * runs
+
+
+# Vectors on a lane whose banks they fill to the last word.
+
+HERE = Region(1, 1)
+
+
+CONFIGS_BANKS = {
+    "shared": SHARED,
+    "smallest": GtaConfig(lanes=1, vector_bytes=2048),
+}
+"""Of the smallest memories an octet of int64 fills a bank of operands."""
+
+
+def at_the_end(config: GtaConfig, function: str, name: str, **fields: Any) -> VectorCommand:
+    """Octets to the last word of each bank, as many as there is room for, but not too many."""
+    operand = OCTET * element_bytes(name) * fields.get("chain", 1)
+    result = OCTET * vector_result_bytes(function, name)
+    time = min(16, config.edge_bytes // operand, config.bank_bytes // result)
+    command = VectorCommand(
+        config=config, region=HERE, function=function, name=name, time=time, **fields
+    )
+    limits = (config.edge_bytes // 16, config.edge_bytes // 16, config.bank_bytes // 32)
+    left, top, words = (end - n for end, n in zip(limits, command.words, strict=True))
+    # A base is less than the words of a bank, even where there is no operand.
+    command.bases = (min(left, limits[0] - 1), min(top, limits[1] - 1), words)
+    return command
+
+
+@pytest.mark.parametrize("build", slow_but([], CONFIGS_BANKS, ["shared"]))
+def test_full_banks(build: str) -> None:
+    """Of every function on every format; operands are alike, zeros, or any."""
+    config = CONFIGS_BANKS[build]
+    bench = ClusterBench(config)
+    bench.arrange_one()
+    jobs = [(name, function) for name in config.formats for function in functions_of(name)]
+    for name, function in jobs:
+        for seed in range(by_size(1, 1, 10)):
+            rng = np.random.default_rng([seed, *function.encode()])
+            starts = function in ("dot", "sum") and bool(seed % 2)
+            amount = int(rng.integers(OCTET)) if function == "slide" else 0
+            command = at_the_end(config, function, name, starts=starts, amount=amount)
+            shape = 1, BANKS, command.time, OCTET
+            x, y = (random_elements(rng, name, shape) for _ in range(2))
+            kind = rng.random(shape)
+            y = np.where(kind < 0.3, x, np.where(kind < 0.4, np.uint64(0), y))
+            given = {"left": x, "top": y, "result": np.where(kind < 0.5, 0, y).astype(np.uint64)}
+            used = {*operand_memories(function, name), *(["result"] if starts else [])}
+            command.operands = {memory: given[memory] for memory in MEMORIES if memory in used}
+            check_cycles([command], bench.check([command], rng), config)
+
+
+# Vectors of the ends of the range of integers, in sums as long as elements and banks allow.
+
+CONFIGS_ENDS = {
+    "shared": SHARED,
+    "int8": GtaConfig(lanes=1, formats=("int8",), partial_bits=20, vector_bytes=8192),
+    "int32": GtaConfig(lanes=1, formats=("int32",), partial_bits=22, vector_bytes=8192),
+    "int64": GtaConfig(lanes=2, formats=("int16", "int64"), partial_bits=24, vector_bytes=32768),
+    "int64 of 20 bits": GtaConfig(lanes=1, formats=("int64",), partial_bits=20, vector_bytes=8192),
+    "integers": GtaConfig(lanes=1, formats=INTEGERS, partial_bits=24, vector_bytes=32768),
+}
+
+
+def commands(config: GtaConfig, name: str) -> list[VectorCommand]:
+    """Each function, of each two of a few numbers, in every element of an octet."""
+    bits = 8 * element_bytes(name)
+    numbers = [1 << bits - 1, (1 << bits - 1) - 1, (1 << bits) - 1, 0, 1, bits - 1]
+    pairs = np.array(list(product(numbers, numbers)), np.uint64)
+    chain = min(config.most_products // limbs(name), config.edge_bytes // (OCTET * bits // 8))
+    found = []
+    for function in functions_of(name):
+        chained = function == "dot"
+        if chained and not chain:
+            continue
+        octets = len(pairs) if chained else -(-len(pairs) // OCTET)
+        for first in range(0, octets, BANKS):
+            shape = config.lanes, BANKS, chain if chained else 1, OCTET
+            numbers_of = np.arange(first, first + BANKS) % octets
+            places = numbers_of[:, np.newaxis, np.newaxis] * (1 if chained else OCTET)
+            places = (places + (0 if chained else np.arange(OCTET))) % len(pairs)
+            words = [np.broadcast_to(pairs[places, n], shape).copy() for n in range(2)]
+            memories = operand_memories(function, name)
+            operands = dict(zip(memories, [*words, words[0]], strict=False))
+            found.append(
+                VectorCommand(
+                    config=config,
+                    region=Region(1, config.lanes, across=config.lanes),
+                    function=function,
+                    name=name,
+                    time=1,
+                    chain=shape[2],
+                    amount=3 if function == "slide" else 0,
+                    operands=operands,
+                )
+            )
+    return found
+
+
+@pytest.mark.parametrize("name", slow_but([], CONFIGS_ENDS, ["shared"]))
+def test_ends_of_the_range(name: str) -> None:
+    config = CONFIGS_ENDS[name]
+    bench = ClusterBench(config)
+    bench.arrange(config.lanes.bit_length() - 1, [0] * config.lanes)
+    rng = np.random.default_rng(0)
+    count = 0
+    for format in config.integers:
+        for command in commands(config, format):
+            check_cycles([command], bench.check([command], rng), config)
+            count += 1
+    assert count > 10
+
+
+# Commands of vectors that read each other's results: as if each were over before the next.
+
+CHAINS = ("dot", "sum")
+
+CONFIGS_ORDER = {
+    "shared": SHARED,
+    "64 adders": GtaConfig(
+        lanes=1, formats=("int8", "bf16"), float_adders=64, adder_stages=3, vector_bytes=16384
+    ),
+    "8 adders": GtaConfig(lanes=1, formats=("int16", "fp32", "fp64"), vector_bytes=65536),
+}
+
+
+def commands_order(
+    rng: np.random.Generator, config: GtaConfig, name: str, function: str
+) -> list[VectorCommand]:
+    """Some whose results begin anywhere in a few words, and lie partly in each other's."""
+    found: list[VectorCommand] = []
+    places = [0, 0]
+    used = operand_memories(function, name)
+    for _ in range(4):
+        time = int(rng.integers(1, 14))
+        shape = 1, BANKS, time, OCTET
+        memories = [memory for memory in ("left", "top") if memory in used]
+        command = VectorCommand(
+            config=config,
+            region=Region(1, 1),
+            function=function,
+            name=name,
+            time=time,
+            starts=function in CHAINS,
+            bases=(places[0], places[1], int(rng.integers(12))),
+            operands={memory: random_elements(rng, name, shape) for memory in memories},
+        )
+        places = [at + words for at, words in zip(places, command.words[:2], strict=True)]
+        if 16 * max(places) <= config.edge_bytes:
+            found.append(command)
+    return found
+
+
+@pytest.mark.parametrize("name", slow_but([], CONFIGS_ORDER, ["shared"]))
+def test_commands_on_each_others_results(name: str) -> None:
+    """Of one function, so that they follow each other at once where they may."""
+    config = CONFIGS_ORDER[name]
+    bench = ClusterBench(config)
+    bench.arrange_one()
+    count = 0
+    for format in config.formats:
+        for function in functions_of(format):
+            if function not in CHAINS and "result" not in operand_memories(function, format):
+                continue
+            for seed in range(by_size(2, 2, 200)):
+                rng = np.random.default_rng([seed, *function.encode()])
+                some = commands_order(rng, config, format, function)
+                bench.check(some, rng)
+                count += len(some)
+    assert count > 30

@@ -30,7 +30,7 @@ from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.golden.pgemm import RESULTS
 from tilewright.sim.gta.timed import TimedGta
 from tilewright.sim.gta.vector.choice import laid_out
-from tilewright.sim.gta.vector.rules import most_chain
+from tilewright.sim.gta.vector.tiling import most_chain
 from tilewright.sim.rtl.accelerator import AxiBehaviour
 from tilewright.sim.timing.memories import FLAT
 from tilewright.verif.gta.devices import DEVICES, LARGE_MEMORY_BYTES, NativeGta, native_gta

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 from amaranth.sim import Simulator
-from tilewright.hw.gta.lane.limb_groups import sum_bits, unit_delay
-from tilewright.hw.gta.lane.multi_precision_accumulator import MultiPrecisionAccumulator
+from tilewright.hw.gta.lane.multi_precision_accumulator import (
+    MultiPrecisionAccumulator,
+    sum_bits,
+    unit_delay,
+)
 from tilewright.hw.spec.gta import COLS, GtaConfig, limbs
 from tilewright.verif.kit.sampling import slow_but
 

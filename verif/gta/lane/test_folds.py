@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
-from tilewright.hw.gta.lane.fold_walk import FoldWalk
-from tilewright.hw.gta.lane.fold_window import FoldWindow
-from tilewright.hw.gta.lane.waiting_fold import WaitingFold
+from tilewright.hw.gta.lane.fold_sequencer import FoldWalk
+from tilewright.hw.gta.lane.lane import WaitingFold
+from tilewright.hw.gta.lane.left_feeder import FoldWindow
 from tilewright.hw.gta.layouts import Operation
 from tilewright.hw.spec.gta import GtaConfig
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from tilewright.hw.spec.jobs.gta import job_spec
 from tilewright.sim.device.job_registers import JobRegisters
-from tilewright.sim.gta.tiles.command_list import CommandList
-from tilewright.sim.gta.tiles.program import LaneJob
+from tilewright.sim.gta.tiles.program import CommandList, LaneJob
 from tilewright.sim.gta.timed import TimedGta
 
 __all__ = ["Executes", "busy_cycles"]

@@ -10,9 +10,8 @@ import pytest
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.golden.pgemm import pgemm
-from tilewright.sim.gta.schedule.choice import ranked
-from tilewright.sim.gta.schedule.pgemm import PGemm
-from tilewright.sim.gta.schedule.space import space
+from tilewright.sim.gta.schedule.block_cost import PGemm
+from tilewright.sim.gta.schedule.explain import ranked, space
 from tilewright.sim.gta.timed import TimedGta
 from tilewright.verif.gta.jobs import words
 from tilewright.verif.kit.pages import page

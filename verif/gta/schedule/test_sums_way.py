@@ -11,11 +11,9 @@ from tilewright.hw.spec.gta import GtaConfig
 from tilewright.hw.spec.jobs.gta import job_spec
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.gta.regions import rectangles
-from tilewright.sim.gta.schedule.sums_cost import sums_cost
-from tilewright.sim.gta.schedule.sums_way import added_cycles, last_tile
+from tilewright.sim.gta.schedule.segmented_cost import added_cycles, last_tile, sums_cost
 from tilewright.sim.gta.tiles.choice import Choice, choose
-from tilewright.sim.gta.tiles.command_list import CommandList
-from tilewright.sim.gta.tiles.program import LaneJob
+from tilewright.sim.gta.tiles.program import CommandList, LaneJob
 from tilewright.sim.gta.tiles.segmented_product import SegmentedProduct
 from tilewright.sim.gta.timed import TimedGta
 from tilewright.verif.gta.schedule.executes import Executes

@@ -10,10 +10,10 @@ from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig
 from tilewright.sim.gta.array_schedule import Schedule
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.model import GtaModel
-from tilewright.sim.gta.schedule.blocks import DoesNotFit
+from tilewright.sim.gta.schedule.block_cost import PGemm
 from tilewright.sim.gta.schedule.cost import Accesses
 from tilewright.sim.gta.schedule.evaluate import evaluate
-from tilewright.sim.gta.schedule.pgemm import PGemm
+from tilewright.sim.gta.schedule.segmented_cost import DoesNotFit
 from tilewright.sim.gta.tiles.program import LaneJob
 from tilewright.sim.gta.timed import TimedGta
 from tilewright.sim.gta.vector.choice import VectorChoice, laid_out, vector_schedules

@@ -27,7 +27,7 @@ from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.pages import page
 from tilewright.verif.kit.sampling import by_size, cases, draw_until, slow_but
 from tilewright.verif.matraptor.cycles.bounded import PARALLEL, ones, simulated
-from tilewright.verif.matraptor.reference_product import fits
+from tilewright.verif.matraptor.jobs import fits
 
 pytestmark = pytest.mark.slow
 

@@ -35,7 +35,7 @@ from tilewright.tables.cycle_deviation import (
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import draw_until, slow_but
-from tilewright.verif.matraptor.reference_product import fits
+from tilewright.verif.matraptor.jobs import fits
 
 pytestmark = pytest.mark.slow
 """The model of this mode is compiled apart, which takes half a minute."""

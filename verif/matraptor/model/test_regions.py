@@ -10,7 +10,7 @@ from tilewright.sim.sparse.c2sr import to_csr
 from tilewright.sim.sparse.image import from_image, image, image_sizes
 from tilewright.sim.sparse.memory_blocks import Read
 from tilewright.verif.kit.sampling import slow_but
-from tilewright.verif.matraptor.reference_product import result_pointers
+from tilewright.verif.matraptor.jobs import result_pointers
 from tilewright.verif.matraptor.samples import DIVIDING, config, operands, scipy_structure
 
 

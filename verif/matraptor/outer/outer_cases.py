@@ -13,7 +13,7 @@ from tilewright.sim.sparse.c2sr import C2sr, from_csr, to_csr
 from tilewright.verif.channels.lane_rows import walk
 from tilewright.verif.kit.sampling import draw_until
 from tilewright.verif.matraptor.cases import SparseCase, place_arrays, random_matrix
-from tilewright.verif.matraptor.reference_product import fits, reference_product
+from tilewright.verif.matraptor.jobs import fits, reference_product
 
 __all__ = [
     "InRows",

@@ -9,9 +9,14 @@ from tilewright.sim.device.job_registers import JobStatus
 from tilewright.sim.matraptor.cycles.traffic import bytes_read
 from tilewright.sim.matraptor.result.rows import SparseProduct
 from tilewright.verif.kit.job_checks import Mismatch
-from tilewright.verif.matraptor.jobs import SparseRtl, check_result, load_case, run_case
+from tilewright.verif.matraptor.jobs import (
+    SparseRtl,
+    check_result,
+    load_case,
+    reference_product,
+    run_case,
+)
 from tilewright.verif.matraptor.outer.outer_cases import OuterCase, in_walk_order
-from tilewright.verif.matraptor.reference_product import reference_product
 
 __all__ = ["check_outer", "rows_about", "spoil_unused"]
 

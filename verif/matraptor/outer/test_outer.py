@@ -21,7 +21,7 @@ from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.sampling import cases, draw_until, rng_of, slow_but
 from tilewright.verif.matraptor.cases import random_case, random_matrix
-from tilewright.verif.matraptor.jobs import check_case, check_failure
+from tilewright.verif.matraptor.jobs import check_case, check_failure, fits
 from tilewright.verif.matraptor.outer.outer_cases import (
     OuterCase,
     in_rows,
@@ -29,7 +29,6 @@ from tilewright.verif.matraptor.outer.outer_cases import (
     random_outer,
 )
 from tilewright.verif.matraptor.outer.outer_jobs import check_outer, rows_about, spoil_unused
-from tilewright.verif.matraptor.reference_product import fits
 
 MEMORY_BYTES = 1 << 18
 SMALL = {"queues": 3, "queue_depth": 64, "outstanding": 4, "data_bits": 64, "outer_product": True}

@@ -28,6 +28,7 @@ from tilewright.sim.sparse.c2sr import C2sr, from_csr, to_csr
 from tilewright.verif.channels.lane_rows import walk
 from tilewright.verif.kit.sampling import cases
 from tilewright.verif.matraptor.cases import random_matrix
+from tilewright.verif.matraptor.jobs import by_rows, fits, reference_product, result_pointers
 from tilewright.verif.matraptor.outer.outer_cases import in_walk_order, random_outer
 from tilewright.verif.matraptor.outer.outer_model import (
     MEMORY_BYTES,
@@ -36,12 +37,6 @@ from tilewright.verif.matraptor.outer.outer_model import (
     operands,
     product,
     slow_bytes,
-)
-from tilewright.verif.matraptor.reference_product import (
-    by_rows,
-    fits,
-    reference_product,
-    result_pointers,
 )
 
 # A as it is stored

@@ -17,12 +17,14 @@ from tilewright.sim.sida.images import program_words
 from tilewright.sim.sida.iterations.convolutions import (
     GIVEN,
     GRAPH,
+    WEIGHTS,
+    Block,
     Convolutions,
+    block_in,
     convolutions,
     output_names,
 )
 from tilewright.sim.sida.iterations.jobs import Machine, ModelMachine, together
-from tilewright.sim.sida.iterations.weight_blocks import WEIGHTS, Block, block_in
 from tilewright.sim.sida.model import SidaModel
 from tilewright.sim.sida.result.products import Rules
 from tilewright.sim.sida.sequence_driver import SequenceDriver

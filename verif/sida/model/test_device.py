@@ -16,11 +16,10 @@ from tilewright.hw.spec.sida import SIDA_SEMIRINGS, SidaConfig
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.numbers.memory import from_bytes
 from tilewright.sim.numbers.values import Patterns, decode, encode
-from tilewright.sim.sida.model import SidaModel
+from tilewright.sim.sida.model import SidaModel, WordFault, part_of_words
 from tilewright.sim.sida.result.passes import one_pass
 from tilewright.sim.sida.result.products import Columns, Rules
 from tilewright.sim.sida.stored_matrix import MatrixFault, first_fault
-from tilewright.sim.sida.words import WordFault, part_of_words
 from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.job_checks import Mismatch
 from tilewright.verif.kit.sampling import by_size

@@ -3,15 +3,188 @@ and however long the memory takes."""
 
 from __future__ import annotations
 
+import random
+from collections import deque
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from amaranth.hdl import Value
+from tilewright.hw.sida.spilled.cached_sums import row_values_layout
+from tilewright.hw.sida.spilled.windowed_elements import WindowedElements
+from tilewright.hw.spec.config import IntRange, like
+from tilewright.hw.spec.sida import SidaConfig
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.held.matrices import SHAPES
-from tilewright.verif.sida.held.pass_bench import drawn_passes
-from tilewright.verif.sida.spilled.configs import DEVICES, few
-from tilewright.verif.sida.spilled.windowed_bench import run_windowed
+from tilewright.verif.sida.held.pass_bench import Pass, RunningPass, Seen, drawn_passes, run_passes
+from tilewright.verif.stream.agents import Sink
+
+
+class RowMemory:
+    """Answers in order, each request so many cycles later as it happens to take.
+
+    A row must not be fetched before it was written, nor while it is on its way.
+
+    Parameters
+    ----------
+    part: with ``fetch``, ``fetched``, ``spill``, ``spilled``
+    stall: share of the cycles in which nothing is taken
+    latency: cycles of an answer at most, at least 1
+
+    Members
+    -------
+    fetched, spilled: numbers of the rows that were
+    idle: whether nothing is under way
+    """
+
+    def __init__(self, part: Any, *, stall: float, latency: int, seed: Any) -> None:
+        self._part, self._stall, self._latency = part, stall, latency
+        self._random = random.Random(f"{seed} memory")
+        self._payload = Value.cast(part.fetched.payload)
+        self._rows: dict[int, int] = {}
+        self._answers: deque[tuple[int, int]] = deque()
+        self._writes: deque[tuple[int, int, int]] = deque()
+        self._ready = {"fetch": False, "spill": False}
+        self._offers = False
+        self.fetched: list[int] = []
+        self.spilled: list[int] = []
+
+    @property
+    def idle(self) -> bool:
+        return not self._answers and not self._writes
+
+    def drive(self, sim: Any, cycle: int) -> None:
+        for name in self._ready:
+            self._ready[name] = self._random.random() >= self._stall
+            sim.set(getattr(self._part, name).ready, int(self._ready[name]))
+        self._offers = bool(self._answers) and self._answers[0][0] <= cycle
+        sim.set(self._part.fetched.valid, int(self._offers))
+        if self._offers:
+            sim.set(self._payload, self._answers[0][1])
+        written = bool(self._writes) and self._writes[0][0] <= cycle
+        sim.set(self._part.spilled, int(written))
+        if written:
+            _, place, values = self._writes.popleft()
+            self._rows[place] = values
+
+    def observe(self, sim: Any, cycle: int) -> None:
+        if self._offers and sim.get(self._part.fetched.ready):
+            self._answers.popleft()
+        fetch, spill = self._part.fetch, self._part.spill
+        if self._ready["spill"] and sim.get(spill.valid):
+            word: Any = row_values_layout(self._part.config).from_bits(
+                sim.get(Value.cast(spill.payload))
+            )
+            place = word.place
+            values = sim.get(Value.cast(spill.payload["values"]))
+            self._writes.append((self._when(cycle), place, values))
+            self.spilled.append(place)
+        if self._ready["fetch"] and sim.get(fetch.valid):
+            place = sim.get(fetch.payload)
+            assert place in self._rows, f"row {place} was never written, in cycle {cycle}"
+            assert all(place != one for _, one, _ in self._writes), f"row {place} is on its way"
+            self._answers.append((self._when(cycle), self._rows[place]))
+            self.fetched.append(place)
+
+    def _when(self, cycle: int) -> int:
+        return cycle + self._random.randint(1, self._latency)
+
+
+class _WindowedPass(RunningPass):
+    """What surrounds the part during a pass: the memory, too."""
+
+    def __init__(
+        self,
+        dut: Any,
+        config: SidaConfig,
+        given: Pass,
+        gap: float,
+        seed: str,
+        *,
+        stall: float,
+        latency: int,
+    ) -> None:
+        super().__init__(dut, config, given, gap, seed)
+        self.memory = RowMemory(dut, stall=stall, latency=latency, seed=seed)
+        self.rows = Sink(dut.w, stall=stall, seed=f"{seed} w", accept=self.add_row)
+        self.agents += [self.memory, self.rows]
+        self.asks = False
+
+    def drive(self, sim: Any, cycle: int) -> None:
+        sim.set(self.dut.reads, int(self.asks and not self.reads))
+        self.reads += self.asks
+        super().drive(sim, cycle)
+
+    def see(self, sim: Any) -> None:
+        """Asks for w, which comes by itself then; by then it is in memory."""
+        if not self.asks:
+            assert self.memory.idle
+            self.seen.counts["missed"] = sim.get(self.dut.missed)
+            self.seen.counts["fetched"] = len(self.memory.fetched)
+            self.seen.counts["spilled"] = len(self.memory.spilled)
+            self.asks = True
+
+
+def run_windowed(
+    config: SidaConfig,
+    passes: list[Pass],
+    *,
+    stall: float = 0.0,
+    latency: int = 1,
+    **others: Any,
+) -> list[Seen]:
+    """Likewise :func:`run_passes`: rows that were fetched are those that are counted, and each of
+    them went back, as all first values went there."""
+    surround = partial(_WindowedPass, stall=stall, latency=latency)
+    seen = run_passes(config, passes, part=WindowedElements, surround=surround, **others)
+    for given, found in zip(passes, seen, strict=True):
+        counts = found.counts
+        rows = -(-given.matrix.size // config.pes)
+        assert counts["fetched"] == counts["missed"]
+        assert counts["spilled"] == counts["missed"] + rows
+    return seen
+
+
+@dataclass(frozen=True, kw_only=True)
+class FewRows(SidaConfig):
+    """A SIDA with less on chip than is built: two rows of w are enough for its part of it."""
+
+    vector_words: int = like(
+        SidaConfig, "vector_words", allowed=IntRange(8, 1 << 20, power_of_two=True)
+    )
+
+    @property
+    def window_elements(self) -> int:
+        return self.pes
+
+
+def few(**changes: Any) -> FewRows:
+    given: dict[str, Any] = {
+        "pes": 4,
+        "subtensor": 4,
+        "buffer_words": 64,
+        "vector_words": 8,
+        "rows_limit": 64,
+        "value": "int32",
+        "semirings": ("mma",),
+    }
+    return FewRows(**{**given, **changes})
+
+
+DEVICES = {
+    "two rows": few(value="fp16"),
+    "floats": few(value="fp32", buffer_words=256, vector_words=16),
+    "semirings": few(
+        semirings=("mma", "minplus", "orand"), adder_stages=1, vector_words=32, buffer_words=128
+    ),
+    "all rows": few(vector_words=64, value="fp16", multiplier_stages=1),
+    "two rows a step": few(subtensor=8, vector_words=16, adder_stages=2),
+    "eight": few(pes=8, subtensor=16, vector_words=16, value="fp16", semirings=("mma", "orand")),
+}
+"""By what is particular about each."""
+
 
 pytestmark = pytest.mark.long
 

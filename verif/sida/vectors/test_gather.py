@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Value
+from tilewright.hw.sida.elementwise.layouts import values_layout
 from tilewright.hw.sida.layouts import set_layout
 from tilewright.hw.sida.vectors.gather import Gather
-from tilewright.hw.sida.vectors.layouts import vector_write_layout
+from tilewright.hw.sida.vectors.vector_banks import vector_write_layout
+from tilewright.hw.sida.vectors.window_layouts import fetch_layout
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.vectors.gathered import check_gathered, drawn, steps_of
@@ -137,3 +139,174 @@ def test_a_set_a_cycle() -> None:
     )
     left = [cycle for cycle in sink.cycles[config.window :] if cycle <= source.cycles[-1]]
     assert len(left) >= 0.95 * (left[-1] - left[0] + 1)
+
+
+# Gathered elements of vectors that are in memory: of every row, whatever is on chip.
+
+SMALL: dict[str, Any] = {"pes": 4, "subtensor": 16, "channels": 2, "data_bits": 64, "window": 4}
+
+CONFIGS_WINDOWED = {
+    "a quarter": SidaConfig(**SMALL, vector_words=64, rows_limit=256),
+    "two places": SidaConfig(**SMALL | {"window": 2, "subtensor": 32}, value="fp16",
+                             vector_words=64, rows_limit=512),
+    "one place": SidaConfig(**SMALL | {"pes": 16, "subtensor": 64, "channels": 4, "interleave": 128,
+                                       "value": "fp16", "window": 8},
+                            vector_words=64, rows_limit=1024),
+    "lines below a row": SidaConfig(**SMALL | {"channels": 1}, value="fp64", vector_words=64,
+                                    rows_limit=128),
+    "all": SidaConfig(**SMALL, vector_words=256, rows_limit=256),
+}  # fmt: skip
+
+
+class Blocks:
+    """The vectors in memory: rows in the order of requests, each some cycles later. Of z only what
+    is complete when it is asked for is right.
+
+    Members
+    -------
+    asked: of each request, whether it is z's, and its base
+    """
+
+    def __init__(self, config: SidaConfig, part: Gather, x: list[int], z: list[int],
+                 rng: random.Random, *, latency: int, gap: float) -> None:  # fmt: skip
+        self._config, self._random, self._gap = config, rng, gap
+        self._vectors, self._latency = (x, z), latency
+        self._rows: list[tuple[int, int]] = []
+        self._now = self.complete = 0
+        self.asked: list[tuple[bool, int]] = []
+        self._sink = Sink(part.fetch, stall=gap, seed=rng.random(), accept=self._accept)
+        self._port = part.fetched
+        self._payload = Value.cast(part.fetched.payload)
+
+    def forget(self) -> None:
+        self._rows.clear()
+        self.asked.clear()
+        self._sink.forget()
+
+    def _accept(self, word: int) -> None:
+        config, request = self._config, fetch_layout(self._config).from_bits(word)
+        values, is_z, pes = self._vectors[request.z], bool(request.z), config.pes
+        end = request.base + request.rows * pes
+        assert request.base % config.window_elements == 0
+        assert 0 < request.rows <= config.window_elements // pes
+        assert end == min(request.base + config.window_elements, -(-len(values) // pes) * pes)
+        self.asked.append((is_z, request.base))
+        due = self._now + 1 + self._random.randrange(self._latency)
+        for first in range(request.base, end, pes):
+            row = [
+                values[n] if n < len(values) and not (is_z and n >= self.complete)
+                else self._random.getrandbits(config.format.bits)
+                for n in range(first, first + pes)
+            ]  # fmt: skip
+            self._rows.append((due, int(values_layout(config).const(row).as_bits())))
+
+    def drive(self, sim: Any, cycle: int) -> None:
+        self._now = cycle
+        self._sink.drive(sim, cycle)
+        goes = bool(self._rows) and self._rows[0][0] <= cycle and self._random.random() >= self._gap
+        sim.set(self._port.valid, int(goes))
+        sim.set(self._payload, self._rows.pop(0)[1] if goes else 0)
+
+    def observe(self, sim: Any, cycle: int) -> None:
+        self._sink.observe(sim, cycle)
+        assert sim.get(self._port.ready)
+
+
+class RunWindowed:
+    """Sets through a Gather whose vectors are in memory, z step by step; once more if there is a
+    ``clear_at``."""
+
+    def __init__(self, config: SidaConfig, seed: Any, *, sets: int = 60, stall: float = 0.0,
+                 latency: int = 1, wants_z: int = 1, clear_at: int | None = None,
+                 size: int | None = None) -> None:  # fmt: skip
+        rng = random.Random(f"windowed gather {seed}")
+        most = config.rows_limit
+        size = size or rng.choice([most, min(most, config.vector_words + 3), config.pes + 1])
+        bits = config.format.bits
+        x, z = [[rng.randrange(1, 1 << bits) for _ in range(size)] for _ in range(2)]
+        self.words = words = drawn(config, rng, sets, size)
+        self._config, self._clear_at, self._size = config, clear_at, size
+        self._steps = steps_of(config, words)
+        self.part = part = Gather(config)
+        # Sets come behind the pulse with which the pass begins.
+        self.source = Source(part.i, words, gap=stall / 2, seed=seed, begin=2)
+        self.sink = Sink(part.o, stall=stall, seed=seed)
+        self.memory = Blocks(config, part, x, z, rng, latency=latency, gap=stall)
+        begins = {1} if clear_at is None else {1, clear_at + 1}
+        agents: list[Agent] = [
+            self.source, self.sink, self.memory,
+            Wire(part.z_steps, lambda cycle: self._z_steps()),
+            Wire(part.begins, lambda cycle: int(cycle in begins)),
+            Wire(part.clear, lambda cycle: int(cycle == clear_at)),
+        ]  # fmt: skip
+        wires = [(part.columns, size), (part.wants_z, wants_z)]
+        most = 400 + 2 * sets * config.pes * (latency + 20)
+        run_agents(part, agents, until=self._done, most=most, wires=wires)
+        check_gathered(config, self.sink.words, words, x, z if wants_z else Anything())
+
+    def _z_steps(self) -> int:
+        """As many as the sets that have left have made possible."""
+        left = len(self.sink.words)
+        count = -(-self._size // self._config.subtensor)
+        steps = self._steps[left] if left < len(self.words) else count
+        self.memory.complete = steps * self._config.subtensor
+        return min(steps, count)
+
+    def _done(self, sim: Any, cycle: int) -> bool:
+        if cycle == self._clear_at:
+            self.source.forget()
+            self.sink.forget()
+            self.memory.forget()
+            self.sink.words.clear()
+            self.source.words += self.words
+        return len(self.sink.words) == len(self.words) and bool(sim.get(self.part.idle))
+
+
+class Anything(list[int]):
+    """Values that are equal to all."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("name", slow_but(["two places"], CONFIGS_WINDOWED, ["a quarter"]))
+def test_every_element_whatever_is_on_chip(name: str) -> None:
+    for seed in range(by_size(2, 4, 20)):
+        RunWindowed(
+            CONFIGS_WINDOWED[name],
+            f"{name} {seed}",
+            stall=0.3 * (seed % 3),
+            latency=1 + 7 * (seed % 4),
+        )
+
+
+@pytest.mark.parametrize("name", slow_but(["two places"], CONFIGS_WINDOWED, []))
+def test_windowed_clear_in_the_middle_of_anything(name: str) -> None:
+    for seed in range(by_size(2, 4, 30)):
+        clear_at = random.Random(seed).randrange(1, 200)
+        RunWindowed(CONFIGS_WINDOWED[name], f"clear {name} {seed}", sets=40, stall=0.2, latency=10,
+            clear_at=clear_at)  # fmt: skip
+
+
+def test_with_room_for_all_each_block_comes_once() -> None:
+    asked = RunWindowed(CONFIGS_WINDOWED["all"], 1, latency=10).memory.asked
+    assert {is_z for is_z, _ in asked} == {False, True}
+    assert len(set(asked)) == len(asked)
+
+
+def test_z_is_not_fetched_where_nobody_wants_it() -> None:
+    asked = RunWindowed(CONFIGS_WINDOWED["a quarter"], 2, latency=10, wants_z=0).memory.asked
+    assert not any(is_z for is_z, _ in asked)
+
+
+@pytest.mark.long
+def test_each_block_serves_somebody() -> None:
+    """There is one place, and nearly every element is of another block than the one before."""
+    config, sets = CONFIGS_WINDOWED["one place"], 20
+    asked = RunWindowed(config, 3, sets=sets, latency=20, size=1024).memory.asked
+    assert 5 * sets < len(asked) <= 2 * sets * config.pes

@@ -5,15 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from tilewright.hw.spec.t2s.parts import Count, FeederPart
-from tilewright.hw.t2s.feeder import Feeder
+from tilewright.hw.spec.t2s.parts import Count, FeederPart, MoverPart
+from tilewright.hw.t2s.copies import Feeder, Mover
 from tilewright.verif.kit.sampling import cases
 from tilewright.verif.stream.agents import Sink, Source, run_agents
+from tilewright.verif.stream.proof import never_broken
 from tilewright.verif.t2s.hardware.jobs import Job, Run, is_own, iterations, random_words
+
+from .watched import Watched
 
 pytestmark = pytest.mark.long
 
@@ -176,3 +180,50 @@ def test_digits_are_bit_fields() -> None:
             built = Feeder(part, TRIP_BITS)
             Run(built, [statement(part, 0, {}, Random(1), rounds=3)])
             assert built.depth == depth * (1 + double)
+
+
+# Functions that move words keep the rules of streams, for every sequence of inputs.
+
+BITS = 2
+TRIP_BITS_FORMAL = 2
+
+TURN = Count("turn", None, turn=True)
+DIGIT = Count("digit", 3)
+SUMMED = Count("summed", None)
+"""Its trip count is held to at least 1 by the bench."""
+
+
+def feeder(double: bool, *, digit: Count) -> Feeder:
+    fill, read = (TURN, digit), (digit, Count("again", 2))
+    part = FeederPart(
+        "feeds", BITS, fill, (digit.name,), (SUMMED,), read, (digit.name,), (digit.extent or 1,),
+        double, (SUMMED.name,), flagged=True,
+    )  # fmt: skip
+    return Feeder(part, TRIP_BITS_FORMAL)
+
+
+def moves(**how: Any) -> Mover:
+    part = MoverPart("moves", "drainer", BITS, (SUMMED, TURN, DIGIT), **how)
+    return Mover(part, TRIP_BITS_FORMAL)
+
+
+PARTS: dict[str, Any] = {
+    "gathers": lambda: moves(gathers=True),
+    "scatters": lambda: moves(scatters=True, flags=(SUMMED.name,), flagged=True),
+    "single": lambda: feeder(False, digit=DIGIT),
+    "double": lambda: feeder(True, digit=DIGIT),
+    "register": lambda: feeder(False, digit=Count("digit", 1)),
+    "registers": lambda: feeder(True, digit=Count("digit", 1)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PARTS)
+def test_rules_of_streams(name: str, tmp_path: Path) -> None:
+    assert never_broken(Watched(PARTS[name]()), tmp_path)
+
+
+@pytest.mark.slow
+def test_a_rule_can_be_broken(tmp_path: Path) -> None:
+    """The same check finds that flags change if trip counts do."""
+    assert not never_broken(Watched(PARTS["scatters"](), steady=False), tmp_path)

@@ -16,10 +16,9 @@ from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.spec.t2s.loops import Loop
 from tilewright.hw.spec.t2s.parts import FeederPart, MoverPart
 from tilewright.hw.spec.t2s.statements import Body, For
-from tilewright.hw.t2s.feeder import Feeder
+from tilewright.hw.t2s.copies import Feeder, Mover, mover
 from tilewright.hw.t2s.language import MappingError
 from tilewright.hw.t2s.lowering.design import design_of, lowered
-from tilewright.hw.t2s.mover import Mover, mover
 from tilewright.sim.t2s.as_python.functions import python_text
 from tilewright.sim.t2s.sizes import trip_count
 from tilewright.verif.kit.sampling import cases, slow_but

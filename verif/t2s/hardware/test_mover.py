@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.t2s.parts import Count, MoverPart
-from tilewright.hw.t2s.mover import Collector, Drainer, mover
+from tilewright.hw.t2s.copies import Collector, Drainer, mover
 from tilewright.verif.kit.sampling import cases
 from tilewright.verif.t2s.hardware.jobs import Job, Run, is_own, iterations, random_words
 

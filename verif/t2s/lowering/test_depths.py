@@ -12,7 +12,7 @@ from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.t2s.language import MappingError
 from tilewright.hw.t2s.lowering import design as lowering
-from tilewright.hw.t2s.lowering.depths import with_depths
+from tilewright.hw.t2s.lowering.design import with_depths
 from tilewright.hw.t2s.lowering.periods import Unbounded, job, periods
 from tilewright.hw.t2s.lowering.queues import Queues
 from tilewright.hw.t2s.lowering.transfers import Unaligned, Work, through

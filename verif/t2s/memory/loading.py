@@ -9,7 +9,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from tilewright.hw.axi.managers import ReadManager
 from tilewright.hw.spec.t2s.config import ID_BITS, T2sConfig
-from tilewright.hw.t2s.layouts import run_count_bits
+from tilewright.hw.t2s.loader import run_count_bits
 from tilewright.verif.stream.agents import Agent, Sink, run_agents
 
 from .bus import Manner, ReadMemory

@@ -11,8 +11,8 @@ import pytest
 from amaranth.sim import Simulator
 from tilewright.hw.spec.jobs.t2s import job_spec
 from tilewright.hw.spec.t2s.config import T2sConfig
-from tilewright.hw.t2s.counters import Counters
-from tilewright.hw.t2s.layouts import job_layout
+from tilewright.hw.t2s.loader import job_layout
+from tilewright.hw.t2s.t2s import Counters
 from tilewright.sim.t2s.job import Job, job_at
 from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.refusal import refused

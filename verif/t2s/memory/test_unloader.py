@@ -12,8 +12,8 @@ from amaranth.lib import wiring
 from tilewright.hw.axi.managers import WriteManager
 from tilewright.hw.spec.t2s.config import ID_BITS, T2sConfig
 from tilewright.hw.spec.t2s.parts import MemoryPart
-from tilewright.hw.t2s.layouts import run_count_bits
-from tilewright.hw.t2s.unloader import Unloader
+from tilewright.hw.t2s.loader import run_count_bits
+from tilewright.hw.t2s.t2s import Unloader
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Source, run_agents

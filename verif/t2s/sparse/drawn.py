@@ -10,7 +10,7 @@ from tilewright.hw.spec.config import IntRange, OneOf, parameter
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.t2s.language import Computation, Index, compute, tensor
-from tilewright.hw.t2s.language.merging import SPARSE_SEMIRINGS
+from tilewright.hw.t2s.language.definition import SPARSE_SEMIRINGS
 from tilewright.hw.t2s.language.tensors import STYLES, Element, Total
 from tilewright.hw.t2s.lowering.design import lowered
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from tilewright.hw.t2s.language import Computation, Index, compute, tensor
-from tilewright.hw.t2s.language.merging import SPARSE_SEMIRINGS
+from tilewright.hw.t2s.language.definition import SPARSE_SEMIRINGS
 from tilewright.hw.t2s.language.tensors import STYLES, Expression, Product, Total
 
 __all__ = ["KERNELS", "random_sparse_mapping"]

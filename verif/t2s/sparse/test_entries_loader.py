@@ -17,14 +17,14 @@ from tilewright.hw.spec.t2s.parts import Count
 from tilewright.hw.spec.t2s.sparse_parts import EntriesPart, SparsePlan
 from tilewright.hw.spec.t2s.tokens import Coordinate, TokenLayout
 from tilewright.hw.t2s.sparse.entries_loader import EntriesLoader
-from tilewright.hw.t2s.sparse.image_size import ImageSize
+from tilewright.hw.t2s.sparse.image_requests import ImageSize
 from tilewright.verif.kit.sampling import by_size, cases, slow_but
 from tilewright.verif.stream.agents import Pulse, run_agents
 from tilewright.verif.t2s.memory.bus import Manner
 from tilewright.verif.t2s.memory.hand_made import around, memory_part
 from tilewright.verif.t2s.memory.loading import Loading
 
-from .tokens import draw_layout
+from .element_work import draw_layout
 
 pytestmark = pytest.mark.long
 

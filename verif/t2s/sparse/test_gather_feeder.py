@@ -14,12 +14,12 @@ from tilewright.hw.spec.t2s.parts import Count
 from tilewright.hw.spec.t2s.sparse_parts import GatherPart
 from tilewright.hw.spec.t2s.tokens import Coordinate
 from tilewright.hw.stream.skid_buffer import SkidBuffer
-from tilewright.hw.t2s.sparse.gather_feeder import GatherFeeder
+from tilewright.hw.t2s.sparse.fed_element import GatherFeeder
 from tilewright.verif.kit.sampling import cases
 from tilewright.verif.stream.agents import Sink, Source, run_agents
 from tilewright.verif.t2s.hardware.jobs import Job, Run, iterations, random_words
 
-from .tokens import draw_entry, draw_layout, draw_nothing, end_token, random_ends, token
+from .element_work import draw_entry, draw_layout, draw_nothing, end_token, random_ends, token
 
 pytestmark = pytest.mark.long
 

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from itertools import pairwise, product
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from tilewright.hw.spec.formats import FORMATS
+from tilewright.hw.spec.t2s.arithmetic import LaneSum
+from tilewright.hw.spec.t2s.parts import Count
+from tilewright.hw.spec.t2s.sparse_parts import GatherPart
 from tilewright.hw.spec.t2s.tokens import Coordinate, TokenLayout
-from tilewright.hw.t2s.sparse.merger import Merger
+from tilewright.hw.t2s.sparse.array import Merger
+from tilewright.hw.t2s.sparse.fed_element import GatherFeeder, SparsePe
 from tilewright.verif.kit.sampling import cases
 from tilewright.verif.stream.agents import Sink, Source, run_agents
+from tilewright.verif.stream.proof import never_broken
 from tilewright.verif.t2s.hardware.jobs import Job, Run
+from tilewright.verif.t2s.hardware.watched import Watched
 
-from .tokens import draw_layout, draw_nothing, end_token, random_ends, token
+from .element_work import draw_layout, draw_nothing, element_of, end_token, random_ends, token
 
 pytestmark = pytest.mark.long
 
@@ -166,3 +174,38 @@ def test_an_end_waits_for_the_other(kind: str) -> None:
     run_agents(said, [a, b, o], until=lambda _, cycle: cycle == 20)
     assert (a.cycles, b.cycles) == ([10], [10])
     assert (o.words, o.cycles) == ([token(layout.merged(lacking=kind == "union"), ends=2)], [11])
+
+
+# What takes entries keeps the rules of streams, for every sequence of inputs.
+
+LAYOUT = TokenLayout(FORMATS["int8"], (Coordinate("k", "kk", 2),), 1, ("i", "k"))
+
+
+def gathers(*, double: bool) -> GatherFeeder:
+    fill, read = (Count("kk", 2), Count("jj", 2)), (Count("jj", 2), Count("again", 2))
+    part = GatherPart(
+        "gathers", "B", 2, LAYOUT, fill, ("kk", "jj"), ("k",), read, ("jj",), (2, 2), double, "k"
+    )
+    return GatherFeeder(part)
+
+
+def element(slots: int, *, halves: int) -> SparsePe:
+    least = LaneSum(lanes=1, format="int8", accumulator="int32", ops=("minplus",), pipeline=1)
+    return SparsePe(element_of(least, slots, halves=halves))
+
+
+PARTS: dict[str, Any] = {
+    "single": lambda: gathers(double=False),
+    "double": lambda: gathers(double=True),
+    "intersection": lambda: Merger(LAYOUT, "intersection", ("at_k",)),
+    "union": lambda: Merger(LAYOUT, "union", ("at_k",), pad=3),
+    "element of a half": lambda: element(2, halves=1),
+    "element of two halves": lambda: element(2, halves=2),
+    "element of one sum": lambda: element(1, halves=2),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PARTS)
+def test_rules_of_streams(name: str, tmp_path: Path) -> None:
+    assert never_broken(Watched(PARTS[name]()), tmp_path)

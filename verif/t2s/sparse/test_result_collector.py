@@ -9,7 +9,7 @@ import pytest
 from amaranth.hdl import Module, Signal
 from tilewright.hw.spec.t2s.parts import Count
 from tilewright.hw.spec.t2s.sparse_parts import CollectPart
-from tilewright.hw.t2s.sparse.result_collector import ResultCollector
+from tilewright.hw.t2s.sparse.array import ResultCollector
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.stream.agents import Sink, Source, run_agents
 

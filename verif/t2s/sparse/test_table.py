@@ -13,8 +13,7 @@ from tilewright.sim.t2s.model import T2sModel
 from tilewright.sim.tensaurus.model import TensaurusModel
 from tilewright.tables.t2s import sparse, sparse_sides
 from tilewright.tables.t2s.merge import t2s_merge
-from tilewright.tables.t2s.sparse import AREAS, t2s_sparse
-from tilewright.tables.t2s.sparse_cases import DENSITIES, KERNELS, cases_of
+from tilewright.tables.t2s.sparse import AREAS, DENSITIES, KERNELS, cases_of, t2s_sparse
 from tilewright.tables.t2s.sparse_inputs import dense_of, drawn, skewed
 from tilewright.tables.t2s.sparse_sides import Kernel, Sides
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tilewright.hw.spec.formats import FloatFormat, Format
 from tilewright.hw.spec.jobs.t2s import job_spec, memory_parts
 from tilewright.hw.spec.t2s.config import T2sConfig
+from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.spec.t2s.program import Program
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.device.protocol import AcceleratorDevice
@@ -17,11 +20,62 @@ from tilewright.sim.t2s.images import laid_out, operand_names, placement
 from tilewright.sim.t2s.job import Job, job_at, outermost
 from tilewright.sim.t2s.model import T2sModel
 from tilewright.sim.t2s.sizes import shape_of
-from tilewright.sim.t2s.sparse.operands import laid_out_operands
+from tilewright.sim.t2s.sparse.entries import Entries
+from tilewright.sim.t2s.sparse.image import most_bytes
+from tilewright.sim.t2s.sparse.running import laid_out_operands
 from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd
 
-from .random_words import random_words
-from .sparse_jobs import largest_images, random_sparse
+Words = npt.NDArray[np.uint64]
+
+
+def random_words(rng: np.random.Generator, fmt: Format, shape: tuple[int, ...]) -> Words:
+    """Container words: any patterns, or numbers whose sums do not overflow at once."""
+    words = rng.integers(0, 1 << 64, shape, np.uint64) >> np.uint64(64 - fmt.container_bits)
+    if isinstance(fmt, FloatFormat) and rng.random() < 0.7:
+        # Exponents near that of one.
+        low = fmt.container_bits - fmt.bits + fmt.fraction_bits
+        field = np.uint64(fmt.exponent_mask << low)
+        near = rng.integers(fmt.bias - 3, fmt.bias + 4, shape).astype(np.uint64) << np.uint64(low)
+        words = (words & ~field) | near
+    return words
+
+
+_MOST = 300
+"""Entries of a tensor: each costs the Verilog some cycles."""
+
+
+def random_sparse(
+    rng: np.random.Generator, design: Design, bounds: Mapping[str, int]
+) -> dict[str, Entries]:
+    """Entries of all sparse tensors: none, all, or some, of which one row may have most. Two
+    tensors have some places in common."""
+    found = {}
+    common = np.zeros(0, np.int64)
+    for name in design.program.sparse:
+        shape = shape_of(design.program.tensor(name).dimensions, bounds)
+        places = rng.permutation(prod(shape))
+        if rng.random() < 0.3:
+            row, others = int(rng.integers(shape[0])), prod(shape[1:])
+            first = row * others + rng.permutation(others)
+            places = np.concatenate([first, np.setdiff1d(places, first)])
+        count = int(rng.choice([0, 1, len(places) // 8, len(places) // 3, len(places)]))
+        mine = places[: min(count, _MOST)]
+        mine = np.union1d(mine, rng.permutation(common)[: _MOST - len(mine)])
+        common = mine
+        words = random_words(rng, design.word_format(name), (len(mine),))
+        where = np.stack(np.unravel_index(mine, shape), axis=1).astype(np.int64)
+        found[name] = Entries(shape=shape, places=where, words=words)
+    return found
+
+
+def largest_images(config: T2sConfig, bounds: Mapping[str, int]) -> int:
+    """Bytes of the images of sparse operands at most."""
+    plan = config.plan.sparse
+    if plan is None:
+        return 0
+    beat = config.beat_bytes
+    return sum(most_bytes(plan, part, bounds, _MOST, beat) for part in plan.entries)
+
 
 __all__ = ["Case", "check_case", "largest_case_bytes", "random_case", "run_case"]
 

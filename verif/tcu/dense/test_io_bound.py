@@ -8,7 +8,7 @@ from tilewright.sim.tcu import NumpyBackend, TensorUnit
 from tilewright.sim.tcu.dense.recursive import standard, strassen
 from tilewright.sim.tcu.dense.tall import tall
 from tilewright.sim.tcu.formulas import dense as formulas
-from tilewright.sim.tcu.formulas.io_bound import STRASSEN_EXPONENT, product_bound
+from tilewright.sim.tcu.theorems import STRASSEN_EXPONENT, product_bound
 from tilewright.sim.tcu.words import INT64
 
 

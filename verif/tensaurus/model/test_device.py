@@ -10,9 +10,8 @@ from tilewright.hw.spec.jobs.tensaurus import job_spec
 from tilewright.hw.spec.tensaurus_tiles import TILE_BYTES, tile_words
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.sparse.ciss import Ciss, from_tensor
-from tilewright.sim.tensaurus.model import TensaurusModel
+from tilewright.sim.tensaurus.model import Fault, TensaurusModel, read_stream
 from tilewright.sim.tensaurus.result.entries import Entries
-from tilewright.sim.tensaurus.stream import Fault, read_stream
 from tilewright.verif.ciss.cases import random_case
 from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.tensaurus.model.cases import device

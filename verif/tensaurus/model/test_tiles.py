@@ -10,9 +10,8 @@ import pytest
 from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.hw.spec.tensaurus_tiles import TILE_BYTES
 from tilewright.sim.tensaurus.driver import TensorDriver, plan_of
-from tilewright.sim.tensaurus.images import output_bytes
 from tilewright.sim.tensaurus.job_list import JobList
-from tilewright.sim.tensaurus.job_tiles import dense_tiles, sparse_tiles
+from tilewright.sim.tensaurus.job_tiles import dense_tiles, output_bytes, sparse_tiles
 from tilewright.sim.tensaurus.model import TensaurusModel
 from tilewright.sim.tensaurus.tile_cost import cost_of
 from tilewright.sim.tensaurus.tiles import plan

@@ -2,25 +2,246 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from math import prod
+
 from ....spec.t2s.arithmetic import LaneSum
 from ....spec.t2s.config import T2sConfig
 from ....spec.t2s.design import Design
 from ....spec.t2s.loops import Loop
-from ....spec.t2s.parts import Count, MemoryPart
+from ....spec.t2s.parts import Count, ElementPart, MemoryPart, OperandPart
 from ....spec.t2s.program import Program
-from ....spec.t2s.sparse_parts import CollectPart, EntriesPart, RowLoops, SparsePlan
+from ....spec.t2s.sparse_parts import (
+    CollectPart,
+    EntriesPart,
+    GatherPart,
+    RowLoops,
+    SparseElementPart,
+    SparsePlan,
+)
+from ....spec.t2s.sparse_timing import entry_timing
 from ....spec.t2s.tokens import Coordinate, TokenLayout
 from ...compiler.passes import compiled
 from ...language import Computation, MappingError
 from ...language.isolated import Isolated
+from ...language.tensors import Element
 from ..arithmetic import arithmetic_of, sums_side_by_side
 from ..completion import complete
-from ..elements import word_bits
+from ..elements import check_products, word_bits
 from ..memory import check_managers, memory_part, stored_lanes
-from .elements import sparse_element
-from .feeders import check_feeder, gather_part
 from .loops import SparseLoops, loops_of
-from .operands import SparseOperands, operands_of
+from .refusals import refused
+
+
+@dataclass(frozen=True)
+class SparseOperands:
+    """Operands, and indices of sparse ones.
+
+    Parameters
+    ----------
+    sparse, dense: operands
+    merge: of two sparse ones: "intersection" or "union"; empty of one
+    row: the index of their rows
+    coordinates: their other indices, in the order of their modes
+    """
+
+    sparse: tuple[Element, ...]
+    dense: tuple[Element, ...]
+    merge: str
+    row: str
+    coordinates: tuple[str, ...]
+
+
+def operands_of(computation: Computation) -> SparseOperands:
+    """Of a computation with sparse tensors. Raises MappingError for what has no hardware."""
+    sparse = computation.sparse
+    names = [one.tensor.name for one in sparse]
+    if len(sparse) > 2:
+        raise refused(computation, f"{', '.join(names)} are sparse: two at most")
+    merge = ""
+    if len(sparse) == 2:
+        merge = "intersection" if len(computation.products) == 1 else "union"
+    row, *coordinates = _indices(computation, sparse[0])
+    for one in sparse[1:]:
+        if _indices(computation, one) != [row, *coordinates]:
+            raise refused(computation, f"{names[0]} and {names[1]} have other indices")
+    _check_indices(computation, names[0], row, coordinates)
+    dense = tuple(one for one in computation.factors if not one.tensor.sparse)
+    for one in dense:
+        used = {index for subscript in one.subscripts for index in subscript.variables}
+        if row in used:
+            raise refused(
+                computation, f"index `{row}`, of rows, chooses words of {one.tensor.name}"
+            )
+        if not used & set(coordinates):
+            raise refused(computation, f"no index of entries chooses words of {one.tensor.name}")
+    if merge:
+        _check_merged(computation, names, merge)
+    return SparseOperands(sparse, dense, merge, row, tuple(coordinates))
+
+
+def _indices(computation: Computation, element: Element) -> list[str]:
+    """Of a sparse tensor, one a mode."""
+    found: list[str] = []
+    for subscript in element.subscripts:
+        if subscript.constant or [by for _, by in subscript.terms] != [1]:
+            raise refused(
+                computation,
+                f"`{subscript}` is not an index alone, in {element.tensor.name}, which is sparse",
+            )
+        found += subscript.variables
+    for index in found:
+        if found.count(index) > 1:
+            raise refused(
+                computation, f"index `{index}` stands in {element.tensor.name} more than once"
+            )
+    return found
+
+
+def _check_indices(computation: Computation, tensor: str, row: str, coordinates: list[str]) -> None:
+    if row not in computation.result:
+        raise refused(computation, f"index `{row}`, of rows of {tensor}, is summed over")
+    for index in coordinates:
+        if index in computation.result:
+            raise refused(
+                computation,
+                f"index `{index}` of {tensor}, which is not that of rows, is not summed over",
+            )
+    for index in computation.sum_over:
+        if index not in coordinates:
+            raise refused(
+                computation, f"index `{index}`, which is summed over, is none of {tensor}"
+            )
+
+
+def _check_merged(computation: Computation, names: list[str], merge: str) -> None:
+    for loop, place in computation.unrolled:
+        why = f"loop `{loop}` is unrolled: {names[0]} and {names[1]} are merged for one element"
+        raise refused(computation, why, place)
+    if merge == "union" and computation.vectorised:
+        loop, place = computation.vectorised
+        why = f"loop `{loop}` is vectorised: {names[0]} and {names[1]} are lanes"
+        raise refused(computation, why, place)
+
+
+_MOST_FACTORS = 3
+
+
+def sparse_element(
+    computation: Computation,
+    operands: SparseOperands,
+    loops: SparseLoops,
+    layout: TokenLayout,
+    arithmetic: LaneSum,
+    vector: int,
+) -> SparseElementPart:
+    """The elements.
+
+    Parameters
+    ----------
+    layout: of tokens, after merging
+    arithmetic: of a sum of one lane
+    vector: sums side by side
+
+    Raises ValueError for elements that have no hardware, or that wait for sums where the mapping
+    refuses that.
+    """
+    union = operands.merge == "union"
+    factors = (*operands.sparse, *operands.dense)
+    if len(factors) - union > _MOST_FACTORS:
+        raise refused(computation, f"a product of {len(factors) - union} tensors")
+    ring = tuple(Count(one.name, one.extent) for one in loops.ring)
+    wide = computation.vectorised[0] if computation.vectorised else ""
+    parts = tuple(
+        OperandPart(one.tensor.name, vector if wide in computation.loops_of(one.tensor.name) else 1)
+        for one in factors
+    )
+    overlaps = computation.overlap[0]
+    element = ElementPart(
+        name=computation.name,
+        operands=parts,
+        arithmetic=replace(arithmetic, lanes=layout.words if union else 1),
+        inner=tuple(one.name for one in parts),
+        outer=(),
+        sums=layout.slots * prod(one.extent or 1 for one in ring),
+        overlaps=overlaps,
+        vector=vector,
+    )
+    found = SparseElementPart(
+        element=element, layout=layout, ring=ring, halves=1 + overlaps, union=union
+    )
+    check_products(found.factors)
+    _check_stalls(computation, found)
+    return found
+
+
+def _check_stalls(computation: Computation, part: SparseElementPart) -> None:
+    """Refuse elements whose operations may wait for sums, if the mapping does."""
+    said, place = computation.stall or ("", "")
+    timing = entry_timing(part)
+    if said == "refused" and timing.waits(part.ring_words):
+        each = "1 operation" if part.ring_words == 1 else f"{part.ring_words} operations"
+        raise MappingError(
+            f"{place}: {computation.name}.accumulate: an entry has {each}, and a sum can be taken "
+            f"again after {timing.again} cycles: an entry of the same row waits"
+        )
+
+
+def check_feeder(feeder: Isolated, loops: SparseLoops) -> None:
+    """Raises MappingError for a feeder that has no hardware."""
+    assert feeder.buffered
+    level, _, place = feeder.buffered
+    if level not in [one.name for one in loops.levels]:
+        names = ", ".join(one.name for one in loops.levels)
+        raise _refused(place, feeder, f"its buffer must be at one of loops {names}, not `{level}`")
+    elements = loops.elements.name if loops.elements else ""
+    for loop, place in feeder.unrolled:
+        if loop != elements:
+            raise _refused(place, feeder, f"loop `{loop}` is unrolled, and not in elements")
+    for loop, step, place in feeder.forwarded:
+        if step != 1:
+            raise _refused(place, feeder, f"words must go to higher numbers of `{loop}`")
+
+
+def _refused(place: str, feeder: Isolated, why: str) -> MappingError:
+    return MappingError(f"{place}: {feeder.name} has no hardware yet: {why}")
+
+
+def gather_part(
+    program: Program,
+    feeder: Isolated,
+    loops: SparseLoops,
+    layout: TokenLayout,
+    word_bits: int,
+) -> GatherPart:
+    """A feeder that :func:`check_feeder` does not refuse.
+
+    Parameters
+    ----------
+    layout: of the tokens that come to it
+    word_bits: width of a word
+    """
+    (buffer,) = program.function(feeder.name).buffers
+    assert buffer.level
+    # All loops of a block choose its words, those of coordinates outside of those of the ring.
+    digits = buffer.dimensions
+    chosen = [one for one in digits if one in loops.coordinates.values()]
+    assert digits[: len(chosen)] == tuple(chosen)
+    return GatherPart(
+        name=feeder.name,
+        tensor=feeder.tensor,
+        word_bits=word_bits,
+        layout=layout,
+        fill=tuple(Count(one.name, one.extent) for one in digits),
+        fill_place=tuple(one.name for one in digits),
+        coordinates=tuple(one.index for one in chosen),
+        read=tuple(Count(one.name, one.extent) for one in loops.ring),
+        read_place=tuple(one.name for one in digits[len(chosen) :]),
+        extents=tuple(one.extent or 1 for one in digits),
+        double=buffer.double,
+        level=buffer.level,
+    )
+
 
 __all__ = ["sparse_design"]
 

@@ -22,7 +22,7 @@ from ..common.units.gta import Asked, GtaChoice, ScheduleOptions
 
 if TYPE_CHECKING:
     from ...sim.gta.array_schedule import Schedule
-    from ...sim.gta.schedule.pgemm import PGemm
+    from ...sim.gta.schedule.block_cost import PGemm
 
 __all__ = ["FLOATS", "GtaOptions", "VectorOptions", "check_sums", "choose_gta", "entries_of",
            "write_schedule"]  # fmt: skip

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from ...errors import UserError
 from ...hw.spec.host.activity import Stopwatch, activity
-from ...sim.gta.driver import GtaDriver
+from ...sim.gta.driver import GtaDriver, ProductCall
 from ...sim.gta.golden.pgemm import pgemm
-from ...sim.gta.product_call import ProductCall
 from ...sim.gta.tiles.choice import Choice
 from ..common.limits import check_size, counted
 from ..common.matrix_files import write_array

@@ -15,10 +15,9 @@ from ...hw.spec.host.activity import Stopwatch, activity
 from ...sim.gta.array_schedule import Schedule
 from ...sim.gta.driver import GtaDriver
 from ...sim.gta.golden.pgemm import pgemm
-from ...sim.gta.schedule.choice import Ranked, ranked
+from ...sim.gta.schedule.block_cost import PGemm
 from ...sim.gta.schedule.cost import Cost
-from ...sim.gta.schedule.pgemm import PGemm
-from ...sim.gta.schedule.space import space
+from ...sim.gta.schedule.explain import Ranked, ranked, space
 from ..common.limits import other_backend
 from ..common.session import Session, Tally
 from ..common.units.gta import GtaChoice, gta_session

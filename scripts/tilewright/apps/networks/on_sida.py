@@ -9,9 +9,8 @@ import numpy as np
 
 from ...errors import UserError
 from ...hw.spec.formats import FloatFormat
-from ...sim.sida.iterations.convolutions import GIVEN, GRAPH, convolutions, output_names
+from ...sim.sida.iterations.convolutions import GIVEN, GRAPH, block_in, convolutions, output_names
 from ...sim.sida.iterations.jobs import Job
-from ...sim.sida.iterations.weight_blocks import block_in
 from ...sim.sida.references import POINTER_BYTES
 from ...sim.sida.result.products import Rules
 from ...sim.sida.sequence_driver import sum_of

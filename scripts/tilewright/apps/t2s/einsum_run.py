@@ -21,8 +21,7 @@ from ...report_table import print_rows
 from ...reports import write_json
 from ...sim.numbers.container_words import from_container
 from ...sim.t2s.bounds import bounds_of_shapes
-from ...sim.t2s.counts import Counts
-from ...sim.t2s.driver import Driver
+from ...sim.t2s.driver import Counts, Driver
 from ...sim.t2s.images import operand_names, placement
 from ...sim.t2s.job import outermost
 from ...sim.t2s.sizes import trip_count, walked_indices

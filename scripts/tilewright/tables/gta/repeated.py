@@ -11,8 +11,8 @@ from ...hw.spec.jobs.gta import beat_bytes
 from ...hw.spec.jobs.gta_commands import MEMORIES, OPERATIONS
 from ...hw.spec.jobs.gta_vector import OCTET, VECTOR_FUNCTIONS, operand_memories
 from ...sim.gta.command_driver import CommandDriver
-from ...sim.gta.tiles.command_list import CommandList
-from ...sim.gta.tiles.images import StreamImage
+from ...sim.gta.tiles.program import CommandList
+from ...sim.gta.tiles.segment_sums import StreamImage
 from ...sim.gta.vector.functions import octet_results
 from ...sim.gta.vector.octets import from_planes, to_planes
 from ...sim.numbers.values import Patterns

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..drawing import drawn
 
 if TYPE_CHECKING:
-    from ...sim.gta.schedule.choice import Ranked
+    from ...sim.gta.schedule.explain import Ranked
 
 __all__ = ["COLOURS", "scatter"]
 

@@ -48,10 +48,8 @@ def gta_schedules(
     """
     config = modelled("gta-schedules", target, settings)
     from ...apps.common.files import check_output, write_whole
-    from ...sim.gta.schedule.choice import ranked
-    from ...sim.gta.schedule.explain import COLUMNS, explain
-    from ...sim.gta.schedule.space import space
-    from ...sim.gta.workloads.alexnet import LAYERS, forward
+    from ...sim.gta.schedule.explain import COLUMNS, explain, ranked, space
+    from ...sim.gta.workloads.nine import LAYERS, forward
     from .scatter import scatter
 
     given = [*map(str, files), *([only] if only is not None else [])]

@@ -79,8 +79,7 @@ def _figures(config: GtaConfig, workload: Workload) -> list[float]:
     from ...hw.spec.gta import COLS, ROWS, limbs
     from ...sim.gta.baselines.fixed_array import fixed_array_cost
     from ...sim.gta.baselines.vector_unit import vector_rate, vector_unit_cost
-    from ...sim.gta.schedule.choice import ranked
-    from ...sim.gta.schedule.space import space
+    from ...sim.gta.schedule.explain import ranked, space
 
     array, ported, vectors, fixed = [], [], [], []
     for count, part in workload.parts:

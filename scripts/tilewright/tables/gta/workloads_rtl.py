@@ -12,7 +12,7 @@ from ..matraptor_rates import needs_simulation
 
 if TYPE_CHECKING:
     from ...hw.spec.gta import GtaConfig
-    from ...sim.gta.schedule.pgemm import PGemm
+    from ...sim.gta.schedule.block_cost import PGemm
     from ...sim.gta.workloads.nine import Workload
 
 __all__ = ["COLUMNS", "MOST", "gta_workloads_rtl"]
@@ -96,7 +96,7 @@ def gta_workloads_rtl(
 def _figures(config: GtaConfig, device: Any, workload: Workload) -> list[float]:
     from ...hw.spec.gta import COLS, ROWS
     from ...sim.gta.driver import GtaDriver
-    from ...sim.gta.schedule.choice import choose
+    from ...sim.gta.schedule.explain import choose
     from ...sim.gta.timed import TimedGta
 
     counts: Counter[str] = Counter()

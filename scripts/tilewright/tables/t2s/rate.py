@@ -12,7 +12,7 @@ from ...synth.tables import Row, Table
 
 if TYPE_CHECKING:
     from ...hw.spec.t2s.config import T2sConfig
-    from ...sim.t2s.counts import Counts
+    from ...sim.t2s.driver import Counts
 
 __all__ = ["BAR", "OTHERS", "SMALL", "THESIS", "Run", "t2s_rate"]
 

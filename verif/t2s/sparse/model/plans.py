@@ -24,8 +24,8 @@ from tilewright.hw.spec.t2s.tokens import Coordinate, TokenLayout
 from tilewright.sim.t2s.sparse.decoding import Decoded, decoded
 from tilewright.sim.t2s.sparse.entries import Entries
 from tilewright.sim.t2s.sparse.image import SparseImage, laid_out_entries, row_places, tile_steps
-from tilewright.sim.t2s.sparse.merging import merged
 from tilewright.sim.t2s.sparse.ordered_sums import sums_of_entries
+from tilewright.sim.t2s.sparse.running import merged
 
 __all__ = ["Made", "made", "random_entries"]
 

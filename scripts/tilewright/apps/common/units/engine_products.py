@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from ....errors import CheckFailed, UserError
 from ....hw.spec.host.activity import Stopwatch, activity
-from ....sim.engine.counts import Counts
 from ....sim.engine.cycles.machine import run_job
 from ....sim.engine.cycles.report import EngineCycles
-from ....sim.engine.driver import Driver
+from ....sim.engine.driver import Counts, Driver
 from ....sim.engine.job import Job
 from ....sim.engine.products import ProductPlan, plan_product
 from ....sim.timing.bound_broken import BoundBroken

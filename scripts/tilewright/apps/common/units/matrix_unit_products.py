@@ -15,7 +15,7 @@ from ....hw.emit.unit import Emitted, emit
 from ....hw.spec.host.activity import Stopwatch
 from ....hw.spec.matrix_unit import MatrixUnitConfig, Operation
 from ....hw.spec.unit import Unit
-from ....sim.engine.counts import Counts
+from ....sim.engine.driver import Counts
 from ....sim.rtl.streams import NativeSimulation, Rows, dense_words, field_array
 from ....sim.units.any_unit import mixed_operations
 from ..session import Tally

@@ -21,7 +21,7 @@ from ....sim.sparse.ciss import rounded
 from ....sim.sparse.rounding import values_of
 from ....sim.sparse.tensor import Tensor, canonical
 from ....sim.tensaurus.driver import TensorDriver, plan_of
-from ....sim.tensaurus.images import output_bytes
+from ....sim.tensaurus.job_tiles import output_bytes
 from ....sim.tensaurus.tiles import Plan
 from ....sim.tensaurus.work import Work
 from ..limits import check_size, other_backend

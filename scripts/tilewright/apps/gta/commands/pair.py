@@ -57,7 +57,7 @@ def pair(
             check_output(job.output)
     if jobs[0].output and jobs[0].output == jobs[1].output:
         raise UserError(f"out must be another file for each job, not {str(jobs[0].output)!r} twice")
-    from ....sim.gta.product_call import check_lanes
+    from ....sim.gta.driver import check_lanes
 
     with user_errors(ValueError):
         check_lanes(choices[0].config, jobs[0].lanes, jobs[1].lanes, choices[0].asked.layout)

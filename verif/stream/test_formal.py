@@ -1,0 +1,173 @@
+"""Stream plumbing against a plain model of a queue, for every sequence of inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from tilewright.hw.stream.deep_queue import DeepQueue
+from tilewright.hw.stream.output_register import OutputRegister
+from tilewright.hw.stream.queue import Queue
+from tilewright.hw.stream.skid_buffer import SkidBuffer
+from tilewright.verif.stream.proof import never_broken
+from tilewright.verif.stream.rigid_pipeline import RigidPipeline
+
+BITS = 2
+PARTS: dict[str, tuple[Callable[[], Any], int, int]] = {
+    # what builds it, its latency, how many transfers it holds
+    "skid_buffer": (lambda: SkidBuffer(BITS), 1, 2),
+    "skid_buffer_direct": (lambda: SkidBuffer(BITS, output_register=False), 0, 1),
+    "output_register": (lambda: OutputRegister(BITS), 1, 1),
+    "queue": (lambda: Queue(BITS, 3), 1, 3),
+    "deep_queue": (lambda: DeepQueue(BITS, 2), 2, 3),
+    "skid_buffer_clear": (lambda: SkidBuffer(BITS, clearable=True), 1, 2),
+    "output_register_clear": (lambda: OutputRegister(BITS, clearable=True), 1, 1),
+    "valid_pipeline": (lambda: RigidPipeline(BITS, 3), 3, 3),
+    "valid_pipeline_skid": (lambda: RigidPipeline(BITS, 2, skid=True), 3, 4),
+}
+
+
+class Watched(wiring.Component):
+    """A part between a source and a sink that keep the rules of streams, beside a plain queue.
+
+    Parameters
+    ----------
+    part: the component
+    latency: cycles after which a transfer must be offered once it is the next; of a part whose
+        stages move together, those in which they do
+    capacity: transfers that it may hold
+
+    Members
+    -------
+    offer, payload: what the source offers unless it still offers something else
+    take: whether the sink is ready
+    clear: if the part has one: it forgets everything, and need not keep what it offers
+    broken: a rule was broken: valid or payload changed before ready, or something was lost,
+        invented, reordered or late
+    """
+
+    def __init__(self, part: Any, *, latency: int, capacity: int) -> None:
+        self._part, self._latency, self._capacity = part, latency, capacity
+        super().__init__(
+            {
+                **dict.fromkeys(("offer", "take", "clear"), In(1)),
+                "payload": In(BITS),
+                "broken": Out(1),
+            },
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.part = part = self._part
+        waiting = Signal()
+        kept = Signal(BITS)
+        put = Signal()
+        taken = Signal()
+        m.d.comb += [
+            part.i.valid.eq(self.offer | waiting),
+            part.i.payload.eq(Mux(waiting, kept, self.payload)),
+            part.o.ready.eq(self.take),
+            put.eq(part.i.valid & part.i.ready),
+            taken.eq(part.o.valid & part.o.ready),
+        ]
+        if hasattr(part, "clear"):
+            m.d.comb += part.clear.eq(self.clear)
+        m.d.sync += [waiting.eq(part.i.valid & ~part.i.ready), kept.eq(part.i.payload)]
+        self._compare(m, put, taken)
+        return m
+
+    def _compare(self, m: Module, put: Signal, taken: Signal) -> None:
+        """The plain queue: entries move down, the oldest is entry 0."""
+        part, count = self._part, Signal(range(self._capacity + 1))
+        entries = [Signal(BITS, name=f"entry_{n}") for n in range(self._capacity)]
+        ages = [Signal(range(self._latency + 1), name=f"age_{n}") for n in range(self._capacity)]
+        offered = Signal()
+        before = Signal(BITS)
+        m.d.sync += [
+            count.eq(count + put - taken),
+            offered.eq(part.o.valid & ~part.o.ready),
+            before.eq(part.o.payload),
+        ]
+        for n in range(self._capacity):
+            above = min(n + 1, self._capacity - 1)
+            source = [Mux(taken, rows[above], rows[n]) for rows in (entries, ages)]
+            older = Mux(source[1] == self._latency, self._latency, source[1] + 1)
+            if isinstance(part, RigidPipeline):
+                older = Mux(part.i.ready, older, source[1])
+            m.d.sync += [entries[n].eq(source[0]), ages[n].eq(older)]
+            with m.If(put & (count - taken == n)):
+                m.d.sync += [entries[n].eq(part.i.payload), ages[n].eq(1)]
+        if hasattr(part, "clear"):
+            with m.If(self.clear):
+                m.d.sync += [count.eq(0), offered.eq(0)]
+        changed = offered & (~part.o.valid | (part.o.payload != before))
+        here, due, oldest = count != 0, (count != 0) & (ages[0] == self._latency), entries[0]
+        if self._latency == 0:
+            # What is offered to it is due at once, if nothing is inside.
+            oldest = Mux(here, oldest, part.i.payload)
+            here = due = here | part.i.valid
+        wrong = part.o.valid & (~here | (part.o.payload != oldest))
+        late = due & ~part.o.valid
+        full = put & ~taken & (count == self._capacity)
+        m.d.comb += self.broken.eq(changed | wrong | late | full)
+
+
+def holds(part: Any, latency: int, capacity: int, directory: Path) -> bool:
+    return never_broken(Watched(part, latency=latency, capacity=capacity), directory)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PARTS)
+def test_no_sequence_breaks_a_rule(name: str, tmp_path: Path) -> None:
+    build, latency, capacity = PARTS[name]
+    assert holds(build(), latency, capacity, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_rule_can_be_broken(tmp_path: Path) -> None:
+    """The same check finds a queue that holds more, or answers later, than it should."""
+    assert not holds(Queue(BITS, 3), 1, 2, tmp_path)
+    assert not holds(DeepQueue(BITS, 2), 1, 3, tmp_path)
+
+
+# The prover itself: it finds what is broken in the last cycle that it looks at, no later one, and
+# only what inputs can bring about.
+
+AT = 5
+
+
+class Counting(wiring.Component):
+    """``broken`` is set when ``count`` was so many times set; with ``kept`` it takes no notice.
+
+    Members
+    -------
+    count: counts a cycle
+    broken: the count is reached
+    """
+
+    def __init__(self, *, kept: bool = False) -> None:
+        self._kept = kept
+        super().__init__({"count": In(1), "broken": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        number = Signal(range(AT + 1))
+        with m.If(self.count & (number != AT)):
+            m.d.sync += number.eq(0 if self._kept else number + 1)
+        m.d.comb += self.broken.eq(number == AT)
+        return m
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kept", "cycles", "holds"), [
+    (False, AT, True),
+    (False, AT + 1, False),
+    (True, 2 * AT, True),
+])  # fmt: skip
+def test_what_can_be_broken_is_found(kept: bool, cycles: int, holds: bool, tmp_path: Path) -> None:
+    assert never_broken(Counting(kept=kept), tmp_path, cycles=cycles) == holds

@@ -1,0 +1,297 @@
+"""Whether descriptions of tiles hold: of everything that may be wrong with one, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import pytest
+from amaranth.hdl import Value
+from amaranth.sim import Simulator
+from tilewright.hw.spec.tensaurus import KERNELS, TensaurusConfig
+from tilewright.hw.spec.tensaurus_tiles import TILE_BYTES, tile_words
+from tilewright.hw.tensaurus.layouts import tile_layout
+from tilewright.hw.tensaurus.load.tile_fetcher import USERS, TileCheck, TileFetcher
+from tilewright.verif.channels.striped.memory_bench import MANNERS, Image, MemoryBench
+from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.stream.agents import Agent, Sink, Wire
+from tilewright.verif.tensaurus.load.lists import CONFIGS, List
+
+pytestmark = pytest.mark.long
+
+SETTLING = 10
+"""Cycles from a job to its first description."""
+
+
+def checked(config: TensaurusConfig, lists: Sequence[List]) -> list[tuple[int, int | None]]:
+    """Of each list how many tiles passed, and the number of the wrong one."""
+    part = TileCheck(config)
+    found: list[tuple[int, int | None]] = []
+
+    async def bench(sim: Any) -> None:
+        sim.set(part.o.ready, 1)
+        for tiles in lists:
+            sim.set(Value.cast(part.job), tiles.job(0))
+            sim.set(part.clear, 1)
+            sim.set(part.start, 1)
+            await sim.tick()
+            sim.set(part.clear, 0)
+            sim.set(part.start, 0)
+            await sim.tick().repeat(SETTLING)
+            found.append(await one(sim, tiles))
+
+    async def one(sim: Any, tiles: List) -> tuple[int, int | None]:
+        for number, fields in enumerate(tiles.fields):
+            sim.set(part.words.valid, 1)
+            sim.set(part.words.payload, int.from_bytes(tile_words(fields), "little"))
+            for _ in range(1000):
+                taken, wrong = sim.get(part.words.ready), sim.get(part.wrong)
+                assert taken == sim.get(part.o.valid)
+                at = sim.get(part.number)
+                await sim.tick()
+                sim.set(part.words.valid, int(not taken))
+                if taken:
+                    break
+                if wrong:
+                    sim.set(part.words.valid, 0)
+                    return number, at
+            else:
+                raise AssertionError(f"nothing said of tile {number}")
+        return tiles.tiles, None
+
+    simulator = Simulator(part)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return found
+
+
+def _kernels(name: str) -> list[str]:
+    found = KERNELS if CONFIGS[name].order > 2 else ("mm", "mv")
+    return [f"{name} {kernel}" for kernel in found]
+
+
+Change = Callable[[List, dict[str, int]], None]
+
+
+def _set(name: str, value: Callable[[List], int]) -> Change:
+    def change(tiles: List, fields: dict[str, int]) -> None:
+        fields[name] = value(tiles)
+
+    return change
+
+
+def _line(config: TensaurusConfig) -> int:
+    return config.line_bytes
+
+
+def _last_mode(tiles: List, fields: dict[str, int]) -> None:
+    fields[f"size_{tiles.order - 1}"] = 0
+
+
+def _too_large(mode: int) -> Change:
+    return _set(f"size_{mode}", lambda tiles: tiles.room(mode) + 1)
+
+
+def _operand(tiles: List, fields: dict[str, int]) -> None:
+    fields["load"] |= 1
+    fields["operand_1"] = _line(tiles.config) // 2
+
+
+def _wide_operand(tiles: List, fields: dict[str, int]) -> None:
+    fields["load"] |= 1
+    fields["operand_1"] = 1 << tiles.config.addr_bits
+
+
+FAULTS: dict[str, Change] = {
+    "tensor": _set("tensor", lambda tiles: _line(tiles.config) // 2),
+    "wide tensor": _set("tensor", lambda tiles: 1 << tiles.config.addr_bits),
+    "output": _set("output", lambda tiles: 8),
+    "wide output": _set("output", lambda tiles: 1 << 63),
+    "operand": _operand,
+    "wide operand": _wide_operand,
+    "no size": _set("size_1", lambda tiles: 0),
+    "no last size": _last_mode,
+    "size": _too_large(1),
+    "wide size": _set("size_1", lambda tiles: 1 << 31 | 1),
+    "no slices": _set("slices", lambda tiles: 0),
+    "slices": _set("slices", lambda tiles: tiles.slices + 1),
+    "wide slices": _set("slices", lambda tiles: 1 << 31 | 1),
+}
+"""What is wrong in jobs of any kind."""
+
+DENSE_FAULTS: dict[str, Change] = {"pitch": _set("pitch", lambda tiles: _line(tiles.config) // 2)}
+SPARSE_FAULTS: dict[str, Change] = {"entries": _set("entries", lambda tiles: 0)}
+
+
+@pytest.mark.parametrize(
+    "job",
+    slow_but(
+        ["small mttkrp"],
+        [job for name in CONFIGS for job in _kernels(name)],
+        ["small mv", "four ttmc", "odd ttmc", "one mv"],
+    ),
+)
+def test_what_is_wrong_is_found(job: str) -> None:
+    """And nothing else is: all tiles before it pass, as do those of lists that hold."""
+    name, kernel = job.split()
+    faults = [
+        *((fault, dense) for fault in FAULTS.values() for dense in (0, 1)),
+        *((fault, 1) for fault in DENSE_FAULTS.values()),
+        *((fault, 0) for fault in SPARSE_FAULTS.values()),
+    ]
+    lists: list[List] = []
+    expected: list[tuple[int, int | None]] = []
+    for seed, (fault, dense) in enumerate(faults):
+        lists.append(List(name, seed, tiles=3, kernel=kernel, dense=dense))
+        expected.append((3, None))
+        tiles = List(name, seed, tiles=3, kernel=kernel, dense=dense)
+        at = tiles.random.randrange(3)
+        fault(tiles, tiles.fields[at])
+        lists.append(tiles)
+        expected.append((at, at))
+    assert checked(CONFIGS[name], lists) == expected
+
+
+def test_the_last_tile_ends_an_output() -> None:
+    tiles = List("small", 5, tiles=3)
+    tiles.fields[2]["last"] = 2
+    assert checked(tiles.config, [tiles]) == [(2, 2)]
+
+
+@pytest.mark.parametrize("dense", [0, 1])
+def test_operands_are_loaded_before_they_are_used(dense: int) -> None:
+    """By the job itself, whatever the one before has loaded; and as many rows."""
+    held = List("small", 7, tiles=3, kernel="mttkrp", dense=dense)
+    never, fewer = (List("small", 7, tiles=3, kernel="mttkrp", dense=dense) for _ in range(2))
+    for fields in never.fields:
+        fields["load"] &= ~2
+    for fields, load, size in zip(fewer.fields, (1, 0, 0), (2, 2, 3), strict=True):
+        fields |= {"load": fields["load"] & ~1 | load, "size_1": size, "operand_1": 0}
+    assert checked(held.config, [held, never, held, fewer]) == [
+        (3, None), (0, 0), (3, None), (2, 2)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["small", "odd"])
+def test_scalars_begin_with_a_vector(name: str) -> None:
+    tiles = List(name, 6, tiles=2, kernel="mv")
+    tiles.regions[1] = 1
+    for fields in tiles.fields:
+        fields["size_1"] = 1
+    assert checked(tiles.config, [tiles]) == [(0, 0)]
+
+
+# The list of tiles: each to all its users, under memories of every kind.
+
+SEEDS = by_size(1, 2, 12)
+
+
+class Run:
+    """The tiles that the users get."""
+
+    def __init__(
+        self,
+        tiles: List,
+        manner: str = "even",
+        *,
+        stall: float = 0.3,
+        stop_at: int | None = None,
+        bad: int | None = None,
+        wrong: bool = False,
+    ) -> None:
+        self.list, config = tiles, tiles.config
+        image = Image(config, tiles.seed)
+        self.base = image.place(b"".join(map(tile_words, tiles.fields)))
+        self.part = part = TileFetcher(config)
+        self.starts = {2}
+        stalls = [stall, stall / 2, 0.9 if stall else 0.0]
+        self.sinks = [
+            Sink(tiles_o, stall=stalls[n], seed=f"{tiles.seed} {n}")
+            for n, tiles_o in enumerate(part.tiles)
+        ]
+        agents: list[Agent] = [*self.sinks, Wire(part.start, self._starts)]
+        self.cycle = 0
+        self.bench = MemoryBench(
+            config, part, image.bytes, MANNERS[manner], agents,
+            wires=[(part.job, tiles.job(self.base))], seed=tiles.seed, stop_at=stop_at,
+            again=self._again, bad=frozenset() if bad is None else frozenset([self.base + bad]),
+        )  # fmt: skip
+        self.wrong: int | None = None
+        self._goes_wrong = wrong
+        self.bench.run(self._done, settles=wrong or bad is not None)
+
+    def _starts(self, cycle: int) -> int:
+        self.cycle = cycle
+        return int(cycle in self.starts)
+
+    def _again(self) -> None:
+        self.starts.add(self.cycle + 1)
+        for sink in self.sinks:
+            sink.words.clear()
+
+    def _done(self, sim: Any) -> bool:
+        if sim.get(self.part.wrong):
+            assert self._goes_wrong
+            self.wrong = sim.get(self.part.number)
+        return all(len(sink.words) == self.list.tiles for sink in self.sinks)
+
+    def check(self, count: int) -> None:
+        """Everyone has the first ``count`` tiles, and no others."""
+        tiles, config = self.list, self.list.config
+        layout = tile_layout(config)
+        for user, sink in zip(USERS, self.sinks, strict=True):
+            assert len(sink.words) == count, user
+            for number, word in enumerate(sink.words):
+                found, fields = layout.from_bits(word), dict(tiles.fields[number])
+                used = [f"size_{mode}" for mode in range(1, tiles.order)]
+                used += [
+                    f"operand_{m}" for m in range(1, tiles.order) if fields["load"] >> m - 1 & 1
+                ]
+                for name in ("slices", "entries", "tensor", "output", "pitch", *used):
+                    assert found[name] == fields[name], (user, number, name)
+                assert found.load == fields["load"] & 7
+                assert found.last == fields["last"] & 1
+                assert found.number == number
+                assert found.final == (number == tiles.tiles - 1)
+                if tiles.dense:
+                    sizes = [fields[f"size_{mode}"] for mode in range(1, tiles.order)]
+                    assert found.elements == prod(sizes)
+
+
+every_config = pytest.mark.parametrize("name", slow_but(["small"], CONFIGS, ["odd", "one"]))
+
+
+@every_config
+def test_every_tile_reaches_everyone(name: str) -> None:
+    for seed in range(SEEDS):
+        tiles = List(name, seed)
+        Run(tiles, "rough" if seed % 2 else "even").check(tiles.tiles)
+
+
+@pytest.mark.slow
+def test_nothing_goes_on_behind_a_wrong_tile() -> None:
+    tiles = List("small", 5, tiles=4)
+    tiles.fields[2]["slices"] = 0
+    run = Run(tiles, stall=0.1, wrong=True)
+    run.check(2)
+    assert run.wrong == 2
+
+
+@pytest.mark.slow
+@every_config
+def test_stop_in_the_middle_of_anything(name: str) -> None:
+    for seed in range(SEEDS):
+        tiles = List(name, seed, tiles=6)
+        stop_at = tiles.random.randint(2, 150)
+        Run(tiles, "rough", stop_at=stop_at).check(tiles.tiles)
+
+
+@pytest.mark.slow
+def test_an_error_of_the_bus() -> None:
+    tiles = List("small", 3)
+    bad = 5 * TILE_BYTES + 64
+    run = Run(tiles, bad=bad)
+    assert run.bench.error == run.base + bad
+    run.check(5)
