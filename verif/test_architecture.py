@@ -94,7 +94,7 @@ def wrong_floors(imports: Imports, room: str) -> list[Import]:
 
 
 def app_of(module: str) -> str:
-    """The application that a module of ``scripts.apps`` is of; of another one nothing."""
+    """The application that a module of `apps` is of; of another one nothing."""
     parts = module.split(".")
     return parts[2] if parts[:2] == ["scripts", "apps"] and len(parts) > 2 else ""
 

@@ -43,8 +43,9 @@ def cost_of(
 
 def round_of(n: int, k: int, p: int, entries: int, s: int, weak: bool = False) -> UnitWork:
     """Calls and rows of an exact round, by tall calls."""
-    nothing = dict.fromkeys(("left", "right", "known", "summing", "peeled"), 0)
-    return costs.exact_round(n, k, p, entries, s, weak, **nothing).work
+    return costs.exact_round(
+        n, k, p, entries, s, weak, left=0, right=0, known=0, summing=0, peeled=0
+    ).work
 
 
 def work_of(found: SparseProduct, n: int, k: int, p: int, s: int, weak: bool = False) -> UnitWork:
