@@ -100,7 +100,7 @@ class ConverterDriver(JobDriver[C2srConverterConfig]):
         return from_image(read, layout, matrix.shape, **c2sr, channel_entries=room)
 
     def _place(self, matrix: C2sr, packed: C2sr) -> dict[str, int]:
-        """Where each array goes; C2SR's have room for gaps and for none."""
+        """Allocates memory for each array: the C2SR forms with gaps and packed, and CSR."""
         layout, rows = self.config.layout, matrix.shape[0]
         channel_entries = max(matrix.channel_entries, packed.channel_entries)
         sizes = {

@@ -1,4 +1,4 @@
-"""What a conversion leaves: the matrix that it was."""
+"""Golden model of a conversion: it returns the matrix unchanged."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ class _Failure(Exception):
 
 
 class ConverterModel(ModelDevice):
-    """What a job leaves in memory is the hardware's, bit for bit, and so are all counters but
-    CYCLES, which reads as zero.
+    """Behavioural model of the converter. Its jobs leave the same bits in memory as the hardware's,
+    and all counters agree but CYCLES, which reads as zero.
 
     A job that fails leaves memory as it is. If several things are wrong with it, what is outside of
     the memory comes first, then the lower row; the hardware reports what it comes to first. The
@@ -83,7 +83,7 @@ class ConverterModel(ModelDevice):
 
     @property
     def _places(self) -> Places:
-        """Where things are in the job of the registers."""
+        """The addresses of the arrays in the job that the registers describe."""
         return Places(self._config, self._values)
 
     @property

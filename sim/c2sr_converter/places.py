@@ -1,4 +1,4 @@
-"""Where the converter's arrays lie in memory: addresses of pairs, pointers and entries."""
+"""Addresses of the converter's arrays in memory: pairs, pointers and entries."""
 
 from __future__ import annotations
 
@@ -31,26 +31,27 @@ class Places:
     registers: Mapping[str, int]
 
     def pairs(self, rows: Ints) -> Ints:
-        """Of the pairs of rows."""
+        """Returns the addresses of the pairs of rows."""
         channels = self.config.channels
         return self._in_channel("C2SR_PAIRS", rows % channels, rows // channels * PAIR_BYTES)
 
     def c2sr_entries(self, lengths: Ints, pointers: Ints) -> Ints:
-        """Of all entries in C2SR, row after row."""
+        """Returns the addresses of all entries in C2SR, row after row."""
         channels = np.repeat(np.arange(len(lengths)) % self.config.channels, lengths)
         where = run_indices(pointers, lengths) * self.config.layout.entry_bytes
         return self._in_channel("C2SR_ENTRIES", channels, where)
 
     def csr_pointers(self, rows: int) -> Ints:
-        """Of where each of so many rows begins in CSR, and of where the last one ends."""
+        """Returns the addresses of the pointers of so many rows in CSR, the pointer to the end
+        included."""
         return self.registers["CSR_POINTERS"] + np.arange(rows + 1) * POINTER_BYTES
 
     def csr_entries(self, count: int) -> Ints:
-        """Of so many entries in CSR."""
+        """Returns the addresses of so many entries in CSR."""
         return self.registers["CSR_ENTRIES"] + np.arange(count) * self.config.layout.entry_bytes
 
     def _in_channel(self, base: str, channels: Ints, offsets: Ints) -> Ints:
-        """Of bytes of an array in channels."""
+        """Returns the addresses of bytes at offsets within channels of an array."""
         size = self.config.interleave
         blocks = offsets // size * self.config.channels + channels
         return self.registers[base] + blocks * size + offsets % size

@@ -1,1 +1,1 @@
-"""What an accelerator is to a driver: registers and memory."""
+"""The interface between accelerators and drivers: registers and memory."""

@@ -1,4 +1,4 @@
-"""Whether the job registers obey the rules of the accelerator's ``JobSpec``: in software."""
+"""Checks the job registers in software against the rules of the accelerator's ``JobSpec``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BREAKS: dict[Rule, Callable[[int, Check], bool]] = {
 
 
 def counts(spec: JobSpec, when: Condition | None, values: Mapping[str, int]) -> bool:
-    """Whether a rule with a condition counts in a job, see :func:`first_broken`."""
+    """Returns whether a rule with a condition applies to a job, see :func:`first_broken`."""
     if when is None:
         return True
     return all(
@@ -29,7 +29,7 @@ def counts(spec: JobSpec, when: Condition | None, values: Mapping[str, int]) -> 
 
 
 def breaks(spec: JobSpec, check: Check, values: Mapping[str, int]) -> bool:
-    """Whether a job breaks a rule, and the rule counts in it; see :func:`first_broken`."""
+    """Returns whether a rule applies to a job and the job breaks it; see :func:`first_broken`."""
     number = prod(values[name] for name in (check.register, *check.factors))
     return counts(spec, check.when, values) and _BREAKS[check.rule](number, check)
 

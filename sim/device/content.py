@@ -1,4 +1,4 @@
-"""What is put into a memory: bytes, and nothing wider that one could take for them."""
+"""Converts content for a memory to bytes, and rejects arrays of wider elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the drivers of all accelerators are: a device, places in its memory, jobs."""
+"""The common part of all drivers: a device, allocation in its memory, jobs."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ __all__ = ["JobRegisters", "JobStatus"]
 
 @dataclass(frozen=True, kw_only=True)
 class JobStatus:
-    """How a job ended.
+    """The outcome of a job.
 
     Parameters
     ----------

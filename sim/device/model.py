@@ -1,4 +1,4 @@
-"""What the models of all accelerators have: registers, a memory, an interrupt."""
+"""The common part of all behavioural models: registers, a memory, an interrupt."""
 
 from __future__ import annotations
 

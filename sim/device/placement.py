@@ -1,4 +1,4 @@
-"""Where a driver puts things in its device's memory."""
+"""Allocates addresses in the memory of a device for its driver."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Placement:
 
     @contextmanager
     def scratch(self) -> Iterator[None]:
-        """What is taken inside is free afterwards."""
+        """Frees at the end of the ``with`` block all memory that was allocated inside."""
         mark = self._next
         try:
             yield

@@ -1,4 +1,4 @@
-"""What a driver needs of an accelerator: registers, memory, interrupt; how they report errors."""
+"""The interface of an accelerator that a driver uses: registers, memory, interrupt, errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class AcceleratorDevice(Protocol[Config]):
 
     @property
     def config(self) -> Config:
-        """What it was generated for."""
+        """The configuration that the accelerator was generated for."""
 
     @property
     def memory_bytes(self) -> int:

@@ -1,4 +1,4 @@
-"""What a job of the tile engine leaves in memory, and what it counts."""
+"""Computes what a job of the tile engine leaves in memory and in its counters."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Job:
 
     @property
     def registers(self) -> dict[str, int]:
-        """What each of the registers holds, by name."""
+        """The value of each job register, by name."""
         return {
             "OP": self.op,
             "FLAGS": FLAGS.put(transposed_b=self.transposed_b, use_c=self.use_c),
@@ -75,7 +75,7 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a job counted."""
+    """The counters of a job."""
 
     operations: int
     bytes_read: int

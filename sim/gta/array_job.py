@@ -90,7 +90,7 @@ class ArrayJob:
         return tuple(each + (part < more) for part in range(self.segments))
 
     def extent(self, config: GtaConfig, k: int | None = None) -> tuple[int, int, int]:
-        """What is laid over rows and columns of the array, and the time of a fold in cycles, for
+        """Returns the lengths laid over rows and columns of the array and the cycles of a fold, for
         ``k`` products a sum instead of all.
 
         ``ws``: rows K, columns N L, time M L; ``is``: rows K, columns M L, time N L; ``os``: rows

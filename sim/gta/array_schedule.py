@@ -33,7 +33,7 @@ class Schedule:
 
     @property
     def words(self) -> str:
-        """As it is printed: "ws 2x2, lateral", "os 1x2, 2 segments, vertical, filled", "simd along
+        """Its printed name: "ws 2x2, lateral", "os 1x2, 2 segments, vertical, filled", "simd along
         rows"."""
         if self.along:
             return f"{self.dataflow} along {'rows' if self.lateral else 'columns'}"

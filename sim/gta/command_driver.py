@@ -26,7 +26,7 @@ Patterns = npt.NDArray[np.uint64]
 
 
 class Commands(Protocol):
-    """What a job does.
+    """The work of a job: images of its operands, and its commands.
 
     Members
     -------

@@ -1,4 +1,4 @@
-"""What an EXECUTE leaves in the memories of the lanes."""
+"""Computes what an EXECUTE leaves in the memories of the lanes."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ Ints = npt.NDArray[np.int64]
 
 
 def row_places(fields: Mapping[str, int]) -> tuple[Ints, Ints, Ints]:
-    """Of every byte of the rows of a LOAD or a STORE, (rows, row_bytes): lane, bank, byte of the
-    bank."""
+    """Returns the place of every byte of the rows of a LOAD or a STORE, (rows, row_bytes): lane,
+    bank, byte of the bank."""
     deal = DEALS[fields["deal"]]
     first_bank = np.arange(fields["rows"])[:, None] * deal.banks
     turn, bank = np.divmod(first_bank, BANKS)
@@ -47,7 +47,7 @@ def narrowed(rows: Bytes, element: int, how: str) -> Bytes:
 
 
 class LaneMemories:
-    """What all lanes hold.
+    """The contents of the memories of all lanes.
 
     Parameters
     ----------

@@ -54,6 +54,6 @@ def partial_sums(format: str, a: npt.ArrayLike, b: npt.ArrayLike, partial_bits: 
 
 
 def _held(sums: Ints, bits: int) -> Ints:
-    """What an accumulator keeps of sums: two's complement, modulo ``2**bits``."""
+    """Returns sums as an accumulator holds them: two's complement, modulo ``2**bits``."""
     spare = 64 - bits
     return (sums << spare) >> spare

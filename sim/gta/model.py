@@ -71,7 +71,7 @@ def _words(count: int) -> int:
 
 
 def _row_faults(config: GtaConfig, kind: str, fields: Mapping[str, int]) -> list[str]:
-    """Of a LOAD or a STORE, in the order in which they are reported."""
+    """Returns the errors of a LOAD or a STORE, in the order in which they are reported."""
     if fields["deal"] >= len(DEALS):
         return ["command"]
     deal, store = DEALS[fields["deal"]], kind == "store"
@@ -104,7 +104,7 @@ def _row_faults(config: GtaConfig, kind: str, fields: Mapping[str, int]) -> list
 def _execute_faults(
     config: GtaConfig, masks: Sequence[int], layout: int, fields: Mapping[str, int]
 ) -> list[str]:
-    """Of an EXECUTE."""
+    """Returns the errors of an EXECUTE, in the order in which they are reported."""
     if fields["operation"] >= len(OPERATIONS):
         return ["command"]
     if OPERATIONS[fields["operation"]] == "simd":
@@ -139,7 +139,7 @@ def _execute_faults(
 
 
 def _fits(config: GtaConfig, fields: Mapping[str, int], name: str, rows: int, width: int) -> bool:
-    """Whether operands and results lie within the banks."""
+    """Returns whether operands and results lie within the banks."""
     edge, results = lane_words(config, "left"), lane_words(config, "result")
     sides = {"left": edge, "top": edge, "result": results}
     folds, time = most_folds(config), fields["time"]
@@ -186,8 +186,8 @@ class _Failure(Exception):
 
 
 class GtaModel(ModelDevice):
-    """What a job leaves in memory is the hardware's, bit for bit, and so are the counters of
-    ``TIMELESS``; the others are zero.
+    """Behavioural model of GTA. Its jobs leave the same bits in memory as the hardware's, and the
+    counters of ``TIMELESS`` agree; the others are zero.
 
     Commands are done in the order of the list, which is one of those that their numbers allow:
     what a list leaves in which a command touches what another one does, and does not wait for it,

@@ -109,7 +109,7 @@ class SparseJob:
 
 
 def most_entries(a: CsrPatterns, b: CsrPatterns, cols: int) -> Ints:
-    """For each row of A the most entries that its row of the product can have."""
+    """Returns for each row of A the most entries that its row of the product can have."""
     products = starts_of(np.diff(b.starts)[a.columns])
     return np.minimum(products[a.starts[1:]] - products[a.starts[:-1]], cols)
 

@@ -88,8 +88,9 @@ __all__ = ["MatRaptorModel"]
 
 
 class MatRaptorModel(ModelDevice):
-    """What a job leaves in memory is the hardware's, bit for bit; what it counts comes from the
-    cycle model, or without one is what does not depend on time, the rest being zero.
+    """Behavioural model of MatRaptor. Its jobs leave the same bits in memory as the hardware's. The
+    counters come from the cycle model; without one, those that do not depend on time are exact and
+    the rest are zero.
 
     A job that fails leaves no part of C; of several things that are wrong with it the
     hardware may name another. Columns must ascend in every row of A, else ValueError: the hardware

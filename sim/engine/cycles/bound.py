@@ -1,4 +1,5 @@
-"""What no job of an engine can beat: what its unit has to do, and what its memory has to move.
+"""Lower bound of the cycles of an engine's job: the work of its unit, and the traffic of its
+memory.
 
 How a job is cut into blocks is fixed: A is read once for every block column, B once for every block
 row, C once, and D is written once. So it is certain
@@ -31,7 +32,7 @@ __all__ = ["Bound", "bound"]
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """What a job needs at least, in cycles; the module says why.
+    """A lower bound of a job's cycles; the module's docstring derives it.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ class Bound:
 
     @property
     def memory_cycles(self) -> float:
-        """Of the manager, or the DRAM, that has the most to move."""
+        """Cycles of the manager, or the DRAM, that has the most to move."""
         return max(*self.port_cycles, *self.dram_cycles)
 
     @property
@@ -80,7 +81,7 @@ def bound(
     gigahertz: float,
     interval: int,
 ) -> Bound:
-    """Of a job; ``interval``: cycles of an operation of the unit."""
+    """Computes the bound of a job; ``interval``: cycles of an operation of the unit."""
     cut, found = Grid(config, operation, job), dict(
         zip(OPERANDS, walks(config, operation, job), strict=True)
     )  # fmt: skip
@@ -89,7 +90,7 @@ def bound(
     beat, access = config.beat_bytes, memory.access_bytes
 
     def moved(manager: int, per_beats: Any) -> tuple[int, int]:
-        """What a manager reads, and what it writes."""
+        """Counts what a manager reads, and what it writes."""
         totals = [0, 0]
         for name, walk in found.items():
             if config.channels[min(OPERANDS.index(name), 2)] == manager:

@@ -27,7 +27,7 @@ from .store import store_on
 
 @inlined
 def _tiles(s: State) -> int:
-    """Of the block at hand."""
+    """Returns the number of tiles of the current block."""
     u = s.unit
     down = u.down_end if u.i == u.i_last else u.down
     across = u.across_end if u.j == u.j_last else u.across
@@ -73,7 +73,7 @@ def _operation(c: Shape, s: State, soonest: int) -> int:
 
 @inlined
 def _together(c: Shape, s: State, soonest: int, count: int) -> int:
-    """As many operations that wait for no sum; returns when the last one leaves."""
+    """Runs ``count`` operations that wait for no sum; returns when the last one leaves."""
     u = s.unit
     left = _operation(c, s, soonest)
     if count > 1:
@@ -89,8 +89,8 @@ def _together(c: Shape, s: State, soonest: int, count: int) -> int:
 
 @inlined
 def _one_by_one(c: Shape, s: State, soonest: int, count: int, tiles: int) -> int:
-    """As many operations of which each waits for the sum before it; returns when the last one
-    leaves."""
+    """Runs ``count`` operations, each of which waits for the sum before it; returns when the last
+    one leaves."""
     u = s.unit
     left = soonest
     for _ in range(count):
@@ -195,7 +195,8 @@ def _split(c: Shape, s: State, reader: int) -> None:
 
 @inlined
 def _room(c: Shape, s: State, reader: int) -> int:
-    """From when on the buffer has room for a longest burst; `NEVER` if that is not known yet."""
+    """Returns the first cycle in which the buffer has room for a burst of the longest length;
+    `NEVER` if that is not known yet."""
     r = s.readers[reader]
     wanted = r.issued - (c.buffer_beats - c.burst_beats)
     if wanted <= 0:
@@ -211,7 +212,8 @@ def _room(c: Shape, s: State, reader: int) -> int:
 
 @inlined
 def _slot(c: Shape, s: State, reader: int) -> int:
-    """From when on fewer bursts than may be are under way; `NEVER` if that is not known yet."""
+    """Returns the first cycle in which the reader may have one more burst in flight; `NEVER` if
+    that is not known yet."""
     r = s.readers[reader]
     if r.bursts < c.outstanding:
         return 0
@@ -277,8 +279,8 @@ def _flat_event(c: Shape, s: State, manager: int, now: int) -> bool:
 
 @compiled
 def _run_flat(shapes: Any, states: Any, blocks: int) -> int:
-    """On flat memories, until so many blocks are computed, or nothing is left to do; returns the
-    cycle at hand, or `NEVER`."""
+    """Runs on flat memories until so many blocks are computed or no event is left; returns the
+    current cycle, or `NEVER`."""
     c, s = shapes[0], states[0]
     _settle(c, s)
     while True:
@@ -319,7 +321,7 @@ def _run_dram(shapes: Any, states: Any, d: Channels, t: Timing, blocks: int) -> 
 def _run(
     config: EngineConfig, c: Any, s: Any, memory: MemoryModel, gigahertz: float, whole: bool
 ) -> None:
-    """To the end, with periods that are like the one before left out unless ``whole``."""
+    """Runs to the end of the job. Skips periods that repeat the one before unless ``whole``."""
     if memory.flat:
         periods, run = Periods(c, s), partial(_run_flat, c, s)
     else:
@@ -340,7 +342,8 @@ def run_job(
     turn: int = 0,
     whole: bool = False,
 ) -> EngineCycles:
-    """How long a job takes that obeys the rules, and what it moves; its values do not matter.
+    """Simulates a job that obeys the rules: its time and its traffic. The values of its operands do
+    not matter.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the cycle model finds."""
+"""The report of the cycle model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BEHIND = 2
 
 @dataclass(frozen=True, kw_only=True)
 class EngineCycles:
-    """What a job takes.
+    """The cost of a job.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class EngineCycles:
 
     @property
     def cycles(self) -> int:
-        """Of the job."""
+        """Cycles of the job."""
         return self.counts["cycles"]
 
     @property
@@ -72,7 +72,7 @@ class EngineCycles:
 
     @property
     def microseconds(self) -> float:
-        """That it takes."""
+        """Microseconds that the job takes."""
         return self.cycles / self.gigahertz / 1000
 
     @property
@@ -82,7 +82,7 @@ class EngineCycles:
 
     @property
     def memory_bytes(self) -> int:
-        """That all memories moved."""
+        """Bytes that all memories moved."""
         return sum(self.memory_read) + sum(self.memory_written)
 
     @property
@@ -111,8 +111,8 @@ def report(
     gigahertz: float,
     limit: Bound,
 ) -> EngineCycles:
-    """Of a state at the end of a job. Raises :class:`BoundBroken`, which no job of a model that is
-    right does."""
+    """Makes the report from a state at the end of a job. Raises :class:`BoundBroken` if the job
+    beats its lower bound, which shows an error in the model."""
     unit, store = s["unit"], s["store"]
     busy = int(unit["busy"])
     counts = {

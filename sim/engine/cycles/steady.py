@@ -56,7 +56,8 @@ class Periods:
 
     @property
     def blocks(self) -> int:
-        """How many blocks are to be computed until it is worth looking again; `NEVER`: never."""
+        """Number of the block after which to compare states again; `NEVER` if no period is
+        sought."""
         unit = self._state[0]["unit"]
         if "j" in self._sought:
             return int(unit["block"]) + 1
@@ -113,12 +114,13 @@ class Periods:
         return [state[0]["unit"], state[0]["store"], *readers]
 
     def _at(self, level: str, state: Any = None) -> Ints:
-        """Where each part is."""
+        """Returns the index of each part at a level."""
         parts = self._parts(self._state if state is None else state)
         return np.array([part[level] for part in parts], np.int64)
 
     def _positions(self, level: str) -> Ints:
-        """Where each part is: at the level beside the unit, at others as it is."""
+        """Returns the index of each part: relative to the unit's at this level, absolute at the
+        others."""
         relative = self._at(level) - self._state[0]["unit"][level]
         return np.concatenate([relative, *(self._at(x) for x in _LEVELS if x != level)])
 
@@ -130,7 +132,7 @@ def _repeat(c: Any, state: Any, before: Any, cycles: int, periods: int) -> None:
     later = cycles * periods
 
     def by(part: str, name: str, *index: int) -> int:
-        """How far a count moves."""
+        """Returns how far a count advances in so many periods."""
         now, then = s[part], b[part]
         for number in index:
             now, then = now[number], then[number]

@@ -26,7 +26,7 @@ _BANK, _ROW, _, _TAG = range(4)
 
 
 def is_exact(times: Timing) -> bool:
-    """Whether times of a DRAM are added without being rounded."""
+    """Returns whether the times of a DRAM are added without rounding."""
     return all(float(time) * _FRACTION % 1 == 0 for time in times)
 
 

@@ -106,7 +106,8 @@ def _split(c: Shape, s: State) -> bool:
 
 @inlined
 def _free_address(c: Shape, s: State) -> int:
-    """From when on the queue of addresses has room; `NEVER` if that is not known yet."""
+    """Returns the first cycle in which the address queue has room; `NEVER` if that is not known
+    yet."""
     t = s.store
     before = t.bursts - c.addresses
     if before < 0:

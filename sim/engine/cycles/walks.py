@@ -1,4 +1,4 @@
-"""Which rows of memory each operand's blocks are made of, in numbers."""
+"""The rows of memory that make up the blocks of each operand, in numbers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _I, _J, _K = range(3)
 
 
 class Grid:
-    """How a job is cut into blocks and chunks.
+    """The division of a job into blocks and chunks.
 
     Members
     -------
@@ -51,7 +51,7 @@ class Grid:
 
 
 def _cut(size: int, length: int) -> tuple[int, int]:
-    """Of all blocks but the last one, and of that."""
+    """Returns the length of all blocks but the last one, and that of the last one."""
     return length, (size - 1) % length + 1
 
 

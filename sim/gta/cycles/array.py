@@ -112,8 +112,8 @@ def forget(g: Gta, region: int, now: int) -> None:
 
 @inlined
 def _integers(g: Gta, region: int, place: int, since: int) -> bool:
-    """Whether a fold has a step in a lane that completes a result so many cycles behind column 0's
-    first one of the region."""
+    """Returns whether a fold has a step in a lane that completes a result, ``since`` cycles after
+    column 0's first step of the region."""
     steps, limbs = g.folds[region, place, 1], g.folds[region, place, 2]
     for column in range(limbs - 1, COLS, limbs):
         step = since - g.delays[column]
@@ -124,8 +124,8 @@ def _integers(g: Gta, region: int, place: int, since: int) -> bool:
 
 @inlined
 def _reads_integer(g: Gta, region: int, place: int, since: int, bank: int) -> bool:
-    """Whether a fold reads a sum of a lane's bank in a cycle. The group that the bank is of reads
-    its banks in turn, of sums that are read two at a time every other one."""
+    """Returns whether a fold reads a sum of a lane's bank in a cycle. The banks of a group are read
+    in turn; sums that are read two at a time, in every other turn."""
     fold = g.folds[region, place]
     limbs = fold[2]
     step = since - g.delays[bank | (limbs - 1)]
@@ -140,7 +140,8 @@ def _reads_integer(g: Gta, region: int, place: int, since: int, bank: int) -> bo
 def _planes(
     g: Gta, region: int, place: int, since: int, writes: bool, first: int, count: int
 ) -> bool:
-    """Whether an octet of some of a lane's columns has a plane to read, or to write, in a cycle."""
+    """Returns whether an octet in some of a lane's columns has a plane to read, or to write, in a
+    cycle."""
     cycles, octet = g.folds[region, place, 1], g.folds[region, place, 2]
     planes = g.planes[g.folds[region, place, 8], int(writes)]
     # Of column 0; that of the last one is as many behind it.
@@ -158,7 +159,7 @@ def _planes(
 
 @inlined
 def reads_results(g: Gta, lane: int, bank: int, now: int) -> bool:
-    """Whether the array reads results of a lane's bank in this cycle."""
+    """Returns whether the array reads results of a lane's bank in this cycle."""
     region, row, col = g.places[lane, 0], g.places[lane, 1], g.places[lane, 2]
     record = g.regions[region]
     forget(g, region, now)
@@ -182,7 +183,7 @@ def reads_results(g: Gta, lane: int, bank: int, now: int) -> bool:
 
 @inlined
 def writes_results(g: Gta, lane: int, now: int) -> bool:
-    """Whether it writes results of any of a lane's banks."""
+    """Returns whether the array writes results to any of a lane's banks in this cycle."""
     region, row, col = g.places[lane, 0], g.places[lane, 1], g.places[lane, 2]
     record = g.regions[region]
     forget(g, region, now)
@@ -227,7 +228,7 @@ def _quiet(g: Gta, region: int) -> bool:
 
 @inlined
 def array_busy(g: Gta, now: int) -> bool:
-    """Whether a lane is not quiet; each is 8 cycles behind the one on its left."""
+    """Returns whether any lane is busy; each runs 8 cycles after the one on its left."""
     for region in range(g.c.regions):
         r = g.regions[region]
         if not (_quiet(g, region) and vectors_quiet(g, region)) or now < r.quiet_at + r.cols - COLS:
@@ -237,7 +238,7 @@ def array_busy(g: Gta, now: int) -> bool:
 
 @inlined
 def region_ready(g: Gta, region: int, number: int) -> bool:
-    """Whether the lanes at the left edge take a command in this cycle."""
+    """Returns whether the lanes at the left edge accept a command in this cycle."""
     r = g.regions[region]
     same: bool = g.commands[r.command].same == g.commands[number].same
     if g.commands[number].simd:

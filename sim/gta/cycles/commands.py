@@ -52,7 +52,7 @@ _OF_FLOATS = ("mul", "fma", "dot", *_FLOAT_SUMS)
 
 
 class OctetCycles(NamedTuple):
-    """Of an octet of results.
+    """The timing of an octet of results.
 
     ``cycles``: to the next one; ``reads``, ``writes``: in which planes are read, and written
     ``late`` cycles later than those of integers; ``last``: cycles to that of the last products;
@@ -69,7 +69,8 @@ class OctetCycles(NamedTuple):
 
 @cache
 def octet(config: GtaConfig, function: str, format: str, chain: int, use_c: bool) -> OctetCycles:
-    """Of a command's fields, by name. Raises ValueError for a function that there is not."""
+    """Computes the timing of an octet from a command's fields, by name. Raises ValueError for an
+    unknown function."""
     cycles = octet_cycles(config, function, format, chain)
     if is_float(format) and function in _OF_FLOATS:
         return _floats(config, function, format, chain, use_c)
@@ -79,8 +80,8 @@ def octet(config: GtaConfig, function: str, format: str, chain: int, use_c: bool
 
 
 def results_of(function: str, format: str, use_c: bool) -> tuple[bool, int]:
-    """Whether a command begins with what is in the memory of results, and the bytes of an octet of
-    its own results there."""
+    """Returns whether a command starts from the contents of the result memory, and the bytes of an
+    octet of its own results there."""
     memories = operand_memories(function, format)
     reads = use_c if function in _CHAINS else "result" in memories
     return reads, OCTET * vector_result_bytes(function, format)
@@ -185,7 +186,8 @@ class Job:
 def job_of(
     config: GtaConfig, address: int, content: bytes, masks: Sequence[int], layout: int
 ) -> Job:
-    """From a list as it is in memory at an address, and how the lanes stand."""
+    """Decodes a job from a list in memory at an address, with the masks and the layout of the
+    lanes."""
     words = np.frombuffer(content, "<u8").reshape(-1, COMMAND_BYTES // 8)
     made = np.zeros(len(words), COMMAND)
     made["kind"] = _field(words, FIELDS["load"]["kind"]) - 1

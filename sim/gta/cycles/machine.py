@@ -72,7 +72,8 @@ _SOON = 2
 
 @inlined
 def _reader_rests(g: Gta, reader: int) -> bool:
-    """Whether nothing moves; what waits at its output nobody takes."""
+    """Returns whether the reader is at rest; a word at its output may wait, as long as it is not
+    taken."""
     r = g.b.readers[reader]
     if r.issued or r.under or (r.beats.level != 0 and r.beats.valid == 0):
         return False
@@ -83,13 +84,13 @@ def _reader_rests(g: Gta, reader: int) -> bool:
 
 @inlined
 def _loads_rest(g: Gta) -> bool:
-    """Whether there is no LOAD, nor the next one's rows to be asked for."""
+    """Returns whether no LOAD moves data and no rows of the next one are to be requested."""
     return not walk_busy(g, 0) and g.m[0].chunk == 0 and g.b.readers[OPERANDS].beats.valid == 0
 
 
 @inlined
 def _queues_rest(g: Gta) -> bool:
-    """Whether no command moves; of EXECUTEs one may wait for its region."""
+    """Returns whether no command moves; an EXECUTE may wait for its region."""
     m = g.m[0]
     for kind in range(3):
         if m.queues[kind].valid == 0:
@@ -106,7 +107,7 @@ def _queues_rest(g: Gta) -> bool:
 
 @inlined
 def still_for(g: Gta, now: int) -> int:
-    """For how many cycles from this one on nothing happens at all."""
+    """Returns the number of cycles from this one on in which nothing changes."""
     m, reads = g.m[0], g.b.managers[0]
     if reads.sends_in != reads.sends_out or reads.requests.valid or m.begun == m.ended:
         return 0
@@ -162,7 +163,7 @@ def leave_out(g: Gta, cycles: int) -> None:
 
 @inlined
 def _finished(g: Gta, now: int) -> bool:
-    """Whether all commands are complete, and nothing is under way."""
+    """Returns whether all commands are complete and nothing is in flight."""
     m = g.m[0]
     if m.left:
         return False
@@ -176,7 +177,7 @@ def _finished(g: Gta, now: int) -> bool:
 
 @inlined
 def _count(g: Gta, cycles: int) -> None:
-    """What happens with EXECUTEs in so many cycles, all alike."""
+    """Counts the EXECUTEs, or the reasons that none runs, over so many equal cycles."""
     m = g.m[0]
     if m.begun != m.ended:
         lanes = 0

@@ -84,7 +84,7 @@ INTEGERS, FLOATS, VECTORS = range(3)
 
 
 class Shape(NamedTuple):
-    """What does not change, in numbers for compiled code.
+    """The constants of a simulation, in numbers for compiled code.
 
     ``chunk``: bytes that are dealt out in a cycle; ``words``: beats of a command; ``most``:
     EXECUTEs that may be under way; ``widest``: log2 of the most limbs.
@@ -131,7 +131,8 @@ class Gta(NamedTuple):
 
 
 def _delays(config: GtaConfig) -> npt.NDArray[np.int64]:
-    """By column, cycles from a step of column 0 to that of the group that ends in it."""
+    """Returns for each column the cycles from a step of column 0 to that of the group that ends in
+    this column."""
     sizes = [limbs(name) for name in config.integers] or [1]
     found = []
     for column in range(COLS):

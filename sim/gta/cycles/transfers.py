@@ -17,7 +17,8 @@ _WAIT, _CHECK, _OFFER = range(3)
 
 @inlined
 def wants(g: Gta, kind: int) -> int:
-    """For what the first command of a queue waits, a bit for each kind; 0 without one."""
+    """Returns the kinds of commands that the first command of a queue waits for, a bit each; 0
+    without a command."""
     m = g.m[0]
     found = 0
     if m.queues[kind].valid:
@@ -65,7 +66,7 @@ def check_step(g: Gta) -> None:
 
 @inlined
 def offers_in_vain(g: Gta) -> bool:
-    """Whether the next command waits for its queue, or there is none on its way."""
+    """Returns whether the next command waits for its full queue, or no command is arriving."""
     m = g.m[0]
     if m.state == _OFFER:
         full: bool = m.queues[g.commands[m.number].kind].level == _DEPTH
@@ -89,7 +90,7 @@ def queues_step(g: Gta) -> None:
 
 @inlined
 def walk_busy(g: Gta, which: int) -> bool:
-    """Whether rows are to be asked for, or a command is there."""
+    """Returns whether rows are to be requested, or a command is present."""
     w = g.walks[which]
     busy: bool = (w.left | w.command.valid) != 0
     return busy
@@ -97,7 +98,7 @@ def walk_busy(g: Gta, which: int) -> bool:
 
 @inlined
 def begin(g: Gta, which: int, finished: bool) -> None:
-    """From the command that is walked to the next one, in the cycle behind it."""
+    """Advances the walk from its command to the next one, in the cycle after it."""
     w = g.walks[which]
     if finished:
         w.active = 0
@@ -172,7 +173,7 @@ than 8."""
 
 @inlined
 def gather_busy(g: Gta) -> bool:
-    """Whether a part is on its way."""
+    """Returns whether a part is in flight."""
     m = g.m[0]
     busy = (m.owed | m.narrow | m.beat) != 0
     if g.c.octets > 1:
@@ -182,7 +183,7 @@ def gather_busy(g: Gta) -> bool:
 
 @inlined
 def _is_read(g: Gta, now: int) -> bool:
-    """Whether the array reads a bank that the next part is in."""
+    """Returns whether the array reads a bank that holds the next part."""
     w = g.walks[_STORES]
     command = g.commands[w.command.place]
     bank = w.bank + w.at // command.element % command.banks

@@ -1,1 +1,1 @@
-"""What GTA computes, bit for bit: products of matrices and vector operations in every format."""
+"""Golden models of GTA, bit for bit: products of matrices and vector operations in every format."""

@@ -29,7 +29,8 @@ FloatFunction = Callable[..., npt.NDArray[Any]]
 
 
 class Operation(NamedTuple):
-    """What an operation does; None where there are no such operands."""
+    """The functions of an operation, for integers and floats; None if it has no operands of that
+    kind."""
 
     operands: int
     integers: IntFunction

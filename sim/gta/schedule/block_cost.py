@@ -1,4 +1,4 @@
-"""What a p-GEMM takes that is cut into blocks, a command each."""
+"""The cost of a p-GEMM that is cut into blocks, one command each."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class PGemm:
 
     @property
     def element_bytes(self) -> int:
-        """Of an element of A or B."""
+        """Bytes of an element of A or B."""
         return element_bytes(self.format)
 
     @property
     def result_bytes(self) -> int:
-        """Of an element of C or D."""
+        """Bytes of an element of C or D."""
         return result_bytes(self.format)
 
 
@@ -81,7 +81,7 @@ class Needed:
     result: int
 
     def fits(self, config: GtaConfig, share: int) -> bool:
-        """Whether it takes no more than a ``share``-th of any bank."""
+        """Returns whether a block needs at most one ``share``-th of every bank."""
         edge = config.edge_bytes // LEFT_WORD_BYTES // share
         result = config.bank_bytes // RESULT_WORD_BYTES // share
         return max(self.left, self.top) <= edge and self.result <= result
@@ -92,7 +92,7 @@ def _words(size: int, word: int = LEFT_WORD_BYTES) -> int:
 
 
 def needed(problem: PGemm, dataflow: str, array: tuple[int, int], size: Block) -> Needed:
-    """Of a block of ``size`` M x N x K on an array of rows and columns.
+    """Returns the words that a block of ``size`` M x N x K needs on an array of rows and columns.
 
     What a row, or a column of folds, begins with is a word; weights of row folds follow each
     other, and so do results.
@@ -124,7 +124,7 @@ __all__ = ["Placed", "accesses_of", "block_cost", "port_cycles"]
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """Where a p-GEMM runs: with an operand stationary it is B.
+    """The region and the dataflow of a p-GEMM; a stationary operand is B.
 
     Parameters
     ----------
@@ -156,8 +156,8 @@ def port_cycles(config: GtaConfig, moved: Moved) -> int:
 
 
 def block_cost(placed: Placed, problem: PGemm, block: Block) -> Cost:
-    """Of blocks of this size, smaller at the ends, in a chain; sums stay on chip until they are
-    complete."""
+    """Returns the cost of a chain of blocks of this size, smaller at the ends; sums stay on chip
+    until they are complete."""
     sizes = (problem.m, problem.n, problem.k)
     m, n, k = (_parts(size, each) for size, each in zip(sizes, block, strict=True))
     jobs = []
@@ -190,13 +190,14 @@ def block_cost(placed: Placed, problem: PGemm, block: Block) -> Cost:
 
 
 def _parts(size: int, each: int) -> list[tuple[int, int]]:
-    """How many of which size: full ones, and what is left."""
+    """Returns the full parts and the remaining one, as pairs of count and size."""
     full, rest = divmod(size, each)
     return [(count, part) for count, part in ((full, each), (1, rest)) if count and part]
 
 
 def accesses_of(placed: Placed, job: ArrayJob) -> Accesses:
-    """Of a command. What it adds the first product of a sum to is left out."""
+    """Returns the accesses of a command, without reads of the values that it adds first products
+    to."""
     results = job.m * job.n
     down, across, _ = job.extent(placed.config)
     rows, cols = placed.array

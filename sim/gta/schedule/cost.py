@@ -1,4 +1,4 @@
-"""What a schedule of a p-GEMM takes."""
+"""The cost of a schedule of a p-GEMM."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Accesses:
         return Accesses(**{f.name: _both(self, other, f.name) for f in fields(self)})
 
     def times(self, count: int) -> Accesses:
-        """Of so many."""
+        """Returns the accesses multiplied by a count."""
         return Accesses(**{f.name: count * getattr(self, f.name) for f in fields(self)})
 
 
@@ -65,13 +65,13 @@ class Moved:
         return Moved(**{f.name: _both(self, other, f.name) for f in fields(self)})
 
     def times(self, count: int) -> Moved:
-        """Of so many."""
+        """Returns the traffic multiplied by a count."""
         return Moved(**{f.name: count * getattr(self, f.name) for f in fields(self)})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What is taken in all.
+    """The total cost.
 
     Parameters
     ----------

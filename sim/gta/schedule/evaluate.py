@@ -1,4 +1,4 @@
-"""What a schedule of a p-GEMM takes."""
+"""Evaluates the cost of a schedule of a p-GEMM."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .segmented_cost import DoesNotFit, segmented_cost
 def vector_cost(
     config: GtaConfig, problem: PGemm, schedule: Schedule, pipeline: Pipeline = PIPELINE
 ) -> Cost:
-    """Of a command for each tile and part of its sums, of a group of octets of each bank. Elements
-    of tiles beyond the ends of D work, too, and whole groups are moved; no products of theirs are
-    counted.
+    """Returns the cost of a schedule by vectors: one command for each tile and part of its sums, of
+    a group of octets of each bank. Elements of tiles beyond the ends of D work, too, and whole
+    groups are moved; their products are not counted.
 
     Raises DoesNotFit for sums of integers that no element holds.
     """
@@ -151,7 +151,8 @@ def evaluate(
 
 
 def extents(job: ArrayJob) -> tuple[int, int]:
-    """What a job lays over rows and columns of the array, all of K's segments behind each other."""
+    """Returns the lengths laid over rows and columns of the array, with all segments of K in
+    sequence."""
     length = 1 if is_float(job.format) else limbs(job.format)
     if job.dataflow == "os":
         return job.m * length, job.n * length
@@ -170,7 +171,8 @@ def _filled(config: GtaConfig, problem: PGemm, schedule: Schedule, pipeline: Pip
 
 @cache
 def left_over(config: GtaConfig, rest: PGemm, pipeline: Pipeline = PIPELINE) -> Evaluated:
-    """On the layout and in the dataflow that take the least cycles, then accesses and bytes."""
+    """Evaluates the remaining part on the layout and in the dataflow of the fewest cycles, then the
+    fewest accesses and bytes."""
     found = []
     flows = ("os",) if is_float(rest.format) else ("ws", "is", "os")
     ways = [

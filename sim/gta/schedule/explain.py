@@ -56,7 +56,7 @@ def space(config: GtaConfig, problem: PGemm, pipeline: Pipeline = PIPELINE) -> l
 
 
 def _again(one: Evaluated, found: list[Evaluated]) -> bool:
-    """Whether the same schedule of fewer segments takes the same."""
+    """Returns whether the same schedule with other segments has the same cost."""
     return any(
         other.cost == one.cost
         and replace(other.schedule, segments=1) == replace(one.schedule, segments=1)
@@ -131,7 +131,8 @@ class Line:
 
 
 def explain(found: Sequence[Ranked]) -> list[Line]:
-    """In the order that is given: the chosen one is first of `ranked`."""
+    """Returns the lines of the table in the given order; `ranked` puts the chosen schedule
+    first."""
     lines = []
     for one in found:
         each, cost = one.evaluated, one.evaluated.cost

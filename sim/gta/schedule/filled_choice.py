@@ -16,7 +16,7 @@ __all__ = ["FilledChoice", "choose_filled", "filled_candidates"]
 
 @dataclass(frozen=True)
 class FilledChoice:
-    """How both parts are done, one after the other, a job each.
+    """A choice for both parts, which run one after the other, one job each.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ class FilledChoice:
 
     @property
     def cost(self) -> tuple[int, int]:
-        """What is least of the best one."""
+        """The cost that the best choice minimises: cycles, then elements loaded."""
         return self.cycles, self.full.tiling.loaded + self.rest.tiling.loaded
 
     @property
     def schedule(self) -> Schedule:
-        """As the space of schedules has it."""
+        """The schedule, in the terms of the space of schedules."""
         return replace(self.full.schedule, filled=True)
 
 
@@ -81,7 +81,7 @@ def filled_candidates(
 def choose_filled(
     config: GtaConfig, format: str, sizes: tuple[int, int, int], **settings: Any
 ) -> FilledChoice:
-    """Of these what takes fewest cycles. Raises ValueError if nothing is left over."""
+    """Chooses the candidate of the fewest cycles. Raises ValueError if nothing is left over."""
     found = filled_candidates(config, format, sizes, **settings)
     if not found:
         m, n, k = sizes

@@ -1,4 +1,4 @@
-"""What a p-GEMM takes whose K is cut into segments, their sums added up by the array."""
+"""The cost of a p-GEMM whose K is cut into segments; the array adds up their sums."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ def _sizes(size: int, unit: int) -> list[int]:
 
 
 def _largest(placed: Placed, problem: PGemm, block: Block) -> Iterator[Block]:
-    """With the largest size in place of the 0 that fits half of the memories, evened out."""
+    """Yields the block with its 0 replaced by the largest size that fits half of the memories,
+    evened out."""
     size = (problem.m, problem.n, problem.k)[block.index(0)]
 
     def filled(value: int) -> Block:
@@ -97,7 +98,8 @@ def sums_cost(
     piece: int,
     pipeline: Pipeline = PIPELINE,
 ) -> Cost:
-    """Of chains of commands whose operands are on chip, a chain in each region.
+    """Returns the cost of adding up the sums, in chains of commands whose operands are on chip, one
+    chain in each region.
 
     Parameters
     ----------
@@ -153,7 +155,7 @@ def sums_cost(
 
 
 def _in_order(jobs: Counter[ArrayJob], last: ArrayJob) -> Iterator[tuple[int, ArrayJob]]:
-    """How many of which, the last one at the end."""
+    """Yields pairs of count and job, the last job at the end."""
     for job, count in jobs.items():
         if count - (job == last):
             yield count - (job == last), job
@@ -269,8 +271,8 @@ def segmented_cost(
 def _placed_cost(
     config: GtaConfig, problem: PGemm, schedule: Schedule, pipeline: Pipeline, longest: int
 ) -> tuple[Block, Cost]:
-    """On one region, and its blocks. Inputs stationary is weights stationary of the transposed
-    problem."""
+    """Returns the blocks of a problem on one region, and their cost. Inputs stationary is weights
+    stationary of the transposed problem."""
     turned = schedule.dataflow == "is"
     placed = Placed(
         config=config,

@@ -1,1 +1,1 @@
-"""How a product of any size becomes a list of commands: tiles, their places, their order."""
+"""Turns a product of any size into a list of commands: tiles, their places, their order."""

@@ -1,4 +1,4 @@
-"""Which dataflow, layout, segments and tiles a product takes."""
+"""Chooses the dataflow, layout, segments and tiles of a product."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _ALIKE = 0.01
 
 @dataclass(frozen=True)
 class Choice:
-    """How a product is done.
+    """The chosen way to compute a product.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Choice:
 
     @property
     def regions(self) -> tuple[Region, ...]:
-        """Where segments run at the same time."""
+        """The regions in which segments run at the same time."""
         return self.sums.regions if self.sums else (self.tiling.region,)
 
     @property
@@ -111,7 +111,8 @@ class Choice:
 
     @property
     def schedule(self) -> Schedule:
-        """As the space of schedules has it: of segments those that K is cut into at least."""
+        """The schedule, in the terms of the space of schedules; its segments are the least number
+        that K is cut into."""
         problem, region = self.tiling.problem, self.tiling.region
         return Schedule(
             dataflow=self.dataflow,
@@ -123,14 +124,14 @@ class Choice:
 
     @property
     def cost(self) -> tuple[int, int]:
-        """What is least of the best one."""
+        """The cost that the best choice minimises: cycles, then elements loaded."""
         return self.cycles, self.tiling.loaded
 
 
 def regions_of(config: GtaConfig, format: str, result: str, segments: int, k: int) -> int:
-    """How many segments of K run at the same time: of integers as many as there are, a power of
-    two, at most the lanes and the masks, if the device has a format in which their sums can be
-    added up, and memories that hold some; else one."""
+    """Returns how many segments of K run at the same time. Segments of integers run in a power of
+    two, limited by the lanes and the masks, if the device has a format in which their sums can be
+    added up and memories that hold some; otherwise one at a time."""
     most = 1 if is_float(format) else min(segments, k, config.lanes, 1 << config.mask_bits)
     count = 1 << (most.bit_length() - 1)
     while count > 1 and not any(
@@ -142,7 +143,7 @@ def regions_of(config: GtaConfig, format: str, result: str, segments: int, k: in
 
 
 def _best(found: Sequence[Choice]) -> Choice | None:
-    """Of those that take about the fewest cycles the one that loads least."""
+    """Returns the choice that loads the fewest elements among those of about the fewest cycles."""
     if not found:
         return None
     enough = min(one.cycles for one in found) * (1 + _ALIKE)
@@ -177,8 +178,8 @@ def choose(
     lateral: bool = True,
     overlap: bool = True,
 ) -> Choice | None:
-    """Of what takes fewest cycles by the estimate of :class:`Tiling`, or hardly more, that which
-    loads least; None if no tile fits.
+    """Returns the choice that loads the fewest elements among those that take about the fewest
+    cycles by the estimate of :class:`Tiling`; None if no tile fits.
 
     Parameters
     ----------

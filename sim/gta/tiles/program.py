@@ -1,4 +1,4 @@
-"""What a driver needs to know of a product to run it, alone or beside others."""
+"""The interface between a product and the driver that runs it, alone or beside others."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class CommandList:
         return self.count[kind]
 
     def to_bytes(self) -> bytes:
-        """As it lies in memory; nothing if it keeps none."""
+        """Returns the list as it lies in memory; empty if it keeps no content."""
         return b"".join(self._content)
 
 
@@ -89,7 +89,7 @@ class Program(Protocol):
     images: dict[str, StreamImage]
 
     def contents(self, a: Words, b: Words, c: Words | None) -> dict[str, Words]:
-        """What the images of operands hold."""
+        """Returns the contents of the images of the operands, by name."""
 
     def result(self, content: bytes) -> Words:
         """D, of what memory holds of its image."""
@@ -99,7 +99,7 @@ class Program(Protocol):
 
 
 class LaneJob(NamedTuple):
-    """How lanes stand in a job.
+    """The layout and the masks of the lanes in a job.
 
     Members
     -------

@@ -70,11 +70,12 @@ class StreamImage:
         return self.streams * self.stride
 
     def offset(self, stream: int, piece: int) -> int:
-        """Where a piece begins, in bytes."""
+        """Returns the offset of a piece, in bytes."""
         return stream * self.stride + piece * self.piece_bytes
 
     def to_bytes(self, words: Words) -> bytes:
-        """Of elements, (streams, count) words, or (streams, count, 2) of 16 bytes."""
+        """Packs elements into bytes: (streams, count) words, or (streams, count, 2) for 16
+        bytes."""
         element = self.element
         parts = np.ascontiguousarray(words).astype(f"<u{min(element, 8)}")
         content = np.zeros((self.streams, self.pieces * self.piece, element), np.uint8)
@@ -171,7 +172,7 @@ class SumsPlace:
 
 @dataclass(frozen=True, kw_only=True)
 class SegmentSums:
-    """How partial sums are added up.
+    """The plan for adding up partial sums.
 
     Parameters
     ----------
@@ -199,7 +200,7 @@ class SegmentSums:
 
     @property
     def fits(self) -> bool:
-        """Whether the memories hold as many operands and results."""
+        """Whether the memories hold as many operands and results as the plan asks for."""
         left, result = (lane_words(self.config, side) // self.slots for side in ("left", "result"))
         return (
             self.row_folds * bank_words(self.most * self.element) <= left
@@ -222,7 +223,7 @@ class SegmentSums:
 
     @property
     def ones(self) -> StreamImage:
-        """Of the weights, by columns."""
+        """The image of the weights, by columns."""
         depth = self.row_folds * self.regions[0].array[0]
         return StreamImage(
             streams=self.cols,
@@ -233,7 +234,7 @@ class SegmentSums:
         )
 
     def weights(self) -> npt.NDArray[np.uint64]:
-        """What ``ones`` holds."""
+        """Returns the weights, the contents of ``ones``."""
         found = np.zeros((self.cols, self.ones.count), np.uint64)
         for col in range(self.cols):
             found[col, col * self.segments : (col + 1) * self.segments] = 1
@@ -262,8 +263,8 @@ class SegmentSums:
 def segment_sums(
     config: GtaConfig, segments: int, width: int, regions: Sequence[Region]
 ) -> SegmentSums | None:
-    """How partial sums of so many bytes are added up; None if the device has no format for them,
-    or memories too small."""
+    """Plans the addition of partial sums of so many bytes; None if the device has no format for
+    them, or its memories are too small."""
     name = format_of_sums(config, width)
     if name is None:
         return None

@@ -25,7 +25,7 @@ from .tiling import Tiling
 
 
 class _Memories:
-    """Of a region: what is where.
+    """The slots in the memories of a region.
 
     Parameters
     ----------
@@ -224,7 +224,8 @@ class SegmentedProduct:
         )
 
     def contents(self, a: Words, b: Words, c: Words | None) -> dict[str, Words]:
-        """What the images of operands hold; of C elements as wide as the lanes' sums."""
+        """Returns the contents of the images of the operands, by name; elements of C are as wide as
+        the lanes' sums."""
         found, begin = {"ones": self._sums.weights()}, 0
         for number, (part, size) in enumerate(zip(self._parts, self._sizes, strict=True)):
             own = slice(begin, begin + size)
@@ -249,7 +250,8 @@ class SegmentedProduct:
         yield from added.steps(bases, into)
 
     def _bases(self, bases: Mapping[str, int], number: int) -> dict[str, int]:
-        """Of a segment's images; its columns of sums lie between those of the others."""
+        """Returns the base addresses of a segment's images; its columns of sums lie between those
+        of the others."""
         own = {name: bases[f"{name}{number}"] for name in ("a", "b")}
         if "c" in bases and not number:
             own["c"] = bases["c"]

@@ -1,4 +1,4 @@
-"""Where products stand that run at the same time."""
+"""Places products side by side that run at the same time."""
 
 from __future__ import annotations
 

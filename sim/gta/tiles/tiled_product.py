@@ -37,7 +37,7 @@ class Part:
     lanes: int
 
     def address(self, base: int) -> int:
-        """Of the first of them, where the image lies at ``base``."""
+        """Returns the address of the first stream, where the image lies at ``base``."""
         return base + self.image.offset(self.stream, self.piece)
 
 
@@ -92,7 +92,7 @@ class TileParts:
         return min(each, whole - tile * each)
 
     def left(self, tile: int, k: int) -> Iterator[Part]:
-        """Of A: to the lanes at the left edge."""
+        """Yields the parts of A for the lanes at the left edge."""
         tiling, problem, region = self.tiling, self.tiling.problem, self.tiling.region
         image, across = self.images["a"], region.across
         m, depth = self.size(0, tile), self.size(2, k)
@@ -105,7 +105,8 @@ class TileParts:
                 yield Part(image, begin, count, k, depth, region.lane(row, 0), 1, 1)
 
     def top(self, tile: int, k: int) -> Part:
-        """Of B: to the lanes at the upper edge; of WS zeros fill the last fold up."""
+        """Returns the part of B for the lanes at the upper edge; in WS, zeros fill up the last
+        fold."""
         tiling, region = self.tiling, self.tiling.region
         depth = self.size(2, k)
         if tiling.problem.operation == "ws":
@@ -114,7 +115,8 @@ class TileParts:
         return Part(self.images["b"], first, count, k, depth, region.first, 1, region.cols)
 
     def results(self, place: tuple[int, int], name: str) -> Iterator[Part]:
-        """Of C or D: of the lanes at the lower edge, or of floats in each row of lanes."""
+        """Yields the parts of C or D in the lanes at the lower edge, or, of floats, in each row of
+        lanes."""
         tiling, region, image = self.tiling, self.tiling.region, self.images[name]
         first, count = place[1] * tiling.n, self.size(1, place[1])
         if not tiling.problem.floats:
@@ -127,7 +129,8 @@ class TileParts:
             yield Part(image, first, count, piece, m, region.lane(row, 0), 1, region.cols)
 
     def _rows_of_lanes(self, tile: int) -> Iterator[tuple[int, int, int]]:
-        """Of floats, of each row of lanes that has some: the first row of A, and how many."""
+        """Yields each row of lanes that computes rows of floats: its number, its first row of A,
+        and how many."""
         tiling = self.tiling
         each, m = tiling.row_folds * ROWS, self.size(0, tile)
         for row in range(tiling.region.rows):
@@ -175,7 +178,8 @@ class TiledProduct:
         self.images = self._parts.images
 
     def contents(self, a: Words, b: Words, c: Words | None) -> dict[str, Words]:
-        """What the images of operands hold; of C elements as wide as the lanes' sums."""
+        """Returns the contents of the images of the operands, by name; elements of C are as wide as
+        the lanes' sums."""
         ws = self._tiling.problem.operation == "ws"
         found = {"a": a.T if ws else a, "b": b.T}
         return found if c is None else {**found, "c": np.swapaxes(c, 0, 1)}
@@ -247,7 +251,7 @@ class TiledProduct:
     def _folds(
         self, place: tuple[int, int], k: int, left: Slot, top: Slot, result: Slot
     ) -> dict[str, int]:
-        """What an EXECUTE says."""
+        """Returns the fields of an EXECUTE."""
         tiling, problem = self._tiling, self._tiling.problem
         rows, cols = tiling.region.array
         ws = problem.operation == "ws"
@@ -302,7 +306,7 @@ class TiledProduct:
         result.tile = None
 
     def _rows(self, part: Part, slot: Slot, words: int) -> dict[str, int]:
-        """What LOADs and STOREs say alike."""
+        """Returns the fields that LOADs and STOREs share."""
         return {
             "rows": part.streams,
             "stride": part.image.stride,

@@ -1,4 +1,4 @@
-"""How large the tiles of a product are, and about how many cycles they take."""
+"""The sizes of the tiles of a product, and an estimate of their cycles."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Tiling:
 
     @property
     def fits(self) -> bool:
-        """Whether every memory holds as many of them."""
+        """Whether every memory holds as many tiles as there are slots."""
         edge = lane_words(self.config, "left") // self.slots
         results = lane_words(self.config, "result") // self.slots // 2 * 2
         return (
@@ -185,9 +185,9 @@ class Tiling:
         return -(-rows * _ROUND_TRIP // self.config.outstanding)
 
     def _unread(self, cycles: int) -> int:
-        """Of a tile's cycles those in which a STORE hardly waits for the array: where WS reads each
-        bank in every cycle, that is with results of 8 bytes of formats of one limb, those of the
-        first fold of rows, which begins sums."""
+        """Returns the cycles of a tile in which a STORE hardly waits for the array. WS with
+        one-limb formats and results of 8 bytes reads each bank in every cycle; there these are the
+        cycles of the first fold of rows, which begins sums."""
         problem = self.problem
         if problem.operation != "ws" or (problem.limbs, problem.width) != (1, 8):
             return cycles

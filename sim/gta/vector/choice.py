@@ -1,4 +1,4 @@
-"""How a product by vectors is laid over the array."""
+"""Chooses the layout of a product by vectors over the array."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class VectorChoice:
 
     @property
     def cost(self) -> tuple[int, int]:
-        """What is least of the best one: cycles; then elements that are loaded."""
+        """The cost that the best choice minimises: cycles, then elements loaded."""
         return self.cycles, sum(self.tiling.moved[:2])
 
 
@@ -71,7 +71,8 @@ def laid_out(
     schedule: Schedule,
     **flags: Any,
 ) -> VectorChoice:
-    """By a schedule. Raises ValueError for sums of integers that no element holds.
+    """Lays a product out by a schedule. Raises ValueError for sums of integers that no element
+    holds.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the vector functions give, octet by octet."""
+"""Computes the results of the vector functions, octet by octet."""
 
 from __future__ import annotations
 

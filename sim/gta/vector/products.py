@@ -17,7 +17,8 @@ __all__ = ["VectorProduct"]
 
 
 class _Tile(NamedTuple):
-    """Of D: its place, groups of octets of rows, a row of lanes each or a bank, and columns."""
+    """A tile of D: its place, its groups of octets of rows (one for each row of lanes or each
+    bank), and its columns."""
 
     row: int
     col: int
@@ -126,7 +127,7 @@ class VectorProduct:
     def _results(
         self, name: str, tile: _Tile, slot: Slot, bases: Mapping[str, int]
     ) -> Iterator[dict[str, int]]:
-        """Of C or D."""
+        """Yields the rows of C or D of a tile that LOADs or STOREs transfer."""
         image = self.images[name]
         stride = image.piece_bytes if self._tiling.along else image.stride
         for lane, group, count in self._lanes(tile):

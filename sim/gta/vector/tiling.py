@@ -43,7 +43,7 @@ def most_chain(config: GtaConfig, format: str) -> int:
 def vector_faults(
     config: GtaConfig, masks: Sequence[int], layout: int, fields: Mapping[str, int]
 ) -> list[str]:
-    """Of an EXECUTE in SIMD, in the order in which they are reported."""
+    """Returns the errors of an EXECUTE in SIMD, in the order in which they are reported."""
     if fields["result_base"] % 2:
         return ["command"]
     usable = (*config.integers, *config.floats)
@@ -68,7 +68,7 @@ def vector_faults(
 
 
 def _fits(config: GtaConfig, fields: Mapping[str, int], function: str, format: str) -> bool:
-    """Whether operands and results lie within the banks."""
+    """Returns whether operands and results lie within the banks."""
     time, size = fields["time"], element_bytes(format)
     ends = {"result": time * OCTET * vector_result_bytes(function, format)}
     # Operands in the memory of results lie where these do.
@@ -136,7 +136,7 @@ class VectorTiling:
 
     @property
     def spots(self) -> int:
-        """Of a tile: groups of octets of rows, one for each bank, or for each row of lanes."""
+        """Groups of octets of rows in a tile, one for each bank or for each row of lanes."""
         return BANKS * self.config.lanes if self.along else self.rows
 
     @cached_property
@@ -159,7 +159,7 @@ class VectorTiling:
 
     @property
     def groups(self) -> int:
-        """Of octets of rows of D; the last one may be filled up with zeros."""
+        """Number of groups of octets of rows of D; the last one may be filled up with zeros."""
         return -(-self.octets // self.together)
 
     @property
@@ -175,8 +175,8 @@ class VectorTiling:
 
     @property
     def refilled(self) -> tuple[bool, bool]:
-        """Whether operands of A, and of B, are loaded again for each tile that takes them: as many
-        parts as there are slots stay."""
+        """Whether operands of A, and of B, are loaded again for each tile that uses them; as many
+        parts as there are slots stay resident."""
         down, across, deep = self.counts
         own, other = (across, down) if self.lateral else (down, across)
         outer, inner = own > 1 and deep > self.slots, other > 1 and own * deep > self.slots
@@ -212,8 +212,8 @@ class VectorTiling:
 
     @cached_property
     def images(self) -> dict[str, StreamImage]:
-        """Of a (by groups of octets of rows), b (by columns, each number eight times for each octet
-        of a group), d and, if there is one, c (by columns): planes."""
+        """The images of a (by groups of octets of rows), b (by columns, each number eight times for
+        each octet of a group), d and, if present, c (by columns), all in planes."""
         _, n, k = self.sizes
         together, groups = self.together, self.groups
         size, width = element_bytes(self.format), together * result_bytes(self.format)
@@ -227,7 +227,7 @@ class VectorTiling:
         return found | ({"c": found["d"]} if self.use_c else {})
 
     def contents(self, a: Patterns, b: Patterns, c: Patterns | None) -> dict[str, Patterns]:
-        """What the images take, of (M, K), (K, N) and (M, N)."""
+        """Returns the contents of the images from operands of (M, K), (K, N) and (M, N)."""
         m, n, k = self.sizes
         together = self.together
         rows = np.zeros((self.groups * together * OCTET, k), np.uint64)

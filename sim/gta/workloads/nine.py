@@ -68,7 +68,7 @@ class Workload:
 
     @property
     def format(self) -> str:
-        """Of all its parts."""
+        """The format of all its parts."""
         return self.parts[0][1].format
 
     @property

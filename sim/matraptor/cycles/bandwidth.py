@@ -1,4 +1,4 @@
-"""How fast lanes can read a matrix from memory, in CSR and in C2SR.
+"""Bandwidth at which lanes read a matrix from memory, in CSR and in C2SR.
 
 Source: MatRaptor, section on bandwidth utilisation: as many lanes as channels, each reading its
 rows; from CSR by the element, since its rows lie anywhere across the channels, from C2SR by blocks
@@ -26,7 +26,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class Bandwidth:
-    """What was reached.
+    """The bandwidth that was reached.
 
     Parameters
     ----------
@@ -117,7 +117,8 @@ def bandwidth(
     gigahertz: float = 2.0,
     outstanding: int = 64,
 ) -> Bandwidth:
-    """What ``lanes`` lanes read from as many channels, a matrix in ``layout`` "csr" or "c2sr".
+    """Simulates ``lanes`` lanes that read a matrix in ``layout`` "csr" or "c2sr" from as many
+    channels.
 
     Memory is interleaved by 64 bytes; an element is 8 bytes. Raises ValueError for another layout,
     a flat memory, or a matrix without entries.

@@ -1,4 +1,4 @@
-"""What no job can beat: what its memory has to move, and what its lanes have to multiply.
+"""Lower bound of a job's cycles: the traffic of its memory, and the multiplications of its lanes.
 
 A memory channel moves data in pieces, and so does the port before it; a piece takes its time, moves
 whole, and lies in one channel: where is known, for the operands are in C2SR. Of a job it is certain
@@ -45,7 +45,7 @@ Counts = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """What has to pass through each port, or each channel's memory.
+    """The traffic through each port, or each channel's memory.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Demand:
 
     @property
     def bytes(self) -> int:
-        """What is moved before the job is done."""
+        """Bytes that are moved before the job is done."""
         return (sum(self.reads) + sum(self._due)) * self.piece_bytes
 
     @property
@@ -78,7 +78,7 @@ class Demand:
 
     @property
     def cycles(self) -> float:
-        """Of the channel that has the most to move."""
+        """Cycles of the channel that has the most to move."""
         return max(self._each(self.reads))
 
     @property
@@ -123,7 +123,7 @@ class Bound:
 
     @property
     def memory(self) -> Demand:
-        """Of the channels' memories; flat ones are as fast as their ports."""
+        """The traffic of the channels' memories; flat ones are as fast as their ports."""
         return self.dram or self.port
 
     @property
@@ -160,7 +160,7 @@ class Bound:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Work:
-    """What a job reads, multiplies and writes.
+    """The reads, multiplications and writes of a job.
 
     Parameters
     ----------
@@ -183,7 +183,8 @@ class Work:
 
 
 def by_rows(config: MatRaptorConfig, a: csr_array, b: csr_array, places: Places) -> Work:
-    """Of a product of canonical CSR arrays by rows; ``places``: where these are."""
+    """Returns the work of a product of canonical CSR arrays by rows; ``places``: where these
+    lie."""
     lengths, row = np.diff(b.indptr).astype(np.int64), np.arange(a.shape[0])
     lane = np.repeat(row % config.lanes, np.diff(a.indptr))
     products = np.bincount(lane, lengths[a.indices], config.lanes).astype(np.int64)
