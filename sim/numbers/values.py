@@ -77,7 +77,7 @@ def unorder(positions: Ints, fmt: Format, *, nan_lowest: bool) -> Patterns:
 
 
 def is_true(patterns: npt.ArrayLike, fmt: Format) -> npt.NDArray[np.bool_]:
-    """Whether values are not zero, of either sign; NaN is true."""
+    """Returns whether values are nonzero, of either sign; NaN is true."""
     bits = fmt.bits - isinstance(fmt, FloatFormat)
     return (np.asarray(patterns).astype(np.uint64) & np.uint64((1 << bits) - 1)) != 0
 

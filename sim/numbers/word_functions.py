@@ -15,7 +15,7 @@ Words = npt.NDArray[np.uint64]
 
 
 def through(functions: Iterable[str], words: Words, fmt: Format) -> Words:
-    """What functions, the first one first, make of patterns, see
+    """Applies functions to patterns, the first one first, see
     :func:`~tilewright.hw.spec.t2s.functions.function_of`."""
     top, mask = np.uint64(1 << (fmt.bits - 1)), np.uint64((1 << fmt.bits) - 1)
     for name in functions:

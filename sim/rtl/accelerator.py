@@ -283,7 +283,7 @@ class NativeAccelerator(Generic[Config]):
         self._check(self._library.native_reset(self._open), "")
 
     def behave(self, behaviour: AxiBehaviour) -> None:
-        """How the memory answers from now on. Raises ValueError if a burst is under way."""
+        """Sets the memory's behaviour from now on. Raises ValueError if a burst is in flight."""
         if self.under_way:
             raise ValueError(f"{self.under_way} bursts are under way")
         self._library.native_behave(self._open, ctypes.byref(BehaviourStruct.of(behaviour)))
@@ -309,7 +309,7 @@ class NativeAccelerator(Generic[Config]):
 
     @property
     def traffic(self) -> dict[str, ManagerTraffic]:
-        """What went over each manager, by its prefix, since the last reset."""
+        """The traffic of each manager since the last reset, by the manager's prefix."""
         found = {}
         for number, port in enumerate(self._managers):
             numbers = (ctypes.c_uint64 * 14)()

@@ -1,4 +1,4 @@
-"""How the memory behind a natively simulated accelerator answers, and what went over its ports."""
+"""Behaviour of the memory behind a natively simulated accelerator, and the traffic of its ports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONGEST = (1 << 32) - 1
 
 @dataclass(frozen=True, kw_only=True)
 class AxiBehaviour:
-    """How a memory answers, and the register bus with it.
+    """The behaviour of a memory and of the register bus: latencies, pauses, order, errors.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class BehaviourStruct(ctypes.Structure):
 
 @dataclass(frozen=True, kw_only=True)
 class Traffic:
-    """What went over one direction of a manager since the last reset.
+    """The traffic in one direction of a manager since the last reset.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class ManagerTraffic:
-    """What went over a manager."""
+    """The traffic of a manager, reads and writes."""
 
     read: Traffic
     write: Traffic

@@ -99,7 +99,8 @@ def _compile(
 
 
 def _optimisation() -> str:
-    """What ``TILEWRIGHT_OPTIMISE`` asks for: 0 and 1 build faster, 2, the default, runs faster."""
+    """Returns the compiler's option for ``TILEWRIGHT_OPTIMISE``: 0 and 1 build faster, 2, the
+    default, runs faster."""
     level = os.environ.get("TILEWRIGHT_OPTIMISE") or "2"
     if level not in ("0", "1", "2"):
         raise BuildError(f"`TILEWRIGHT_OPTIMISE` must be one of 0, 1, 2, not {level!r}")
@@ -107,7 +108,7 @@ def _optimisation() -> str:
 
 
 def _flags() -> tuple[str, ...]:
-    """What everything is compiled with."""
+    """Returns the compiler's options for all sources."""
     include = find_verilator().root / "include"
     return (*_COMPILER_FLAGS, "-I", str(include), "-I", str(include / "vltstd"))
 
@@ -170,7 +171,7 @@ def _scratch(target: Path) -> Iterator[Path | None]:
 
 @contextmanager
 def cache_errors() -> Iterator[None]:
-    """What keeps a build from being written is a BuildError of one line."""
+    """Turns an OSError in writing a build into a BuildError of one line."""
     try:
         yield
     except OSError as error:
@@ -270,7 +271,7 @@ def _trace_objects(waves: WaveFormat) -> list[Path]:
 
 
 def _own_headers(waves: WaveFormat | None) -> str:
-    """What stands for the content of those headers; 0 without waves."""
+    """Returns a digest of the content of those headers; 0 without waves."""
     return _digest(*(path.read_text() for path in sorted(_FST.rglob("*.h")))) if waves else "0"
 
 

@@ -15,7 +15,7 @@ __all__ = ["STREAMS", "Harness", "glue_head", "harness_files", "member"]
 
 @dataclass(frozen=True)
 class Harness:
-    """What is compiled with Verilator's output.
+    """The C++ and SystemVerilog that is compiled with Verilator's output.
 
     Parameters
     ----------
@@ -56,7 +56,8 @@ def member(port: str) -> str:
 
 
 def glue_head(sidecar: Mapping[str, Any]) -> str:
-    """What every harness needs: the class of the model, its clock and its reset."""
+    """Returns the part of the glue that every harness needs: the class of the model, its clock and
+    its reset."""
     reset = sidecar["reset"]
     parts = [_HEAD]
     for name, port, value in (

@@ -64,7 +64,7 @@ class Pauses:
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a run gave.
+    """The results of a run.
 
     Parameters
     ----------
@@ -112,7 +112,8 @@ class Port(ctypes.Structure):
 
 
 class RunOptions(ctypes.Structure):
-    """What counts for all streams; ``cycle`` goes on, ``stream`` is the one that broke a rule."""
+    """The options of a run that all streams share; the run advances ``cycle``, and ``stream`` is
+    the one that broke a rule."""
 
     _fields_ = [(name, ctypes.c_uint64) for name in ("seed", "time_out", "cycle", "stream")]
 
@@ -191,7 +192,7 @@ _NO_PAUSES = Pauses()
 
 
 class HasVerilog(Protocol):
-    """What `tilewright.hw.emit.unit` returns: the text and the sidecar."""
+    """The interface of the result of `tilewright.hw.emit.unit`: the text and the sidecar."""
 
     @property
     def verilog(self) -> str: ...

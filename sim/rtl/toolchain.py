@@ -97,7 +97,7 @@ def require_tools() -> None:
 
 
 def _said(command: list[str], **environment: str) -> str:
-    """What a program prints; ToolMissing if it does not run."""
+    """Runs a program and returns its output; raises ToolMissing if it does not run."""
     try:
         done = run_program(command, environment={**os.environ, **environment})
     except OSError as error:

@@ -32,7 +32,7 @@ class WaveFormat:
 
     @property
     def option(self) -> str:
-        """Of Verilator."""
+        """The option of Verilator."""
         return f"--trace-{self.name}"
 
     @property
@@ -65,8 +65,8 @@ def check_waves(waves: Path | None, error: int | None) -> None:
 
 
 def complete_waves(waves: Path) -> int:
-    """What keeps a closed FST file from being whole, a number of errno.h; 0 of one that is, and of
-    waves of another format, whose writer tells of errors."""
+    """Returns the number of errno.h for the error that left a closed FST file incomplete; 0 for a
+    complete file, and for waves of another format, whose writer reports errors."""
     form = wave_format(waves)
     if form is None or form.name != "fst":
         return 0
@@ -86,8 +86,8 @@ def complete_waves(waves: Path) -> int:
 
 
 def _blocks_end(file: BinaryIO) -> int:
-    """Where the last block of an FST file ends, as the blocks themselves say; -1 if the first,
-    which is written last, is not there."""
+    """Returns the end of the last block of an FST file, by the lengths of its blocks; -1 if the
+    first block, which is written last, is missing."""
     end = file.seek(0)
     while head := file.read(9):
         length = int.from_bytes(head[1:], "big")

@@ -144,8 +144,8 @@ class C2sr:
         return CsrPatterns(starts, columns, values)
 
     def same_as(self, other: C2sr) -> bool:
-        """Whether layout, shape, lengths, columns and values are equal, bit for bit, and so are the
-        pointers of rows that are not empty."""
+        """Returns whether layout, shape, lengths, columns and values are equal, bit for bit, and so
+        are the pointers of rows that are not empty."""
         if (self.layout, self.shape) != (other.layout, other.shape):
             return False
         filled = self.lengths > 0
@@ -241,7 +241,7 @@ def from_patterns(
 
 
 def starts_of(lengths: Ints) -> Ints:
-    """Where each of consecutive runs begins, and where the last one ends."""
+    """Returns the starts of consecutive runs, followed by the end of the last one."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
 
 

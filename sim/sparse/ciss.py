@@ -110,7 +110,7 @@ class Rounded:
 
 
 def rounded(tensor: Tensor, layout: CissLayout, mode: int) -> Rounded:
-    """What of a tensor is in a stream, and with which values."""
+    """Returns the entries of a tensor that a stream holds, with their rounded values."""
     order, first = arrangement(tensor, mode)
     whole = tensor.values.dtype.kind == "i" and isinstance(layout.format, IntFormat)
     numbers = tensor.values[order]
@@ -180,8 +180,8 @@ def fill(
 
 
 def assign(lengths: Ints, rows: int) -> tuple[Ints, int]:
-    """Where slices with so many values each have their headers, counted in slots, and how many
-    entries there are, with that which ends the stream."""
+    """Returns the position of each slice's header, counted in slots, from the slices' numbers of
+    values, and the number of entries, the one that ends the stream included."""
     # A row with its slots so far, as one number: the least is the row with the fewest, the lowest
     # of them; it is also the place of the row's next slot.
     heap = list(range(rows))

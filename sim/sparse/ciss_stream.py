@@ -1,4 +1,4 @@
-"""What the slots of a CISS stream say, and whether they may."""
+"""Decodes the slots of a CISS stream and checks them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def slot_type(layout: CissLayout) -> np.dtype[np.void]:
 
 
 def headers(slots: Slots, layout: CissLayout) -> Bools:
-    """Which slots are headers, no-ops included."""
+    """Returns which slots are headers, no-ops included."""
     if layout.marker == "zero":
         found: Bools = slots["value"] == 0
     else:
@@ -82,7 +82,7 @@ class _Stream:
         return np.ascontiguousarray(found.T).reshape(-1)
 
     def in_stream(self, places: Ints) -> Ints:
-        """Where slots are in the stream."""
+        """Returns the positions of slots in the stream."""
         entries, rows = self.slots.shape
         return places % entries * rows + places // entries
 
@@ -111,7 +111,8 @@ class _Stream:
         yield lasts[~ended], lambda _: "the last entry must be of no-ops"
 
     def faults_of_rows(self) -> Iterator[_Fault]:
-        """What a row begins with, what is behind its end, and what headers have besides a slice."""
+        """Yields the faults of rows: their first slot, slots after their end, and other fields of
+        headers."""
         entries, rows = self.slots.shape
         dirty = self.field("value")[self.at] != 0
         for number in range(1, self.layout.order - 1):
@@ -131,7 +132,7 @@ class _Stream:
         yield behind[late & (behind % entries != 0)], lambda _: "behind the no-op that ends its row"
 
     def faults_of_slices(self, size: int) -> Iterator[_Fault]:
-        """Which slices are announced."""
+        """Yields the faults of the slices that headers announce."""
 
         def slice_at(place: int) -> int:
             return int(self.numbers[np.searchsorted(self.at, place)])
@@ -146,7 +147,7 @@ class _Stream:
         yield self.at[again], lambda place: f"slice {slice_at(place)} is named a second time"
 
     def faults_of_values(self, sizes: tuple[int, ...]) -> Iterator[_Fault]:
-        """What values are, and where."""
+        """Yields the faults of values and their indices."""
         values = ~self.heads
         if self.layout.marker == "zero":
             minus = self.field("value") == self.layout.format.constant("-0")

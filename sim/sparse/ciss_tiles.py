@@ -36,7 +36,8 @@ class TileStreams:
 
 
 def cuts(size: int, step: int) -> tuple[int, ...]:
-    """Where ranges of ``step`` indices begin, and where the last one ends, which may be shorter."""
+    """Returns the starts of ranges of ``step`` indices, followed by the end of the last one, which
+    may be shorter."""
     if step < 1:
         raise ValueError(f"`step` must be at least 1, not {step}")
     return (*range(0, size, step), size)
@@ -76,7 +77,7 @@ def _edges(
     ranges: Sequence[Sequence[int]],
     mode: int,
 ) -> list[Ints]:
-    """Where the modes are cut, slices first, checked."""
+    """Checks the cuts of the modes and returns them, slices first."""
     modes = modes_from(tensor.order, mode)
     if len(ranges) != tensor.order - 1:
         raise ValueError(f"`ranges` must be of {tensor.order - 1} modes, not {len(ranges)}")
@@ -130,7 +131,8 @@ def _range_of(index: Ints, edge: Ints) -> Ints:
 
 
 def _numbered(place: Ints, most: int) -> tuple[Ints, int]:
-    """Of numbers below ``most`` which of the different ones each is, and how many there are."""
+    """Ranks numbers below ``most`` among the distinct ones; returns the ranks and the count of
+    distinct numbers."""
     if most == 1 or not len(place):
         return place, min(1, len(place))
     if most > max(1 << 20, len(place)):
@@ -143,7 +145,7 @@ def _numbered(place: Ints, most: int) -> tuple[Ints, int]:
 
 
 def _stable_order(numbers: Ints, count: int) -> Ints:
-    """As a stable sort has it, by 16 bits at a time, which NumPy does in linear time."""
+    """Returns the order of a stable sort, by 16 bits at a time, which NumPy does in linear time."""
     order = np.argsort(numbers.astype(np.uint16), kind="stable")
     while count > _WORD:
         numbers = numbers >> 16

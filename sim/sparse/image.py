@@ -33,7 +33,7 @@ _WORD = 1 << 32
 
 
 class StoredRows(NamedTuple):
-    """What a ``C2sr`` is made of, as it lies in memory: columns may be anything."""
+    """The components of a ``C2sr`` as they lie in memory; columns are not checked."""
 
     lengths: Ints
     pointers: Ints
@@ -87,7 +87,8 @@ def image(c2sr: C2sr, *, pairs_base: int, entries_base: int) -> tuple[Block, Blo
 
 
 def filled(c2sr: C2sr) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Which bytes of the blocks of :func:`image` hold a pair, or an entry: the others are gaps."""
+    """Returns which bytes of the blocks of :func:`image` hold a pair, or an entry; the others are
+    gaps."""
     layout, channels = c2sr.layout, c2sr.layout.channels
     pairs, entries = (
         np.zeros((size // layout.stripe_bytes, channels, layout.interleave), np.bool_)

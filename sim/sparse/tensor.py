@@ -98,7 +98,7 @@ def arrangement(tensor: Tensor, mode: int) -> tuple[Ints, Bools]:
 
 
 def _keys(tensor: Tensor, modes: tuple[int, ...]) -> list[Ints]:
-    """As few numbers an entry as compare like its indices in this order."""
+    """Returns the fewest numbers for each entry that compare like its indices in this order."""
     keys: list[Ints] = []
     room = 0
     for mode in modes:

@@ -1,4 +1,4 @@
-"""How fast elements can read a sparse tensor from a channel, in CISS and in extended CSR.
+"""Bandwidth at which elements read a sparse tensor from a channel, in CISS and in extended CSR.
 
 Source: Tensaurus, section on the sparse format, figure 4.3: elements that each work on slices of
 their own. From extended CSR each reads its slices value by value, and they lie anywhere; from CISS
@@ -30,7 +30,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class Bandwidth:
-    """What was reached, in GB/s.
+    """The bandwidth that was reached, in GB/s.
 
     Parameters
     ----------
@@ -137,7 +137,8 @@ def bandwidth(
     gigahertz: float = 2.0,
     outstanding: int = 64,
 ) -> Bandwidth:
-    """What so many elements read of a tensor in a format of ``FORMATS``, 32-bit values and indices.
+    """Simulates so many elements that read a tensor in a format of ``FORMATS``, with 32-bit values
+    and indices.
 
     An access of CISS is a block of 64 bytes, of extended CSR the least that memory moves. Raises
     ValueError for another format, a flat memory, or a tensor without a value in some slice.

@@ -33,7 +33,7 @@ def golden(
 
 
 def _kernel(config: TensaurusConfig, what: Described, operands: Mapping[str, Any]) -> Kernel:
-    """With as many vectors and scalars as the operands have columns."""
+    """Returns the kernel with as many vectors and scalars as the operands have columns."""
     columns = [operands[name].shape[1] for name in what.factors]
     vectors = 1 if what.kernel == "mv" else columns[-1] // config.unit_values
     first, second = [*(columns[:-1] if what.kernel == "ttmc" else []), 1, 1][:2]

@@ -48,7 +48,7 @@ class _Parts(NamedTuple):
 
 
 class JobList:
-    """What a job finds in memory.
+    """The content of memory that a job reads, and the places of its results.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class JobList:
         }
 
     def _spread(self, sizes: Ints) -> Ints:
-        """Where parts of these sizes begin, and the last one ends."""
+        """Returns the starts of parts of these sizes, followed by the end of the last one."""
         line = self._config.line_bytes
         lines: Ints = -(-sizes // line) * line
         found: Ints = np.concatenate([np.zeros(1, np.int64), np.cumsum(lines)])
@@ -122,7 +122,7 @@ class JobList:
         return found | {"output": output, "list": self.sizes["list"]}
 
     def fields(self, base: Mapping[str, int]) -> dict[str, Ints]:
-        """What the list says: each field of all tiles; fields that are not named are 0.
+        """Returns the fields of the list, each for all tiles; fields that are not named are 0.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class JobList:
         yield base["list"], table.tobytes()
 
     def _empty_outputs(self, base: int) -> Iterator[tuple[int, bytes]]:
-        """What is added to: the identity of (+)."""
+        """Yields the initial contents of the outputs: the identity of (+)."""
         config = self._config
         identity = config.operators.identity_in(config.sum_format)
         assert identity is not None
@@ -233,12 +233,12 @@ class JobList:
 
 
 def _end(parts: _Parts) -> int:
-    """Where the last part ends."""
+    """Returns the end of the last part."""
     return int(parts.first[-1] + parts.size[-1]) if len(parts.first) else 0
 
 
 def _changes(which: Ints) -> npt.NDArray[np.bool_]:
-    """Which are not as the one before; the first one is not."""
+    """Returns which entries differ from the one before; the first one counts as different."""
     found = np.ones(len(which), np.bool_)
     found[1:] = which[1:] != which[:-1]
     return found

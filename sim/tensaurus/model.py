@@ -76,7 +76,7 @@ def read_stream(
 
 
 def _before(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Whether a flag of the same row is set in an entry before."""
+    """Returns whether a flag of the same row is set in an earlier entry."""
     found = np.zeros_like(flags)
     found[1:] = np.logical_or.accumulate(flags, axis=0)[:-1]
     return found
@@ -177,7 +177,7 @@ class _Job:
         return self._counts
 
     def _described(self, number: int) -> dict[str, int]:
-        """What the list says of a tile."""
+        """Returns the fields of a tile from the list."""
         content = self._device.read_memory(self._list + number * TILE_BYTES, TILE_BYTES)
         whole = int.from_bytes(content, "little")
         found = {name: whole >> low & ((1 << bits) - 1) for name, (low, bits) in TILE_WORDS.items()}
@@ -206,12 +206,12 @@ class _Job:
         )
 
     def _is_loaded(self, mode: int, tile: dict[str, int]) -> bool:
-        """Whether an operand's rows are there when the tile begins."""
+        """Returns whether an operand's rows are loaded when the tile starts."""
         loads = tile["load"] >> mode - 1 & 1
         return bool(loads) or tile[f"size_{mode}"] <= len(self._loaded.get(mode, ()))
 
     def _holds(self, mode: int, size: int, indices: int) -> bool:
-        """Whether an operand's rows are in its scratchpad."""
+        """Returns whether an operand's rows fit its scratchpad."""
         config, kernel, region = self._config, self.kernel, self._regions[mode - 1]
         if mode in kernel.array_modes:
             fits = region + size * kernel.vectors <= config.spm_units

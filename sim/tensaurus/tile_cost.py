@@ -1,4 +1,4 @@
-"""What tiles of a work cost: bytes that they move, and the time that they are expected to take."""
+"""The cost of a work's tiles: bytes that they move, and their expected time."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ class Cycles:
 
     @property
     def most(self) -> int:
-        """Of the part that takes longest."""
+        """Cycles of the part that takes longest."""
         return max(self.memory, self.array, self.drains)
 
     @property
     def limit(self) -> str:
-        """That part."""
+        """The name of the part that takes longest."""
         parts = {"memory": self.memory, "array": self.array, "drains": self.drains}
         return max(parts, key=lambda name: parts[name])
 
 
 def fibers_of(shape: Sequence[int], values: float) -> tuple[float, ...]:
-    """Of values that are spread evenly: different places in the first two modes, in the first
-    three, ..., in all but the last."""
+    """Returns the expected fibers of values that are spread evenly: the distinct places in the
+    first two modes, in the first three, ..., in all but the last."""
     cells = [prod(shape[:count]) for count in range(2, len(shape))]
     return tuple(_hit(each, values) for each in cells)
 
@@ -58,7 +58,7 @@ def expected_cycles(
     config: TensaurusConfig, work: Work, cut: Cut, *, values: float, headers: float,
     fibers: Sequence[float], moved: int,
 ) -> Cycles:  # fmt: skip
-    """What a cut is expected to take.
+    """Estimates the cycles of a cut.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class Cost:
 
 
 class Spread:
-    """How the values of a work's slices are spread over tiles."""
+    """The distribution of the values of a work's slices over tiles."""
 
     def __init__(
         self, work: Work, lengths: Ints | None, fibers: Sequence[float] | None = None
@@ -146,7 +146,8 @@ class Spread:
 
 
 def cost_of(config: TensaurusConfig, work: Work, cut: Cut, spread: Spread | Ints | None) -> Cost:
-    """What a cut is expected to move; ``spread``: the slices' lengths, see :func:`.tiles.plan`."""
+    """Estimates the traffic and the cycles of a cut; ``spread``: the slices' lengths, see
+    :func:`.tiles.plan`."""
     if not isinstance(spread, Spread):
         spread = Spread(work, spread)
     kernel = cut.kernel
@@ -197,8 +198,8 @@ def cost_of(config: TensaurusConfig, work: Work, cut: Cut, spread: Spread | Ints
 
 
 def loads(config: TensaurusConfig, work: Work, cut: Cut) -> tuple[float, ...]:
-    """How often the tensor, and each other mode's operand, goes through the memory's ports, if
-    every tile has values."""
+    """Returns how often the tensor, and each other mode's operand, passes the memory ports if every
+    tile has values."""
     groups, ranges = cut.group_counts(config, work), cut.range_counts(work)
     counts = [*groups, ranges[0], *(ranges[mode] for mode in cut.loops)]
     found = [float(prod(groups))]

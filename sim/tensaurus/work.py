@@ -1,4 +1,4 @@
-"""What is to be computed, whatever the sizes, and how it is cut into tiles that fit."""
+"""A work of any size, and its division into tiles that fit."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ class Work:
 
     @property
     def result_shape(self) -> tuple[int, ...]:
-        """Of the result."""
+        """The shape of the result."""
         ranks = {"ttmc": self.ranks, "mv": ()}.get(self.kernel, self.ranks[-1:])
         return (self.shape[0], *ranks)
 
 
 class Regions(NamedTuple):
-    """Where each mode's operand begins in its scratchpad: a unit, or a scalar; and where the last
-    one of units and of scalars ends."""
+    """The first unit, or scalar, of each mode's operand in its scratchpad, and the ends of the last
+    regions of units and of scalars."""
 
     begins: dict[int, int]
     units: int
@@ -127,7 +127,7 @@ class Cut:
         )
 
     def regions(self, config: TensaurusConfig) -> Regions:
-        """Where the operands are in the scratchpads."""
+        """Returns the regions of the operands in the scratchpads."""
         units = scalars = 0
         found = {}
         for mode in range(1, self.kernel.order):

@@ -1,1 +1,1 @@
-"""What all cycle models share: memory with timing, compiled code."""
+"""The common part of all cycle models: memory with timing, compiled code."""

@@ -1,4 +1,4 @@
-"""What a cycle model raises that beats what no job can."""
+"""The error of a cycle model that beats its lower bound."""
 
 from __future__ import annotations
 

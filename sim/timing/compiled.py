@@ -89,7 +89,7 @@ def _content(module: Path) -> bytes:
 
 
 def code_directory(modules: Iterable[Path]) -> Path:
-    """Where machine code is kept: another place for every content of the modules."""
+    """Returns the directory of machine code; each content of the modules has its own."""
     state = hashlib.sha256()
     for module in modules:
         state.update(module.name.encode() + b" " + _content(module))
@@ -140,7 +140,7 @@ def compiled(function: _Function) -> _Function:
 
 
 def allocating(function: _Function) -> _Function:
-    """As `compiled`, for a function that makes arrays."""
+    """Compiles a function that makes arrays, as `compiled` does others."""
     return _kept(function)
 
 

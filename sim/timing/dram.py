@@ -149,7 +149,7 @@ def _choose(time: Timing, state: Channels, channel: int, write: int, now: float)
 
 @inlined
 def _turn(time: Timing, state: Channels, channel: int) -> None:
-    """From reads to writes when enough have gathered or nothing else waits, and back."""
+    """Switches from reads to writes when enough writes have gathered or no read waits, and back."""
     reads, writes = state.count[channel, 0], state.count[channel, 1]
     clock = state.clock[channel]
     if state.writing[channel]:

@@ -16,7 +16,8 @@ WATCH = record("patience", "looked_at", "moved")
 
 
 def watch(patience: int) -> Any:
-    """What a loop over cycles sees a standstill with; ``patience``: cycles between two looks."""
+    """Makes the record by which a loop over cycles detects a standstill; ``patience``: cycles
+    between two looks."""
     found = np.zeros(1, WATCH)
     found["patience"] = patience
     return found
@@ -24,14 +25,14 @@ def watch(patience: int) -> Any:
 
 @inlined
 def looks(watch: Any, now: int) -> bool:
-    """Whether the loop is to look for a standstill in this cycle."""
+    """Returns whether the loop is to look for a standstill in this cycle."""
     looks: bool = now - watch[0].looked_at > watch[0].patience
     return looks
 
 
 @inlined
 def stands_still(watch: Any, now: int, moved: int) -> bool:
-    """Whether nothing has moved since the last look; ``moved`` counts all that moves."""
+    """Returns whether nothing has moved since the last look; ``moved`` counts all that moves."""
     still: bool = watch[0].moved == moved
     watch[0].moved = moved
     watch[0].looked_at = now
@@ -77,7 +78,7 @@ class TimedDevice:
         self._timing: dict[str, Any] = {"memory": memory, "gigahertz": clock}
 
     def _before(self) -> Any:
-        """What the cycle model needs of the memory before the job changes it."""
+        """Returns what the cycle model needs of the memory before the job changes it."""
 
     def _timed(self, before: Any, counts: dict[str, int]) -> tuple[str, int, dict[str, int]]:
         """Runs the cycle model of a job that ends well, whose other counters are ``counts``; see

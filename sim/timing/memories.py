@@ -1,4 +1,4 @@
-"""What is known of memory channels: DRAM with its timings, and a flat memory."""
+"""Models of memory channels: DRAM with its timings, and a flat memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["FLAT", "HBM", "HBM_32", "MEMORIES", "MemoryModel"]
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryModel:
-    """What a memory channel does. Times in ns.
+    """The parameters of a memory channel. Times in ns.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class MemoryModel:
 
     @property
     def flat(self) -> bool:
-        """Whether it has neither banks nor a bandwidth of its own."""
+        """True if the memory has neither banks nor a bandwidth of its own."""
         return self.banks == 0
 
 

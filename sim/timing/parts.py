@@ -90,8 +90,8 @@ def ring_step(q: Any, depth: int, puts: bool, takes: bool) -> None:
 
 @inlined
 def skid_full(s: Any) -> bool:
-    """Whether a skid buffer accepts no word in this cycle. Moves its second word up if the first
-    one has left, that is if ``valid`` was cleared."""
+    """Returns whether a skid buffer accepts no word in this cycle. Moves its second word up if the
+    first one has left, that is if ``valid`` was cleared."""
     full: bool = s.spare != 0
     if full and not s.valid:
         s.valid = 1
@@ -176,6 +176,6 @@ def gear(
 
 @called
 def gear_is_ready(g: Any, wants: bool, size: int, line: int, ready: bool) -> bool:
-    """Whether a line would be taken in this cycle, before :func:`gear`."""
+    """Returns whether a line would be accepted in this cycle; called before :func:`gear`."""
     adds = g.level < size
     return wants and adds and (ready or not g.valid or g.level + line < size)

@@ -72,8 +72,7 @@ _SOON = 2
 
 @inlined
 def _reader_rests(g: Gta, reader: int) -> bool:
-    """Returns whether the reader is at rest; a word at its output may wait, as long as it is not
-    taken."""
+    """Returns whether nothing moves in the reader, provided that no word leaves its output."""
     r = g.b.readers[reader]
     if r.issued or r.under or (r.beats.level != 0 and r.beats.valid == 0):
         return False

@@ -200,7 +200,7 @@ class SegmentSums:
 
     @property
     def fits(self) -> bool:
-        """Whether the memories hold as many operands and results as the plan asks for."""
+        """True if the memories hold as many operands and results as the plan asks for."""
         left, result = (lane_words(self.config, side) // self.slots for side in ("left", "result"))
         return (
             self.row_folds * bank_words(self.most * self.element) <= left

@@ -45,7 +45,7 @@ class Problem:
 
     @cached_property
     def floats(self) -> bool:
-        """Whether the format is a floating-point one."""
+        """True if the format is a floating-point one."""
         return is_float(self.format)
 
     @cached_property
@@ -133,7 +133,7 @@ class Tiling:
 
     @property
     def fits(self) -> bool:
-        """Whether every memory holds as many tiles as there are slots."""
+        """True if every memory holds as many tiles as there are slots."""
         edge = lane_words(self.config, "left") // self.slots
         results = lane_words(self.config, "result") // self.slots // 2 * 2
         return (

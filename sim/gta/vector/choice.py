@@ -36,7 +36,7 @@ class VectorChoice:
 
     @property
     def turned(self) -> bool:
-        """Whether the product is transposed."""
+        """True if the product is transposed."""
         return self.schedule.along and self.schedule.lateral
 
     @property

@@ -175,8 +175,8 @@ class VectorTiling:
 
     @property
     def refilled(self) -> tuple[bool, bool]:
-        """Whether operands of A, and of B, are loaded again for each tile that uses them; as many
-        parts as there are slots stay resident."""
+        """Flags of A and of B: their operands are loaded again for each tile that uses them. Only
+        as many parts as there are slots stay resident."""
         down, across, deep = self.counts
         own, other = (across, down) if self.lateral else (down, across)
         outer, inner = own > 1 and deep > self.slots, other > 1 and own * deep > self.slots

@@ -203,7 +203,7 @@ def by_rows(config: MatRaptorConfig, a: csr_array, b: csr_array, places: Places)
 def bound(
     config: MatRaptorConfig, work: Work, entries: Ints, memory: MemoryModel, gigahertz: float
 ) -> Bound:
-    """Of a job.
+    """Computes the bound of a job.
 
     Parameters
     ----------
@@ -248,7 +248,8 @@ def _demand(
     both_ways: bool,
     late: int,
 ) -> Demand:
-    """In pieces of ``size`` bytes of an array, each of which moves ``bytes_moved``."""
+    """Returns the traffic of a job in pieces of ``size`` bytes of an array, each of which moves
+    ``bytes_moved``."""
     channels, entry = config.channels, config.layout.entry_bytes
     left = work.left_rows[work.left_lengths[work.left_rows] > 0]
     first, last = _pieces(work.left_pointers[left], work.left_lengths[left], entry, size)

@@ -1,4 +1,5 @@
-"""Where the cycles of a lane go: the names, and the rule by which each goes to one thing.
+"""The breakdown of a lane's cycles: the names of the reasons, and the rule that assigns each cycle
+to one.
 
 In a cycle in which a lane takes no product the first of these that holds is what it goes to:
 

@@ -35,7 +35,7 @@ def bus(config: MatRaptorConfig, memory: MemoryModel, gigahertz: float) -> tuple
 
 @inlined
 def span_fits(s: State, lane: int, unit: int) -> bool:
-    """Whether the registers before a reader take a span."""
+    """Returns whether the registers before a reader accept a span."""
     reader = s.readers[lane, unit]
     return reader.span_in - reader.span_out < SPANS
 
@@ -54,7 +54,7 @@ def span(s: State, lane: int, unit: int, channel: int, beat: int, beats: int, no
 
 @inlined
 def has_beat(s: State, lane: int, unit: int, now: int) -> bool:
-    """Whether a reader has its next beat at its output."""
+    """Returns whether a reader has its next beat at its output."""
     return s.readers[lane, unit].next_at <= now
 
 
@@ -75,7 +75,8 @@ def take_beat(c: Shape, s: State, lane: int, unit: int) -> None:
 
 @inlined
 def _slot_free(c: Shape, s: State, lane: int, unit: int, now: int) -> bool:
-    """Whether a burst can have a slot: it is free from when its last beat is at the output."""
+    """Returns whether a slot is free for a burst. A slot becomes free when its last beat is at the
+    output."""
     reader = s.readers[lane, unit]
     used = reader.issued - reader.head
     if used < c.outstanding:
@@ -167,7 +168,7 @@ def _accept(
 
 @inlined
 def _sooner(one: int, other: int, last: int) -> bool:
-    """Whether it is the turn of ``one`` before that of ``other``, which is less, after ``last``."""
+    """Returns whether ``one`` has its turn before the lower number ``other``, after ``last``."""
     return one > last >= other
 
 

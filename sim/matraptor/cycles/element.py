@@ -14,7 +14,7 @@ _BETWEEN, _APPEND, _MERGE, _DRAIN = range(4)
 
 @inlined
 def _readable(s: State, lane: int, half: int, queue: int, now: int) -> bool:
-    """Whether the queue's first entry is at its head already."""
+    """Returns whether the queue's first entry has reached its head."""
     first, end = s.queue_first[lane, half, queue], s.queue_end[lane, half, queue]
     if end - first >= RECENT:
         return True
@@ -88,7 +88,7 @@ def _end_partial(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -
 
 @inlined
 def _next_token(s: State, p: Plan, lane: int) -> None:
-    """To the next entry of A that has products, or that ends a row without any."""
+    """Advances to the next entry of A that has products, or that ends a row without any."""
     record = s.lanes[lane]
     while True:
         token = record.token_pe
@@ -203,7 +203,7 @@ def merge(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> bool:
 
 @inlined
 def _all_readable(c: Shape, s: State, lane: int, half: int, now: int) -> bool:
-    """Whether the first entries of all queues of a set are at their heads."""
+    """Returns whether the first entries of all queues of a set have reached their heads."""
     for queue in range(c.queues):
         filled = s.queue_first[lane, half, queue] < s.queue_end[lane, half, queue]
         if filled and not _readable(s, lane, half, queue, now):

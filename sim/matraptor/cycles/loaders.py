@@ -24,8 +24,8 @@ ENDS = 2
 
 @inlined
 def has_room(held: int, left_at: int, depth: int, now: int) -> bool:
-    """Whether a queue of ``depth`` places and one at its output takes something more. What leaves
-    it in this cycle still counts."""
+    """Returns whether a queue of ``depth`` places, with one more at its output, accepts an entry.
+    An entry that leaves in this cycle still counts."""
     return held + (left_at == now) <= depth
 
 
@@ -128,7 +128,8 @@ def asked(s: State, t: Latency, lane: int) -> int:
 
 @inlined
 def has_left(s: State, lane: int, token: int, now: int) -> bool:
-    """Whether a token of A is at the output of its loader, if those before it are taken."""
+    """Returns whether a token of A is at the output of its loader, once those before it are
+    taken."""
     return token < s.lanes[lane].token_a and s.left_time[lane, token % RING] <= now
 
 

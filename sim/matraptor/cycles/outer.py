@@ -60,7 +60,7 @@ _LANE = np.dtype(
 
 
 class OuterState(NamedTuple):
-    """What changes, besides :class:`State`.
+    """The variable state besides :class:`State`.
 
     ``lanes``: counters. ``column`` and ``column_time`` [lane, place]: tokens of A that wait for a
     row of B, and from when on they can be seen. ``product_place`` [lane, place]: of those in the
@@ -109,7 +109,7 @@ def outer_plan(
 def outer_state(
     config: MatRaptorConfig, machine: State, work: Plan, times: Latency, columns: int
 ) -> OuterState:
-    """Of a machine at the beginning of a job; ``columns``: of C."""
+    """Returns the state of a machine at the start of a job; ``columns``: of C."""
     lanes = config.lanes
     lines = max(1, -(-columns // config.accumulator_banks))
     own = np.diff(work.c_start)
@@ -145,8 +145,8 @@ _MEMORIES = 2
 
 @inlined
 def is_offered(c: Shape, s: State, p: Plan, o: OuterState, lane: int, now: int) -> bool:
-    """Whether a row of B can be asked for: the first entry of a column of A is there and has room
-    in the queue, or all columns are done."""
+    """Returns whether a row of B can be requested: the first entry of a column of A is present and
+    has room in the queue, or all columns are done."""
     record = o.lanes[lane]
     token = record.taken
     if record.closing:
@@ -189,7 +189,7 @@ def take_columns(
 
 @inlined
 def hold(o: OuterState, lane: int, sent: int) -> None:
-    """What B's loader has sent, before the memories."""
+    """Holds the token that B's loader has sent, before the memories."""
     o.lanes[lane].held = 1
     o.lanes[lane].token = sent
 
@@ -231,7 +231,8 @@ def replay(s: State, p: Plan, o: OuterState, lane: int, now: int) -> None:
 
 @inlined
 def _waits(o: OuterState, t: Latency, lane: int, place: int, now: int) -> bool:
-    """Whether a sum, or for the token that ends the lane any sum, is still in the adder."""
+    """Returns whether the sum of a place is still in the adder; for the token that ends the lane,
+    whether any sum is."""
     record = o.lanes[lane]
     for back in range(1, min(record.reads, t.sum) + 1):
         latest = (record.reads - back) % RING

@@ -1,4 +1,4 @@
-"""What the lanes of MatRaptor read, in which order: everything that structure alone decides.
+"""The reads of MatRaptor's lanes and their order: everything that structure alone determines.
 
 Each of a lane's streams has a fixed sequence (blocks of pairs, blocks of entries, entries of A,
 rows of B), so that the cycle model only counts how far each stage of the lane has come.
@@ -25,7 +25,7 @@ _OPERANDS = ("a_pairs", "a_entries", "b_pairs", "b_entries", "c_pairs", "c_entri
 
 
 class Places(NamedTuple):
-    """Where each row of the left operand and of B begins in its channel, in entries."""
+    """Offsets of each row of the left operand and of B in its channel, in entries."""
 
     left: Ints
     right: Ints
@@ -80,7 +80,7 @@ def canonical(matrix: Any) -> csr_array:
 
 
 def pointers(lengths: Ints, channels: int) -> Ints:
-    """Where each row begins in its channel, in entries."""
+    """Returns the offset of each row in its channel, in entries."""
     result = np.zeros_like(lengths)
     for channel in range(channels):
         own = lengths[channel::channels]
@@ -95,7 +95,7 @@ def packed(a: csr_array, b: csr_array, channels: int) -> Places:
 
 
 def starts(counts: Any) -> Ints:
-    """Where each part begins in a concatenation, and the total."""
+    """Returns the offset of each part in a concatenation, followed by the total."""
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
 
@@ -116,7 +116,7 @@ def _walk(config: MatRaptorConfig, rows: int) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 def _first_of_runs(*keys: Ints) -> Any:
-    """Where any of the keys changes."""
+    """Returns a mask of the places where any of the keys changes."""
     first = np.ones(len(keys[0]), bool)
     if len(first):
         first[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
@@ -212,7 +212,7 @@ def plan(
 
 
 def _pair_done(config: MatRaptorConfig, row: Ints) -> Any:
-    """Whether the lane's next row has its pair in another beat."""
+    """Returns whether the pair of the lane's next row lies in another beat."""
     beat_pairs = config.beat_bytes // PAIR_BYTES
     return row // config.channels % beat_pairs >= beat_pairs - config.channel_lanes
 

@@ -1,4 +1,4 @@
-"""What the cycle model finds."""
+"""The report of the cycle model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class QueueOverflow(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Cycles:
-    """What a product takes. The first group has the names and meanings of the RTL's counters.
+    """The cost of a product. The first group has the names and meanings of the RTL's counters.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Cycles:
 
 
 def entries_of_c(machine: State) -> Ints:
-    """By lane and channel, as `bound` takes them."""
+    """Returns the entries of C by lane and channel, the order of `bound`."""
     result: Ints = machine.pointer.T.reshape(-1)
     return result
 
@@ -123,7 +123,7 @@ def report(
     times: Latency,
     totals: list[int],
 ) -> Cycles:
-    """Of a machine that has come to the end of a job with ``rows`` rows of C.
+    """Makes the report of a machine at the end of a job with ``rows`` rows of C.
 
     ``totals``: cycles (negative if there was no end), first and last one with a product, cycles
     with a product. Raises :class:`BoundBroken`, which no job of a model that is right does.
@@ -163,7 +163,8 @@ def report(
 
 
 def _lane_cycles(machine: State, cycles: int, times: Latency) -> dict[str, int]:
-    """Of all lanes; what is before and behind the model's steps is none of theirs."""
+    """Returns the cycles of all lanes by reason; those before the model's first step are ``start``,
+    those after its last one ``idle``."""
     spent = machine.spent.copy()
     spent[:, START] += times.start
     spent[:, IDLE] += times.finish - 1

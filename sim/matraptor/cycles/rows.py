@@ -24,7 +24,7 @@ from .writer import write_rows
 
 @inlined
 def _missing(s: State, lane: int, fed: int, now: int) -> int:
-    """What a multiplier waits for that has room for a product."""
+    """Returns the reason for which a multiplier with room for a product waits."""
     record = s.lanes[lane]
     if record.port_count and s.port[lane, 0, 4] <= now:
         # If it takes none the channel's queue is full.

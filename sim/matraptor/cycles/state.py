@@ -214,7 +214,7 @@ def shape(config: MatRaptorConfig, memory: MemoryModel) -> Shape:
 
 
 def latency(config: MatRaptorConfig, chosen: Latency | None = None) -> Latency:
-    """Of the hardware in ``hw/matraptor``, unless others are ``chosen``.
+    """Returns the latencies of the hardware in ``hw/matraptor``, or those that are ``chosen``.
 
     Raises ValueError if these are too long for the model.
     """
@@ -241,7 +241,7 @@ def latency(config: MatRaptorConfig, chosen: Latency | None = None) -> Latency:
 
 
 def state(config: MatRaptorConfig) -> State:
-    """Of a machine after reset."""
+    """Returns the state of a machine after reset."""
     lanes, channels, slots = config.lanes, config.channels, config.outstanding + 1
     bursts = lanes * _UNITS * slots
     kinds = (lanes, 2)

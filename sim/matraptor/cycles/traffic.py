@@ -16,7 +16,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def bytes_read(config: MatRaptorConfig, t: C2sr, b: C2sr, rows: int) -> dict[str, int]:
-    """What the counters say of a job that ends well; ``rows``: of C.
+    """Returns the byte counters of a job that completes without error; ``rows``: of C.
 
     A lane with rows of C reads the pairs of its rows of T and their entries by blocks of the
     interleaving, a block once for rows that follow each other in it; and, for each of its rows that
@@ -34,8 +34,8 @@ def bytes_read(config: MatRaptorConfig, t: C2sr, b: C2sr, rows: int) -> dict[str
 
 
 def by_outer_products(config: MatRaptorConfig, t: C2sr, b: C2sr, rows: int) -> Work:
-    """Of a job; ``rows``: of C. A lane reads a row of B once for a column of A in which it has
-    entries."""
+    """Returns the work of a job; ``rows``: of C. A lane reads a row of B once for each column of A
+    in which it has entries."""
     lanes = config.lanes
     number = np.arange(t.shape[0])
     in_lanes = t.lengths.reshape(-1, lanes)
@@ -60,7 +60,7 @@ def _own_rows(config: MatRaptorConfig, t: C2sr) -> Ints:
 
 
 def _pieces(config: MatRaptorConfig, matrix: C2sr, size: int) -> Ints:
-    """Of each row, the pieces of ``size`` bytes that its entries touch."""
+    """Returns for each row the number of pieces of ``size`` bytes that its entries touch."""
     entry = config.layout.entry_bytes
     first = matrix.pointers * entry // size
     last = ((matrix.pointers + matrix.lengths) * entry - 1) // size

@@ -17,7 +17,7 @@ that keeps them apart."""
 
 @inlined
 def _pass_on(c: Shape, s: State, t: Latency, lane: int, kind: int, slot: int, now: int) -> None:
-    """From a packer's registers to the burst writer of its channel."""
+    """Moves data from a packer's registers to the burst writer of its channel."""
     writer = s.writers[lane, kind, slot]
     if writer.beat_ready:
         # What leaves the buffer in this cycle still counts.

@@ -1,1 +1,1 @@
-"""What a product is, in the order in which the hardware adds."""
+"""Golden models of a product, with additions in the order of the hardware."""

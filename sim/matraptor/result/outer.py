@@ -73,7 +73,8 @@ def sum_lines(config: MatRaptorConfig, rows: int, columns: int) -> Ints:
 
 
 def overflow_rows(config: MatRaptorConfig, rows: int, columns: int) -> Ints:
-    """Of each lane whose sums do not fit the first row, in the order of its walk, that does not."""
+    """Returns the first row that does not fit, for each lane whose sums do not, in the order of the
+    lane's walk."""
     each = max(1, -(-columns // config.accumulator_banks))
     place = config.queue_depth // each
     # What comes first in the walk does not depend on the groups of blocks behind.

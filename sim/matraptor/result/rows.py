@@ -43,7 +43,7 @@ _PIECE = 1 << 15
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Statistics:
-    """What the hardware has to do, whenever it does it.
+    """Counts of the hardware's work, independent of its timing.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Statistics:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SparseProduct:
-    """What the accelerator makes of A and B.
+    """The accelerator's result for A and B.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What generated tensors are drawn with: shares of indices, counts of slices, distinct places."""
+"""Tools to draw generated tensors: shares of indices, counts of slices, distinct places."""
 
 from __future__ import annotations
 

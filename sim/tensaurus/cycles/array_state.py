@@ -186,7 +186,7 @@ def set_up_array(
 
 
 def _set_up_groups(m: Any, config: TensaurusConfig, kernel: Kernel) -> None:
-    """As the hardware works it out of a job's registers."""
+    """Sets the sizes of groups, as the hardware derives them from a job's registers."""
     levels = config.order - 1
     first, second = kernel.scalars
     vectors = [kernel.vectors] * levels

@@ -75,7 +75,7 @@ TOKENS = 2
 
 @called
 def has_room_for_token(m: Any) -> bool:
-    """Whether all rows would take a tile's token in this cycle."""
+    """Returns whether all rows would accept a tile's token in this cycle."""
     room = True
     for number in range(m.height):
         room = room and m.rows[number].tokens.level != TOKENS
@@ -157,7 +157,7 @@ def array_step(m: Any, now: int, half: int) -> None:
 
 @inlined
 def _row_step(m: Any, row: Any, now: int) -> None:
-    """From the window back to the slots."""
+    """Advances a row by a cycle, from the window back to the slots."""
     level = row.level - row.going
     if row.issued and row.level < m.window:
         put(m, row)

@@ -24,21 +24,21 @@ def slots_of(m: Any, level: int) -> int:
 
 @called
 def starts_sum(row: Any, level: int, closes: bool) -> bool:
-    """Whether the next product begins a sum."""
+    """Returns whether the next product starts a sum."""
     record = row.levels[level]
     return not (record.open and not closes and record.wrapped)
 
 
 @called
 def has_room(m: Any, row: Any, level: int, closes: bool) -> bool:
-    """Whether there is a slot for it."""
+    """Returns whether a slot is free for the next product."""
     free = row.levels[level].used != slots_of(m, level)
     return free or not starts_sum(row, level, closes)
 
 
 @called
 def next_slot(m: Any, row: Any, level: int, closes: bool) -> int:
-    """That slot's number, of those of all levels."""
+    """Returns the number of the next product's slot, counted over all levels."""
     record = row.levels[level]
     place = record.tail
     if not starts_sum(row, level, closes):
@@ -48,7 +48,7 @@ def next_slot(m: Any, row: Any, level: int, closes: bool) -> int:
 
 @called
 def complete(row: Any, level: int, last: int) -> bool:
-    """Whether the oldest group is."""
+    """Returns whether the oldest group is complete."""
     queued = row.levels[level].queued
     found = queued > 0
     for walk in range(last):
@@ -58,7 +58,7 @@ def complete(row: Any, level: int, last: int) -> bool:
 
 @called
 def _exists(row: Any, level: int, walk: int) -> bool:
-    """Whether the group that the walk is at has its pair."""
+    """Returns whether the walk's current group has the pair that the walk adds."""
     partials = row.groups[level, row.pointers[level, walk]].partials
     if walk == SECOND:
         return partials == 4
@@ -67,7 +67,7 @@ def _exists(row: Any, level: int, walk: int) -> bool:
 
 @called
 def _allowed(row: Any, level: int, walk: int, walks: int) -> bool:
-    """Whether the pairs that the walk's sum is of are added."""
+    """Returns whether the pairs that the walk's sum adds up have been added."""
     behind = row.behind[level, walk]
     if walk != LAST:
         return True
@@ -77,7 +77,7 @@ def _allowed(row: Any, level: int, walk: int, walks: int) -> bool:
 
 @called
 def offer(m: Any, row: Any, level: int, walk: int, walks: int) -> tuple[bool, int]:
-    """Whether the walk's sum may be added now, and the slot that it goes to."""
+    """Returns whether the walk's sum may be added now, and its destination slot."""
     if not (row.loaded[level, walk] and _allowed(row, level, walk, walks)):
         return False, 0
     slots = slots_of(m, level)
@@ -98,7 +98,7 @@ def offer(m: Any, row: Any, level: int, walk: int, walks: int) -> tuple[bool, in
 
 @called
 def walk(m: Any, row: Any, level: int, one: int, taken: bool) -> bool:
-    """Whether the walk goes on to the next group at the end of the cycle."""
+    """Steps a walk; returns whether it goes on to the next group at the end of the cycle."""
     record = row.levels[level]
     passes = False
     if taken:
@@ -154,7 +154,7 @@ def push(m: Any, row: Any, level: int) -> None:
 
 @called
 def can_close(m: Any, row: Any, level: int) -> bool:
-    """Whether a level may take one more closed group."""
+    """Returns whether a level may accept one more closed group."""
     return row.levels[level].queued < slots_of(m, level) - 1
 
 
@@ -175,7 +175,8 @@ def walk_of(order: int, walks: int) -> int:
 
 @called
 def _done_with(m: Any, row: Any, level: int, walks: int, goes: bool) -> bool:
-    """Whether a temporary level's oldest group is done with; what it frees."""
+    """Returns whether a temporary level is done with its oldest group, and frees the group's
+    slots."""
     if level == m.levels - 1:
         return False
     here = row.levels[level]

@@ -44,7 +44,7 @@ def _serve(m: Any, row: Any, number: int, kind: int, wave: int) -> bool:
 
 @called
 def arrive(m: Any, half: int) -> None:
-    """What the scratchpads read will be there; the wave that is complete is what they read next."""
+    """Delivers the reads of the scratchpads; the complete wave becomes their next reads."""
     for kind in range(2):
         for number in range(m.height):
             if m.access[kind, number] != FREE:
@@ -113,7 +113,7 @@ NOTHING = FREE
 
 @called
 def _logged(m: Any, row: Any, slot: int) -> bool:
-    """Whether the slot's sum is not complete when the next operation would multiply it."""
+    """Returns whether the slot's sum is incomplete when the next operation would multiply it."""
     found = False
     for age in range(m.sums_kept):
         found = found or row.sums[age] == slot
@@ -124,7 +124,7 @@ def _logged(m: Any, row: Any, slot: int) -> bool:
 
 @called
 def _place(m: Any, row: Any, operand: int, add: int, source: int) -> None:
-    """Where the operation's operand is."""
+    """Sets the place of the operation's operand: its source, bank and key."""
     address = operand // 2 + add
     if source == 2:
         address = address // m.vlen
@@ -147,7 +147,7 @@ def _next_fiber_product(m: Any, row: Any, level: int) -> None:
 
 @called
 def _is_quiet(m: Any, row: Any) -> bool:
-    """Whether nothing changes until a value comes, or slots become free."""
+    """Returns whether nothing changes until a value arrives, or slots become free."""
     if row.issued:
         return False
     for level in range(m.levels):
@@ -159,9 +159,9 @@ def _is_quiet(m: Any, row: Any) -> bool:
 
 @inlined
 def _front(m: Any, row: Any, first: int) -> tuple[bool, bool, bool, bool, bool]:
-    """What ends before this cycle's operation: whether the open group is closed with the decoder's
-    value, whether the tile's end is passed on; whether the value may be multiplied; whether a slice
-    ends, and a fiber of the mode before the last two of four."""
+    """Returns the events before this cycle's operation: whether the open group is closed with the
+    decoder's value, whether the tile's end is passed on, whether the value may be multiplied,
+    whether a slice ends, and whether a fiber of the mode before the last two of four does."""
     closing = ending = product = sliced = second = False
     if row.decoded:
         output = m.levels - 1
@@ -178,8 +178,8 @@ def _front(m: Any, row: Any, first: int) -> tuple[bool, bool, bool, bool, bool]:
 
 @inlined
 def _best_sum(m: Any, row: Any, walks: int) -> tuple[bool, int, int, int]:
-    """What may be added: whether any walk has groups before it; of the first sum on offer the
-    level, the walk and the slot, or FREE."""
+    """Selects the sum to add. Returns whether any walk has groups before it, and the level, the
+    walk and the slot of the first sum on offer, or FREE."""
     output = m.levels - 1
     pending = False
     best_level = best_walk = best_slot = FREE

@@ -59,12 +59,12 @@ class TensorCycles:
 
     @property
     def cycles(self) -> int:
-        """Of the job."""
+        """Cycles of the job."""
         return self.counts["cycles"]
 
     @property
     def microseconds(self) -> float:
-        """That it takes."""
+        """Microseconds that the job takes."""
         return self.cycles / self.gigahertz / 1000
 
     @property
@@ -79,7 +79,7 @@ def report(
     config: TensaurusConfig, kernel: Kernel, m: Any, bus: Any, end: int, tiles: int,
     gigahertz: float,
 ) -> TensorCycles:  # fmt: skip
-    """Of a machine ``m`` that has finished in cycle ``end`` after its start."""
+    """Makes the report of a machine ``m`` that has finished in cycle ``end`` after its start."""
     rows = m["rows"][: config.rows]
     counts = {name: int(rows[name].sum()) for name in COUNTS}
     counts["wait_slots"] += _BEFORE * config.rows
@@ -113,7 +113,7 @@ _PATIENCE = 1 << 20
 
 @dataclass(frozen=True)
 class TileJob:
-    """What a job finds in memory.
+    """The content of memory and of the registers that a job reads.
 
     Parameters
     ----------

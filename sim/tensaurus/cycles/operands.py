@@ -21,7 +21,7 @@ _LOADS = 1
 
 @called
 def _loads(tiles: Any, load: int) -> bool:
-    """Whether the tile loads the operand; ``load``: tile and operand."""
+    """Returns whether the tile loads the operand; ``load``: tile and operand."""
     return (tiles[load >> _OPERAND_BITS].load >> (load & _OPERANDS)) & 1 != 0
 
 
@@ -78,7 +78,8 @@ def _sides(m: Any, now: int, loaded: int, told: bool) -> None:
 
 @called
 def _write(m: Any, tiles: Any, now: int) -> bool:
-    """From the gearbox to the scratchpads, and tokens; whether a part is taken."""
+    """Writes parts from the gearbox to the scratchpads, and sends tokens; returns whether a part is
+    taken."""
     writes, parts = m.skids[_WRITES], m.gears[_PARTS]
     m.token = m.told_valid and has_room_for_token(m)
     most = 0
@@ -113,7 +114,7 @@ def _write(m: Any, tiles: Any, now: int) -> bool:
 
 @called
 def _pipeline(m: Any, tiles: Any) -> None:
-    """What each operand needs, through registers to those who do it."""
+    """Sends each operand's load through registers to the units that carry it out."""
     stages = m.load_stages
     port = m.ports[MATRICES]
     free = True

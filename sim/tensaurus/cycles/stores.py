@@ -19,7 +19,7 @@ _FOUND = 3
 
 @called
 def _blocks(m: Any, line: int) -> int:
-    """Of a line of a unit, those that it has a part in."""
+    """Returns the number of blocks in a line of a unit."""
     first = line * m.sum_line_blocks
     return int(min(m.sum_line_blocks, m.sum_blocks - first))
 
@@ -39,7 +39,7 @@ def write_sums(m: Any) -> None:
 
 @called
 def _is_answered(m: Any) -> bool:
-    """Whether memory has all blocks of the oldest line."""
+    """Returns whether memory has answered all blocks of the oldest line."""
     if not m.written.valid:
         return False
     block = m.sum_at[m.sums_done & (m.sum_slots - 1)] + m.answer_line
@@ -73,7 +73,7 @@ def _answers(m: Any) -> bool:
 
 @called
 def _meets(m: Any) -> bool:
-    """Whether the unit that is asked for next is under way already."""
+    """Returns whether the unit that is requested next is already in flight."""
     if m.meets_of != m.sums_asked:
         # It waits for the latest one; none that comes later passes it.
         m.meets_of = m.sums_asked
@@ -143,13 +143,13 @@ _ENDLESS = 1 << 62
 
 @called
 def walks(m: Any) -> bool:
-    """Whether an output is being written."""
+    """Returns whether an output is being written."""
     return bool(m.walk_asks or m.walk_at < m.walk_units or m.owed or m.clears)
 
 
 @called
 def is_finished(m: Any) -> bool:
-    """Whether the job's last output is in memory."""
+    """Returns whether the job's last output is in memory."""
     return bool(m.output_ended and m.storing == _TAKE and not walks(m) and m.writer_idle)
 
 

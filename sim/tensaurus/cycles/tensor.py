@@ -18,7 +18,7 @@ _ENTRIES = 2
 
 @called
 def _number(content: Any, at: int, size: int) -> Any:
-    """Of so many bytes, the lowest first."""
+    """Returns the number in so many bytes, the lowest first."""
     found = np.int64(0)
     for place in range(size):
         found |= np.int64(content[at + place]) << 8 * place
@@ -98,7 +98,7 @@ def entries_step(m: Any, tiles: Any, content: Any) -> bool:
 
 @called
 def row_is_free(m: Any, row: Any) -> bool:
-    """Whether the queue takes a slot in this cycle."""
+    """Returns whether the queue accepts a slot in this cycle."""
     return row.slots.level != m.queue_depth
 
 

@@ -1,4 +1,4 @@
-"""How long a work takes, whatever its values."""
+"""Cycles of a work, independent of its values."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a Tensaurus computes, bit for bit, from patterns."""
+"""Golden models of a Tensaurus, bit for bit, from patterns."""

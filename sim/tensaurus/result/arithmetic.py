@@ -45,7 +45,7 @@ class Arithmetic(ABC):
 
 
 def arithmetic_of(config: TensaurusConfig) -> Arithmetic:
-    """What a device computes with."""
+    """Returns the arithmetic of a device."""
     if config.semiring != "mma":
         return _ByPatterns(config)
     return _Bf16() if config.value == "bf16" else _Own(config)
@@ -102,7 +102,7 @@ class _Bf16(Arithmetic):
 
     @staticmethod
     def _rounded(numbers: Numbers) -> Numbers:
-        """To nearest, ties to even."""
+        """Rounds to nearest, ties to even."""
         words = numbers.view(np.uint32)
         words = words + (np.uint32(0x7FFF) + ((words >> np.uint32(16)) & np.uint32(1)))
         found = (words & np.uint32(0xFFFF_0000)).view(np.float32)

@@ -1,4 +1,4 @@
-"""What goes through the rows of a Tensaurus for a tile: its tensor's entries, slice by slice."""
+"""The entries of a tile's tensor that pass the rows of a Tensaurus, slice by slice."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def group_sums(
 
 
 def _pairwise(arithmetic: Arithmetic, chains: Numbers, base: Ints, per_group: Ints) -> Numbers:
-    """What remains of each group's chains, which are together from ``base`` on."""
+    """Adds up each group's chains in pairs; the chains of a group lie together from ``base`` on."""
     left, step = per_group.copy(), 1
     while (left > 1).any():
         for pair in range(int(left.max()) // 2):

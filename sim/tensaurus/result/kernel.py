@@ -1,4 +1,5 @@
-"""What all tiles of a job have in common: the kernel, and how many vectors are used together."""
+"""The settings that all tiles of a job share: the kernel, and the number of vectors used
+together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tile adds to the output: the golden model, bit for bit in the hardware's order.
+"""Golden model of the sums that a tile adds to the output, bit for bit in the hardware's order.
 
 Source: Tensaurus, section on the compute pattern, SF3. The order of additions is ours: it follows
 from the stream and the configuration alone.
@@ -98,7 +98,7 @@ def slice_sums(
 
 
 class Multiplications(NamedTuple):
-    """What the elements do for a tile, whenever they do it.
+    """Counts of the elements' work for a tile, independent of its timing.
 
     products: of a scalar or a vector and a vector, each in all columns
     operations: multiplications, and as many additions, of lanes that count
@@ -111,7 +111,7 @@ class Multiplications(NamedTuple):
 
 
 def work_of(config: TensaurusConfig, kernel: Kernel, entries: Entries) -> Multiplications:
-    """What a tile takes."""
+    """Counts the work of a tile."""
     products, starts = 0, np.arange(len(entries.slices))
     for mode in range(kernel.order - 1, 0, -1):
         products += len(starts) * kernel.group_vectors(mode)
@@ -121,7 +121,7 @@ def work_of(config: TensaurusConfig, kernel: Kernel, entries: Entries) -> Multip
 
 
 def _groups(slices: Ints, outer: Ints) -> Ints:
-    """Where groups begin: a group is a run of equal outer indices in a slice."""
+    """Returns the starts of groups; a group is a run of equal outer indices in a slice."""
     new = np.diff(slices, prepend=-1) != 0
     for indices in outer:
         new |= np.diff(indices, prepend=-1) != 0

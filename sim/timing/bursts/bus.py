@@ -17,7 +17,7 @@ from .state import RING, Managers
 
 @inlined
 def reader_idle(b: Managers, reader: int) -> bool:
-    """Whether nothing is inside, and nothing owed by the bus."""
+    """Returns whether the reader holds nothing and the bus owes it nothing."""
     r = b.readers[reader]
     inside = r.request.active | r.request.split | r.reserved | r.issued | r.under
     idle: bool = inside == 0
@@ -26,7 +26,7 @@ def reader_idle(b: Managers, reader: int) -> bool:
 
 @inlined
 def managers_idle(b: Managers) -> bool:
-    """Whether no reader, nor the writer, has anything inside."""
+    """Returns whether all readers and the writer are idle."""
     for reader in range(b.c.readers):
         if not reader_idle(b, reader):
             return False
@@ -58,7 +58,7 @@ def reader_step(b: Managers, reader: int) -> None:
 
 @inlined
 def writer_idle(b: Managers) -> bool:
-    """Whether nothing is inside, and every response is back."""
+    """Returns whether the writer holds nothing and has all its responses."""
     w = b.writer[0]
     waits = w.addresses.valid if b.c.deep else w.addresses.level
     inside = w.request.active | w.request.split | w.stored | w.aw | w.w | waits
@@ -111,7 +111,8 @@ def data_step(b: Managers, now: int) -> None:
 
 @inlined
 def _next_beat(b: Managers, manager: int, now: int) -> None:
-    """Which reader's beat comes in this cycle: its ``comes``, ``comes_last`` of its burst."""
+    """Delivers this cycle's beat to its reader: sets ``comes``, and ``comes_last`` for the last
+    beat of a burst."""
     m = b.managers[manager]
     if m.sends_in == m.sends_out:
         return
@@ -157,7 +158,7 @@ def _push(b: Managers, channel: int, write: int, place: int, beats: int, tag: in
 
 @inlined
 def _taken(b: Managers, manager: int, now: int) -> bool:
-    """Whether the memory takes the burst at ``ar``."""
+    """Offers the memory the burst at ``ar``; returns whether the memory accepts it."""
     held = b.managers[manager].requests
     reader, beats = held.source, held.note
     if b.c.flat:

@@ -52,7 +52,7 @@ class Writer:
 
 
 class Shape(NamedTuple):
-    """What does not change, in numbers for compiled code.
+    """The constants of a simulation, in numbers for compiled code.
 
     ``readers``, ``managers``: how many; ``loads``: of the first managers, which have readers;
     ``stores``: the writer's manager; ``beat``: bytes; of the writer ``burst``, ``buffer``: beats;

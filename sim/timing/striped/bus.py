@@ -90,7 +90,7 @@ def requests(b: Bus, channel: int, now: int) -> None:
 
 @inlined
 def _works(b: Bus) -> bool:
-    """Whether a cycle changes anything."""
+    """Returns whether a cycle changes anything."""
     if writer_works(b):
         return True
     for reader in range(b.c.readers):
@@ -128,7 +128,8 @@ def step(b: Bus, now: int) -> None:
 
 @inlined
 def look_at_ports(ports: Any, b: Bus) -> None:
-    """What the readers show in a cycle; ``ports``: a ``PORT`` for each."""
+    """Copies the outputs of the readers of this cycle to their ports; ``ports``: a ``PORT`` for
+    each."""
     for number in range(b.c.readers):
         port = ports[number]
         port.accepts = accepts(b, number)
@@ -140,7 +141,8 @@ def look_at_ports(ports: Any, b: Bus) -> None:
 
 @inlined
 def use_ports(ports: Any, b: Bus) -> int:
-    """What was asked of the readers, and taken; returns the lines that were taken."""
+    """Passes the requests and acceptances of the ports to the readers; returns the number of lines
+    taken."""
     lines = 0
     for number in range(b.c.readers):
         port = ports[number]

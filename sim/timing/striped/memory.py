@@ -27,19 +27,19 @@ def _send(b: Bus, channel: int, reader: int, slot: int, soonest: int) -> None:
 
 @inlined
 def _page(b: Bus, block: int) -> int:
-    """Of a block of flat memory, its page in its channel."""
+    """Returns the page in its channel of a block of flat memory."""
     return block // b.c.channels * b.c.interleave // b.c.page_bytes
 
 
 @inlined
 def _accesses(b: Bus, beats: int) -> int:
-    """That move so many beats from a block's beginning on."""
+    """Returns the number of accesses that move so many beats from the start of a block."""
     return ((beats << b.c.beat_shift) - 1) // b.c.access_bytes + 1
 
 
 @inlined
 def free_for_read(b: Bus, channel: int) -> bool:
-    """Whether the memory takes an address."""
+    """Returns whether the memory accepts an address."""
     return b.c.flat != 0 or b.dram.count[channel, 0] < b.c.read_queue
 
 
@@ -59,7 +59,7 @@ def read(b: Bus, channel: int, reader: int, slot: int, block: int, now: int) -> 
 
 @inlined
 def free_for_data(b: Bus, channel: int) -> bool:
-    """Whether the memory takes the first beat of a burst."""
+    """Returns whether the memory accepts the first beat of a burst."""
     return b.c.flat != 0 or b.dram.count[channel, 1] < b.c.write_queue
 
 

@@ -12,7 +12,7 @@ from .state import BEHIND, NEVER, Bus
 
 @inlined
 def accepts(b: Bus, reader: int) -> bool:
-    """Whether a request is taken in this cycle."""
+    """Returns whether a request is accepted in this cycle."""
     return b.readers[reader].accepts != 0
 
 
@@ -28,13 +28,13 @@ def ask(b: Bus, reader: int, address: int, count: int) -> None:
 
 @inlined
 def has_line(b: Bus, reader: int) -> bool:
-    """Whether a line is at the output."""
+    """Returns whether a line is at the output."""
     return b.readers[reader].line != 0
 
 
 @inlined
 def is_last(b: Bus, reader: int) -> bool:
-    """Whether it is the last one of its request."""
+    """Returns whether the line at the output is the last one of its request."""
     return b.readers[reader].last != 0
 
 
@@ -46,7 +46,8 @@ def take_line(b: Bus, reader: int) -> None:
 
 @inlined
 def reader_idle(b: Bus, reader: int) -> bool:
-    """Whether nothing is inside, or owed by the bus: every block belongs to a request that is."""
+    """Returns whether the reader holds nothing and the bus owes it nothing; every block belongs to
+    a pending request."""
     return b.readers[reader].pending == 0
 
 
@@ -120,7 +121,8 @@ def _channel(b: Bus, reader: int, channel: int, now: int) -> None:
 
 @inlined
 def _share(b: Bus, reader: int, channel: int, block: int, blocks: int) -> int:
-    """What a channel has of a run, behind what waits there; the channel's bit if that is full."""
+    """Queues a channel's share of a run after the shares that wait; returns the channel's bit if
+    its queue is full then."""
     unit = b.units[reader, channel]
     place = unit.waiting_out + unit.waits + unit.waiting
     place = place if place <= BEHIND else place - (BEHIND + 1)

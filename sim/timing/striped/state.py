@@ -46,7 +46,7 @@ class Writer:
 
 
 class Shape(NamedTuple):
-    """What does not change, in numbers for compiled code.
+    """The constants of a simulation, in numbers for compiled code.
 
     ``stages``: registers from a request to the fork, of which three divide by a number of channels
     that is no power of two. ``buffer``, ``addresses``: depths of queues of a channel's writer;

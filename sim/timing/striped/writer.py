@@ -112,7 +112,7 @@ def _block(b: Bus, channel: int, room: bool) -> None:
 
 @inlined
 def store_free(b: Bus, channel: int) -> bool:
-    """Whether the register before it takes a block in the next cycle."""
+    """Returns whether the register before the store accepts a block in the next cycle."""
     store = b.stores[channel]
     if b.c.skids:
         return store.blocks.spare == 0
@@ -146,7 +146,7 @@ def store_step(b: Bus, channel: int, now: int) -> bool:
 
 @inlined
 def takes_line(b: Bus) -> bool:
-    """Whether a line is taken in this cycle."""
+    """Returns whether a line is accepted in this cycle."""
     return b.writer[0].accepts != 0
 
 
@@ -158,13 +158,14 @@ def put_line(b: Bus) -> None:
 
 @inlined
 def _ends(b: Bus) -> bool:
-    """Whether the next line is the extent's last."""
+    """Returns whether the next line is the extent's last."""
     return b.writer[0].left < b.c.line_blocks * b.c.interleave
 
 
 @inlined
 def takes_extent(b: Bus) -> bool:
-    """Whether an extent is taken in this cycle; to be asked when it is known whether a line is."""
+    """Returns whether an extent is accepted in this cycle; called once it is known whether a line
+    is."""
     record = b.writer[0]
     takes: bool = record.active == 0 or (record.puts != 0 and _ends(b))
     if b.c.stages == 1 or takes:
@@ -186,7 +187,7 @@ def put_extent(b: Bus, address: int, count: int) -> None:
 
 @inlined
 def writer_idle(b: Bus) -> bool:
-    """Whether nothing is inside, or owed by the bus."""
+    """Returns whether the writer holds nothing and the bus owes it nothing."""
     record = b.writer[0]
     return record.active == 0 and record.inside == 0 and record.busy == 0
 
@@ -247,7 +248,7 @@ def _put(b: Bus) -> None:
 
 @inlined
 def _accepts(b: Bus) -> bool:
-    """Whether all channels of the next line have room."""
+    """Returns whether all channels of the next line have room."""
     record = b.writer[0]
     if not record.active:
         return False
@@ -261,7 +262,7 @@ def _accepts(b: Bus) -> bool:
 
 @inlined
 def writer_works(b: Bus) -> bool:
-    """Whether a cycle changes anything."""
+    """Returns whether a cycle changes anything."""
     return b.writer[0].asked != 0 or not writer_idle(b)
 
 
