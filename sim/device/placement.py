@@ -8,7 +8,7 @@ from contextlib import contextmanager
 __all__ = ["NoRoom", "Placement"]
 
 _PARTS = 16
-"""Of a span."""
+"""Number of equal parts of a span."""
 
 _STEP = 5
 """Parts of a span from one long place's beginning to the next one's: no divisor of ``_PARTS``, so

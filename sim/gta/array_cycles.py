@@ -103,7 +103,7 @@ class Pipeline:
 
 
 PIPELINE = Pipeline()
-"""Of the hardware, as the RTL has them."""
+"""The pipeline of the hardware, as the RTL has it."""
 
 
 __all__ = ["array_cycles", "chain_cycles", "folds_of", "product_cycles"]

@@ -26,7 +26,7 @@ DEPTH = 64
 _MASK = (1 << PIECE_BITS) - 1
 
 _PAIR_BYTES = 2 * PIECE_BITS // 8
-"""Of two pieces: as many bits as whole bytes have."""
+"""Bytes of two pieces, whose bits fill whole bytes."""
 
 _ROWS = 1 << 12
 """Rows of the p-GEMM that are computed and added up at a time."""

@@ -21,7 +21,8 @@ from .tiles.tiled_product import TiledProduct
 __all__ = ["DATAFLOWS", "GivenProduct", "check_layout", "given_product"]
 
 DATAFLOWS = (*FOLDS, "simd")
-"""What stays in the array, see ``tiles/choice.py``, or each sum in an element of its own."""
+"""Dataflows: folds name the operand that stays in the array, see ``tiles/choice.py``; ``simd``
+computes each sum in an element of its own."""
 
 Patterns = npt.NDArray[np.uint64]
 

@@ -73,7 +73,7 @@ def multiply_add_unpacked(x: Unpacked, y: Unpacked, c: Unpacked, fmt: FloatForma
     large = np.where(swap, addend, product[0]), np.where(swap, 0, product[1])
     small = np.where(swap, product[0], addend), np.where(swap, product[1], 0)
     aligned, lost = _shift_right(*small, np.abs(exponent - c.exponent))
-    # What is lost of the smaller term is so far below the sum that it decides ties only.
+    # The lost bits of the smaller term are so far below the sum that they decide ties only.
     sign = np.where(unlike, np.int64(-1), np.int64(1))
     high, low = _carried(large[0] + sign * aligned[0], large[1] + sign * aligned[1])
     nothing = (high | low) == 0

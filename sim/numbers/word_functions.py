@@ -27,7 +27,7 @@ def through(functions: Iterable[str], words: Words, fmt: Format) -> Words:
             "relu": np.where(negative, np.uint64(0), words),
         }[name]
         if isinstance(fmt, FloatFormat):
-            # Behind infinity, or the largest number where there is none, all are NaN.
+            # Patterns after infinity, or after the largest number without one, are NaN.
             nan = (words & ~top & mask) > np.uint64(fmt.largest + fmt.has_infinity)
             found = np.where(nan, np.uint64(fmt.nan), found)
         words = found

@@ -298,7 +298,7 @@ class NativeAccelerator(Generic[Config]):
         if status == _TIME_OUT:
             raise AcceleratorTimeout(late, self.cycles)
 
-    # What was seen
+    # Observations
 
     @property
     def faults(self) -> list[str]:

@@ -54,7 +54,7 @@ _VPI_RUNTIME = ("verilated_vpi", "verilated_dpi")
 _FATAL = Path(__file__).with_name("cpp") / "fatal.cpp"
 _FST = Path(__file__).with_name("cpp") / "fst"
 COMPILING = "compiling the RTL, once"
-"""What a terminal shows meanwhile."""
+"""The text that a terminal shows meanwhile."""
 _HEADER = "begin.h"
 """Verilator's header, with which all of its output begins; it takes the compiler longer to read
 than most of that."""
@@ -320,7 +320,7 @@ def _objects(
     """Compile Verilator's output, and what drives it, in the work directory."""
     jobs = []
     for source in _bundles(work, prefix, drivers):
-        # What Verilator calls slow runs once, at the start.
+        # Code that Verilator calls slow runs once, at the start.
         level = "-O0" if source.stem.endswith("Slow") else optimise
         flags = (*_header(level), "-I", str(work), *_flags(), *driver_flags, level)
         jobs.append((source, work / f"{source.stem}.o", flags))

@@ -46,7 +46,7 @@ def dense_from_bytes(
 ) -> Patterns:
     """The tensor again."""
     size = prod(shape[1:]) * config.format.bits // 8
-    # Behind the last slice nothing is read.
+    # Nothing is read after the last slice.
     padded = np.frombuffer(content.ljust(shape[0] * pitch, b"\0"), np.uint8)
     rows = padded[: shape[0] * pitch].reshape(shape[0], pitch)[:, :size]
     return from_bytes(rows.tobytes(), config.format).reshape(shape)

@@ -12,7 +12,7 @@ from .result.kernel import Kernel
 __all__ = ["STORES", "Cut", "Regions", "Work", "balanced", "count_of", "most_slices"]
 
 STORES = ("buffer", "memory")
-"""Where outputs are added up, by the value of register DIRECT."""
+"""The place where outputs are added up, by the value of register DIRECT."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -63,7 +63,8 @@ GEAR = record("level", "left", "valid", "last")
 """A ``Gearbox``: bytes inside, entries of the request that are left, the entry at the output."""
 
 PORT = record("accepts", "line", "last", "asks", "address", "bytes", "takes")
-"""What a reader of lines shows in a cycle, then what is asked of it and taken."""
+"""The outputs of a reader of lines in a cycle, then the requests to it and the acceptance of its
+line."""
 
 
 @inlined

@@ -16,7 +16,7 @@ from .state import KNOWN, NEVER, PENDING, RING, Shape, State
 from .store import answer
 
 _TO_SCRATCHPAD = 2
-"""From a beat at ``r`` to the scratchpad."""
+"""Cycles from a beat at ``r`` to the scratchpad."""
 
 
 @inlined
@@ -80,7 +80,7 @@ def grant(c: Shape, s: State, manager: int, now: int) -> int:
 __all__ = ["dram_event", "next_event"]
 
 SERVES, WRITES, TAKES, GRANTS = range(4)
-"""What happens at a manager, in this order if in the same cycle."""
+"""Kinds of events at a manager, in their order within a cycle."""
 
 _NOT_TAKEN = 1
 """Requests of a burst that the controller does not know yet."""

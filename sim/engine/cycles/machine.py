@@ -141,7 +141,7 @@ def compute_chunk(c: Shape, s: State) -> bool:
 
 
 _TO_BUFFER = 2
-"""From a beat at ``r`` to the scratchpad."""
+"""Cycles from a beat at ``r`` to the scratchpad."""
 
 
 @inlined

@@ -15,7 +15,8 @@ from .state import Shape, State
 __all__ = ["EngineCycles", "report"]
 
 _BEHIND = 2
-"""From the last response to the end of the job, and from its check to the start of its parts."""
+"""Cycles outside of the simulated ones: from the last response to the end of the job, and from the
+check of the job to the start of its parts."""
 
 
 @dataclass(frozen=True, kw_only=True)

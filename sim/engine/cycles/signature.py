@@ -11,7 +11,7 @@ from .state import KNOWN, NEVER
 __all__ = ["Signature", "place"]
 
 _PAST = 1 << 10
-"""So many cycles back, and the unit's interval, nothing can wait for."""
+"""Nothing waits for events more than so many cycles and the unit's interval ago."""
 
 
 def place(walk: Any) -> int:

@@ -35,7 +35,7 @@ PENDING = 64
 """Bursts to write on their way to a DRAM: more than are under way."""
 
 _DEEP = 16
-"""So many addresses of a writer are a memory."""
+"""Least depth of a writer's address queue that is a memory."""
 
 
 def _fields(*names: str) -> list[tuple[str, Any]]:
@@ -46,13 +46,13 @@ _READER = np.dtype(
     WALK
     + _fields(
         "manager",
-        # Where the walk is; blocks that were begun; whether all rows have left.
+        # The position of the walk; blocks that were begun; whether all rows have left.
         *("i", "j", "k", "row", "begun", "done"),
-        # Of the row at hand: beats that are left, the address of the next one, whether the block
-        # ends with it, and when it left.
+        # The current row: beats that are left, the address of the next one, whether the block ends
+        # with it, and when it left.
         *("left", "address", "block_end", "row_at"),
-        # Of the burst at hand: whether it is at the splitter's output, when it was put there, its
-        # address and beats, whether the block ends with it, when it was issued and when it asks for
+        # The current burst: whether it is at the splitter's output, when it was put there, its
+        # address and beats, whether the block ends with it, when it was issued and when it requests
         # the bus.
         *("split", "split_at", "burst_address", "beats_now", "ends", "issued_at", "asks_at"),
         # When the last one was granted, bursts that were, and all their beats.
@@ -80,10 +80,11 @@ _UNIT = np.dtype(
         # Rows and columns of tiles, k tiles: of a whole block, and of the last one.
         *("down", "down_end", "across", "across_end", "deep", "deep_end"),
         *("i_last", "j_last", "k_last", "i", "j", "k", "chunk", "block", "done"),
-        # Of the last operation: accepted, begun; of the first: when it left the sequencer.
+        # The last operation: when it was accepted, and begun; when the first one left the
+        # sequencer.
         *("accepted_at", "begun_at", "first_at"),
         *("busy", "operations"),
-        # Of the block at hand: operations.
+        # Operations of the current block.
         "in_block",
     )
 )
@@ -109,20 +110,20 @@ SHAPE = np.dtype(
     _fields(
         # Operands that are read; managers; whether C is one of the former.
         *("readers", "managers", "use_c"),
-        # Of the unit; whether its operations wait in a register before they are begun.
+        # The unit; whether its operations wait in a register before they are begun.
         *("interval", "latency", "staged"),
-        # Of a reader, and of the writer; its queue of addresses, and whether that is a memory.
+        # A reader, and the writer; its address queue, and whether that is a memory.
         *("outstanding", "burst_beats", "buffer_beats", "addresses", "deep"),
         *("beat_shift", "mask"),
-        # Of the memory; the last four of a DRAM.
+        # The memory; the last four apply to a DRAM.
         *("flat", "answer", "access_bytes", "page_bytes", "read_queue", "write_queue"),
     )
 )
-"""What does not change in a job, in numbers for compiled code."""
+"""The constants of a job, in numbers for compiled code."""
 
 STATE = np.dtype(
     [
-        # Of A, B and C; of each manager.
+        # Readers of A, B and C; managers.
         ("readers", _READER, 3),
         ("managers", _MANAGER, 3),
         ("unit", _UNIT),
@@ -130,23 +131,23 @@ STATE = np.dtype(
         # Rings by reader and burst: when its first beat is at `r`, its beats, whether it ends its
         # block, its requests that a DRAM has not served.
         *((name, np.int64, (3, RING)) for name in ("start", "beats", "block", "parts")),
-        # By reader and block: when it came, and when its buffer was freed.
+        # Arrival of each block, by reader, and release of its buffer.
         *((name, np.int64, (3, KNOWN)) for name in ("loaded", "freed")),
-        # By operation: when its result came.
+        # Arrival of each operation's result.
         ("results", np.int64, RESULTS),
-        # By block of D: when it was complete, and when its buffer was free.
+        # Completion of each block of D, and release of its buffer.
         *((name, np.int64, KNOWN) for name in ("computed", "stored")),
         ("rows", _ROW, 2 * KNOWN),
-        # By beat of D: into the writer's buffer, and from its output. By burst: into the queue of
-        # addresses, and its response.
+        # Times of each beat of D: into the writer's buffer, and from its output. Times of each
+        # burst: into the address queue, and of its response.
         *((name, np.int64, RING) for name in ("puts", "leaves", "queued", "answers")),
-        # Of DRAMs, by manager. At `ar`: reader, burst, address, beats, when it came there; to be
-        # written: address, beats, when.
+        # DRAMs, by manager. Requests at `ar`: reader, burst, address, beats, time of arrival;
+        # writes: address, beats, time.
         ("asks", np.int64, (3, 2, 5)),
         ("arriving", np.int64, (3, PENDING, 3)),
     ]
 )
-"""What changes; most are times."""
+"""The variable state; most fields are times."""
 
 # A record of either type, in compiled code.
 Shape = Any

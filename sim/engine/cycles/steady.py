@@ -105,7 +105,7 @@ class Periods:
             later = (now - before) * periods
             shift_channels(self._c, self._state[0], state[0], self._dram, later, periods)
         _repeat(self._c, self._state, state, now - before, periods)
-        # What was known is of positions that are passed, or of the row at hand no more.
+        # The known positions are passed, or no longer those of the current row.
         known.clear()
         return True
 

@@ -9,7 +9,7 @@ __all__ = ["answer", "store_on"]
 
 _ROWS = 2 * KNOWN
 _TO_BUS = 2
-"""From a beat at the buffer's output to ``w``."""
+"""Cycles from a beat at the buffer's output to ``w``."""
 
 
 @inlined

@@ -13,7 +13,7 @@ from ..job import Job
 __all__ = ["ADDRESS_BITS", "WALK", "Grid", "walks"]
 
 ADDRESS_BITS = 62
-"""What is kept of an address: bits above these decide nothing."""
+"""Bits of an address that are kept; the higher ones decide nothing."""
 
 WALK = [
     (name, np.int64)
@@ -26,7 +26,7 @@ WALK = [
         *("rows", "rows_end", "rows_by", "beats", "beats_end", "beats_by"),
     )
 ]
-"""Of an operand: fields of a record."""
+"""Fields of an operand's record."""
 
 _I, _J, _K = range(3)
 

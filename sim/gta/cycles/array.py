@@ -14,7 +14,7 @@ from .state import FLOATS, FOLDS, INTEGERS, RING, VECTORS, Gta
 
 
 _WORK_TO_DONE = 6
-"""From a vector operation's last cycle to its end, beside one for each column."""
+"""Cycles from a vector operation's last one to its end, beside one for each column."""
 
 _VECTOR_TAIL = 14
 """Cycles from a vector operation's last one to the quiet, beside what adders take."""
@@ -44,7 +44,7 @@ def _work(g: Gta, region: int, now: int) -> None:
     fold[0], fold[1], fold[2], fold[6] = now + 1, command.cycles, command.octet, VECTORS
     fold[3], fold[8] = command.late, command.planes
     done = now + 1 + command.last + r.cols + _WORK_TO_DONE
-    # What is written late is over then, too.
+    # Late writes are complete then, too.
     fold[7] = done
     r.folds_in += 1
     r.v_results, r.v_end = command.results, command.results + command.written
@@ -93,11 +93,11 @@ _WRITE = 3
 """Cycles from the read of a result to its write, of integers."""
 
 _READ_FLOATS, _WRITE_FLOATS = 3, 5
-"""From the last limbs of the first product of row 0 to the first read of a sum; from those of the
-last product to the first write, beside the adder's stages."""
+"""Cycles from the last limbs of the first product of row 0 to the first read of a sum; from those
+of the last product to the first write, beside the adder's stages."""
 
 _STEP_TO_PLANE_READ, _STEP_TO_PLANE_WRITE = 4, 6
-"""From a cycle of a vector operation to the read, and the write, of its plane in column 0."""
+"""Cycles from a step of a vector operation to the read, and the write, of its plane in column 0."""
 
 
 @inlined
@@ -144,7 +144,7 @@ def _planes(
     cycle."""
     cycles, octet = g.folds[region, place, 1], g.folds[region, place, 2]
     planes = g.planes[g.folds[region, place, 8], int(writes)]
-    # Of column 0; that of the last one is as many behind it.
+    # Cycles of column 0; the last column is as many behind it.
     late = _STEP_TO_PLANE_WRITE + g.folds[region, place, 3]
     step = since - (late if writes else _STEP_TO_PLANE_READ)
     least = max(0, step - first - count + 1)
@@ -209,14 +209,15 @@ _TAIL = 20
 """Cycles, beside two for each row, from when a fold could follow the last one to the quiet."""
 
 _WEIGHTS_TO_STEP, _SUMS_TO_STEP = 3, 4
-"""From a fold's begin to its first results, beside two for each row; from that of the fold behind,
-beside one for each."""
+"""Cycles from a fold's begin to its first results, beside two for each row; from that of the fold
+behind, beside one for each."""
 
 _STEP_TO_DONE = 4
-"""From the last step of the last lane's last column to the end of the command."""
+"""Cycles from the last step of the last lane's last column to the end of the command."""
 
 _ROW_TO_DONE = 21
-"""From the last limbs of the last lane's row 0 to the end, beside the adder's stages, of floats."""
+"""Cycles of floats from the last limbs of the last lane's row 0 to the end, beside the adder's
+stages."""
 
 
 @inlined
@@ -294,7 +295,7 @@ def _fold(g: Gta, region: int, go: bool, now: int) -> None:
     first_row = r.row == 0
     last = r.row == command.row_folds - 1 and r.col == command.col_folds - 1
     if command.floats:
-        # Of row 0 of the first lane, the last limbs of a chain of one product.
+        # The last limbs of a chain of one product, in row 0 of the first lane.
         first = begins + 1 + command.product
         steps = command.cycles - command.products
         _add(g, region, first, steps, 0, command.use_c != 0, rows, last)

@@ -42,7 +42,7 @@ from ..regions import Region, region_of
 # Cycles are those of column 0; each other column's are one behind the one before.
 
 MOST_PLANES = 16
-"""That an octet reads, or writes."""
+"""Most planes that an octet reads, or writes."""
 
 _SHIFTS = ("sll", "srl", "sra")
 _UPPER = ("mulh", "srl", "sra")
@@ -140,27 +140,27 @@ _OF_FOLDS = ("row_folds", "col_folds", "lateral", "use_c", "rows_last")
 COMMAND = np.dtype(
     [
         ("kind", np.int64),
-        # Of each kind, how many are complete before it begins.
+        # How many commands of each kind must be complete before it begins.
         ("needs", np.int64, len(KINDS)),
         # Cycles from when its check begins to when it is passed on.
         ("check", np.int64),
-        # Of a LOAD and of a STORE: fields, and beats of memory.
+        # A LOAD or a STORE: fields, and beats of memory.
         *[(name, np.int64) for name in _OF_ROWS],
         *[(name, np.int64) for name in _PLACES],
-        # Of an EXECUTE: fields; its region; operation, format and width in one number; limbs.
+        # An EXECUTE: fields; its region; operation, format and width in one number; limbs.
         *[(name, np.int64) for name in _OF_FOLDS],
         *[(name, np.int64) for name in ("region", "same", "weights", "floats", "steady", "limbs")],
         # Every how many-th old sum is read: with it those behind it are.
         ("every", np.int64),
-        # Whether it works on vectors; see `OctetCycles`.
+        # An EXECUTE on vectors: flag, and timing; see `OctetCycles`.
         *[(name, np.int64) for name in ("simd", "octet", "planes", "late", "last", "behind")],
-        # Of one on vectors: whether it reads results; where its own begin; bytes of them in a bank.
+        # Its results: whether it reads any; where its own begin; bytes of them in a bank.
         *[(name, np.int64) for name in ("reads", "results", "written")],
         # Cycles of a fold's stream, or of all octets; of a product; from a fold to the next.
         *[(name, np.int64) for name in ("cycles", "product", "products", "interval")],
     ]
 )
-"""What a command says."""
+"""The fields of a command."""
 
 _Ints = npt.NDArray[np.int64]
 

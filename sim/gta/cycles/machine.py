@@ -283,7 +283,7 @@ def _run(g: Gta, watch: Any, whole: bool) -> int:
     ``whole``: leave none out.
     """
     m = g.m[0]
-    # What begins in the first cycle is there in the next one.
+    # Work that begins in the first cycle is visible in the next one.
     now = 1
     while not _finished(g, now):
         still = 0 if whole else still_for(g, now)
@@ -299,7 +299,7 @@ def _run(g: Gta, watch: Any, whole: bool) -> int:
             moved = g.b.managers[0].sends_in + g.b.writer[0].answers_in + m.ended
             if stands_still(watch, now, moved):
                 return -now
-    # In the first cycle, and while the end is told, there is no EXECUTE either.
+    # No EXECUTE runs in the first cycle, nor while the end is reported.
     m.counts.wait_list += 1 + _END
     return now + _END
 

@@ -59,7 +59,7 @@ REGION = record(
     # and that have ended.
     *("fold_rows", "fold_last", "fold_reads", "fold_first"),
     *("folds_in", "folds_out", "dones_in", "dones_out"),
-    # Of vectors: a command waits; cycles before another one; those left; those until it is quiet.
+    # Vectors: a command waits; cycles before another one; those left; those until it is quiet.
     *("v_waits", "v_early", "v_left", "v_tail"),
     # Cycles in which the last one began just now; where its results are.
     *("v_near", "v_results", "v_end"),

@@ -167,8 +167,8 @@ def take_command(g: Gta, which: int, kind: int, accepts: bool, finished: bool) -
 _STORES = 1
 _WAITING = 8
 _LAST, _ENDS, _HALF, _SHORT = 1, 2, 4, 8
-"""Of a part: the last one of its row, of its command; it is 8 bytes in memory, or counts no more
-than 8."""
+"""Flags of a part: it is the last one of its row, or of its command; it is 8 bytes in memory, or
+counts no more than 8."""
 
 
 @inlined

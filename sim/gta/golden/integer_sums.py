@@ -60,7 +60,7 @@ def _limbs(format: str, patterns: Patterns) -> list[npt.NDArray[np.float64]]:
 def _digits(x: list[Any], y: list[Any], c: Patterns, bits: int) -> list[Ints]:
     """The exact sums, as digits of 16 bits, lowest first; above them one with the sign."""
     shape = (x[0].shape[0], y[0].shape[1])
-    # As many as hold C, "long" or not, and one more for what a sum is longer.
+    # Digits that hold C, "long" or not, and one more for the excess of a sum.
     whole = c.ndim == 3
     count = (2 * bits if whole else bits) // _BITS
     weights = [np.zeros(shape, np.int64) for _ in range(max(count, len(x) + len(y)) + 1)]

@@ -21,10 +21,10 @@ __all__ = ["RESULTS", "pgemm"]
 Patterns = npt.NDArray[np.uint64]
 
 RESULTS = ("wrap", "saturate", "long")
-"""What is kept of an exact sum of integers."""
+"""Results of integers: the exact sum modulo the format, saturated to it, or whole."""
 
 _LONG_BYTES = 8
-"""Of the results of the formats whose sums may be had whole."""
+"""Bytes of results of the formats whose sums may be had whole."""
 
 
 def pgemm(

@@ -22,8 +22,8 @@ from ...numbers.values import Patterns, decode, encode, order, unorder
 __all__ = ["REDUCTIONS", "reduce"]
 
 REDUCTIONS = {"sum": "0", "min": "+inf", "max": "-inf"}
-"""What a reduction starts from, as ``Format.constant`` names it: of integers the ends of their
-range."""
+"""The start value of each reduction, as ``Format.constant`` names it; infinities are the ends of
+the range of integers."""
 
 _NUMPY = {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64}
 

@@ -22,10 +22,10 @@ from ...numbers.values import Patterns, decode
 __all__ = ["OPERATIONS", "Operation", "elementwise"]
 
 IntFunction = Callable[..., npt.NDArray[Any]]
-"""Of a format and operands: words of which the low bits count."""
+"""Maps a format and operands to words of which the low bits count."""
 
 FloatFunction = Callable[..., npt.NDArray[Any]]
-"""Of a format and operands: patterns of the format, or flags."""
+"""Maps a format and operands to patterns of the format, or flags."""
 
 
 class Operation(NamedTuple):

@@ -176,7 +176,7 @@ def block_cost(placed: Placed, problem: PGemm, block: Block) -> Cost:
         jobs.append((count, job))
         accesses += accesses_of(placed, job).times(count)
     blocks = tuple(sum(count for count, _ in parts) for parts in (m, n, k))
-    # Of K blocks, all but the first add to sums, and the first if there is a C.
+    # All K blocks but the first add to sums, and the first if there is a C.
     added = problem.m * problem.n * (blocks[2] - (not problem.accumulate))
     accesses += Accesses(sums_read=added)
     moved = _moved(placed, problem, blocks)

@@ -16,7 +16,7 @@ from .evaluate import Evaluated, cut, evaluate
 from .segmented_cost import DoesNotFit
 
 MOST_SEGMENTS = 4
-"""Of floats, whose segments win nothing but smaller blocks; those of integers end at the lanes."""
+"""Most segments of floats, whose only gain is smaller blocks; the lanes limit those of integers."""
 
 
 def schedules(config: GtaConfig, problem: PGemm) -> Iterator[Schedule]:
@@ -111,7 +111,8 @@ COLUMNS: tuple[str, ...] = (
     "cycles", "busy, %", "a", "b", "sums in", "sums out", "bytes", "cycles over least",
     "accesses over least", "score",
 )  # fmt: skip
-"""Of a line. From a to sums out, accesses; these, cycles and bytes in thousands."""
+"""Columns of a line. From a to sums out they are accesses; these, cycles and bytes are in
+thousands."""
 
 _THOUSAND = 1000
 

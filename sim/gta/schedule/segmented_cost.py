@@ -167,9 +167,9 @@ _WAY, _TURN, _LISTED = 57, 22, 12
 regions beside its operands and its work; those of the commands of an EXECUTE."""
 
 _STORED, _LOADED, _WORKED, _WHOLE = 28, 18, 25, 32
-"""What counts, of 32, of cycles that the last tiles are stored in, that operands are loaded in, and
-that the array works: some of each lie beside others. Fitted, with those above, to jobs on the model
-of cycles that equals the RTL."""
+"""Shares, in 32nds, that count of the cycles in which the last tiles are stored, in which operands
+are loaded, and in which the array works: some of each overlap others. Fitted, with those above, to
+jobs on the model of cycles that equals the RTL."""
 
 
 def added_cycles(

@@ -71,7 +71,8 @@ def _up_to(most: int) -> Iterator[int]:
 __all__ = ["DATAFLOWS", "Choice", "candidates", "choose", "choose_on", "regions_of"]
 
 DATAFLOWS = ("auto", "ws", "is", "os")
-"""What stays in the array: weights, inputs or sums; or what takes fewest cycles."""
+"""The operand that stays in the array: weights, inputs or sums; ``auto`` takes the fewest
+cycles."""
 
 _ALIKE = 0.01
 """Estimates that differ by no more than this share say the same."""

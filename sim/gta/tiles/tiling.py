@@ -62,20 +62,20 @@ class Problem:
 __all__ = ["Tiling"]
 
 _COMMANDS = 3
-"""Of a tile: an operand's LOAD each, and an EXECUTE."""
+"""Commands of a tile: one LOAD for each operand, and an EXECUTE."""
 
 _CHECK_CYCLES = 10
-"""That the check of a command takes, about, beside one for each lane and fold."""
+"""Approximate cycles of the check of a command, beside one for each lane and fold."""
 
 _TAIL_CYCLES = 12
-"""From a fold's last sum to the end of its command, about."""
+"""Approximate cycles from a fold's last sum to the end of its command."""
 
 _ROUND_TRIP = 28
-"""From a burst's address to its data, about, of a memory that answers after 20."""
+"""Approximate cycles from a burst's address to its data, of a memory that answers after 20."""
 
 _LOAD_CYCLES = 45
-"""From when a LOAD may begin to its first beat in the lanes, about, of a memory that answers after
-20."""
+"""Approximate cycles from when a LOAD may begin to its first beat in the lanes, of a memory that
+answers after 20."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ __all__ = ["VectorChoice", "choose_vectors", "laid_out", "vector_schedules"]
 
 
 _CHECK_CYCLES = 6
-"""That the check of a command takes, about, beside one for each lane."""
+"""Approximate cycles of the check of a command, beside one for each lane."""
 
 
 @dataclass(frozen=True)

@@ -221,7 +221,7 @@ FUNCTIONS = ("dot", "slide", "sum")
 """Not of ``VectorDriver.vector``: they have methods of their own."""
 
 _LEAST_CHAIN = 16
-"""Of a sum of integers, whose terms are too few to be all lanes' work."""
+"""Least chain of a sum of integers whose terms are too few to occupy all lanes."""
 
 
 class VectorDriver(CommandDriver):

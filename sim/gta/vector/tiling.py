@@ -83,11 +83,11 @@ def _fits(config: GtaConfig, fields: Mapping[str, int], function: str, format: s
 __all__ = ["PLANE_BYTES", "VectorTiling"]
 
 PLANE_BYTES = OCTET
-"""Of a plane of an octet: what images have as elements."""
+"""Bytes of a plane of an octet, the element of images."""
 
 
 _TILE_CYCLES = 40
-"""That the commands of a tile take, about, to be read and checked: LOADs, EXECUTE and STORE."""
+"""Approximate cycles to read and check the commands of a tile: LOADs, EXECUTE and STORE."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,7 +33,7 @@ LAYERS = {
     "fc7": Layer(places=1, outputs=4096, window=4096),
     "fc8": Layer(places=1, outputs=1000, window=4096),
 }
-"""By name."""
+"""Layers by name."""
 
 
 def forward(layer: Layer, batch: int, format_: str) -> PGemm:
@@ -134,4 +134,4 @@ WORKLOADS = {
         what="8 layers of 256, 65,536 samples", parts=(_one(65536, 256, 256, "fp32", count=8),)
     ),
 }
-"""By the paper's names."""
+"""Workloads by the paper's names."""

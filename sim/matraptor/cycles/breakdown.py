@@ -52,7 +52,7 @@ REASONS = {
     "drain": "after the last product",
     "idle": "finished early",
 }
-"""What a cycle may go to, and the words for it."""
+"""The reasons for a cycle, and the words for each."""
 (
     PRODUCT,
     START,

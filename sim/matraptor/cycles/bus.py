@@ -17,7 +17,7 @@ _UNITS = 4
 _SLOT, _TAG = 512, 512
 """More than slots of a reader, than beats of a burst: tags hold lane, reader, slot and beats."""
 _ANSWER = 3
-"""From a beat at the memory's port to the reader's output, if nothing is before it."""
+"""Cycles from a beat at the memory's port to the reader's output, if nothing is before it."""
 
 
 def bus(config: MatRaptorConfig, memory: MemoryModel, gigahertz: float) -> tuple[Shape, Any, Any]:

@@ -35,13 +35,13 @@ from .writer import write_rows
 
 
 EMPTY, END = -1, -2
-"""In place of a sum's place: no product, and the token that ends the lane."""
+"""Values instead of a sum's place: no product, and the token that ends the lane."""
 
 _LANE = np.dtype(
     [
         (name, np.int64)
         for name in (
-            # From when on products are summed, and when the sums leave.
+            # First cycle in which products are summed, and in which the sums leave.
             *("summing", "draining"),
             # The columns of A: tokens taken, whether the token that ends the lane is to be sent;
             # entries that wait for their row of B, and are done (and when last).
@@ -392,7 +392,7 @@ def simulate_outer(
     needed = by_outer_products(config, t, b, rows)
     begin(machine, work, needed.products)
     machine.lanes["held_by"] = START
-    # Behind the lines there is but the buffer.
+    # Only the buffer follows the lines.
     times = latency(config, latencies)._replace(result=1)
     sums = outer_state(config, machine, work, times, b.shape[1])
     # Far more than any job takes.

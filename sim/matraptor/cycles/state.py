@@ -87,9 +87,9 @@ _LANE = _fields(
     *("write_row", "packed", "ended_at", "finished"),
     # Readers that have a request for the port; the port; whose turn it was, at both ends.
     *("asking", "mux", "port_count", "beat_mux", "offer", "offered"),
-    # What is counted.
+    # Counters.
     *("products", "merge_steps", "results", "conflicts"),
-    # What its cycles went to: products it is to take, why phase I took none when it last did not,
+    # Reasons of its cycles: products it is to take, why phase I took none when it last did not,
     # whether phase II has a result that is not taken, when a read of it was last taken.
     *("due", "held_by", "stuck", "granted_at"),
 )
@@ -195,7 +195,7 @@ def shape(config: MatRaptorConfig, memory: MemoryModel) -> Shape:
         queues=config.queues,
         queue_depth=config.queue_depth,
         outstanding=config.outstanding,
-        # Of the last one a beat may still wait at the reader's output.
+        # A beat of the last one may still wait at the reader's output.
         slots=config.outstanding + 1,
         burst_beats=config.burst_beats,
         beat_bytes=config.beat_bytes,

@@ -20,7 +20,7 @@ def _pass_on(c: Shape, s: State, t: Latency, lane: int, kind: int, slot: int, no
     """Moves data from a packer's registers to the burst writer of its channel."""
     writer = s.writers[lane, kind, slot]
     if writer.beat_ready:
-        # What leaves the buffer in this cycle still counts.
+        # Data that leave the buffer in this cycle still count.
         held = writer.stored - writer.loaded + (writer.loaded_at == now)
         if held <= t.buffer_depth:
             writer.stored += 1

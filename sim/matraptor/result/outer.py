@@ -77,7 +77,7 @@ def overflow_rows(config: MatRaptorConfig, rows: int, columns: int) -> Ints:
     lane's walk."""
     each = max(1, -(-columns // config.accumulator_banks))
     place = config.queue_depth // each
-    # What comes first in the walk does not depend on the groups of blocks behind.
+    # The first rows of the walk do not depend on the groups of blocks behind.
     group = config.layout.block_pairs * config.lane_channels
     most = (place // group + 1) * group
     found = []

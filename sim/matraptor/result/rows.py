@@ -116,7 +116,7 @@ def spgemm(
         )  # fmt: skip
         found = multiply_terms(config, left, right, *terms_of(left, right, first, last))
         values.append(_evaluate(config, part, found))
-        # Of the sums only their number is still needed.
+        # Only the number of the sums is still needed.
         parts.append(part._replace(left=_NONE, right=_NONE, order=_NONE, terms=_NONE))
     lengths = np.concatenate([part.lengths for part in parts])
     fits = np.concatenate([part.fits for part in parts])

@@ -24,7 +24,7 @@ _RULE = re.compile(r"^  localparam (\w+) = (\d+);(?:  // (.+))?$", re.MULTILINE)
 _FIRST_OF_SUBORDINATE = "FIRST_OF_SUBORDINATE"
 
 _BURSTS, _BURSTS_PER_ID, _LONGEST = 8192, 64, 256
-"""What a manager may have in flight of which the sidecar says nothing."""
+"""Limits of a manager's bursts in flight, and of their length, where the sidecar has none."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def rules_of(protocol: str) -> tuple[AxiRule, ...]:
 
 
 _PEERS = {"manager": "the memory", "subordinate": "the program"}
-"""What is at the other end of a unit's port."""
+"""The peer at the other end of a unit's port."""
 
 
 def rule_texts(port: Mapping[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ Draw = Callable[[Ints], Ints]
 _PIECE = 1 << 22
 """Places that are drawn at once, unless a slice has more."""
 _ROUNDS = 16
-"""How often places that came twice are drawn anew before any place is as good."""
+"""Rounds in which repeated places are redrawn; later rounds draw any place."""
 
 
 def zipf(rng: np.random.Generator, size: int, exponent: float, shift: float) -> Floats:
@@ -40,7 +40,7 @@ def counts_of(shares: Floats, total: int, most: Ints | int) -> Ints:
             wanted = room.astype(np.float64)
         wanted *= left / wanted.sum()
         more = wanted.astype(np.int64)
-        # What is less than one goes to the largest remainders.
+        # The remaining ones go to the largest remainders.
         order = np.argsort(more - wanted, kind="stable")
         more[order[: left - int(more.sum())]] += 1
         found = np.minimum(found + more, most)

@@ -74,7 +74,7 @@ LAYERS = {
         ("fc8", (1000, 4096), 0.09, 1),
     ),
 }
-"""By network. The table has fully connected layers with the inputs first."""
+"""Matrices by network. The table has fully connected layers with the inputs first."""
 
 
 def even_matrix(shape: tuple[int, int], density: float, seed: int = 1) -> Tensor:

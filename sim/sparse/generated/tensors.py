@@ -20,7 +20,7 @@ __all__ = ["TENSORS", "TensorKind", "generate", "split_last"]
 _COMPONENTS = 8
 _RATINGS_A_DAY = 8
 _FULL = 0.5
-"""Of a slice's, or of a fiber's, places that are filled at most."""
+"""Largest share of a slice's, or of a fiber's, places that are filled."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from ...timing.parts import QUEUE, fields
 from ..result.kernel import Kernel
 
 COUNTS = ("products", "conflicts", "wait_operands", "wait_sums", "wait_output", "wait_slots")
-"""What the array counts, row by row."""
+"""The counters of the array, one for each row."""
 
 FREE = -1
 """No slot, no vector, no operation."""
@@ -77,13 +77,13 @@ _ROW = np.dtype(
             *("level", "oldest", "newest", "going"),
             # The drain: slices in its queue's ring, that can be read; tiles that are open.
             *("first", "slice_put", "complete", "tiles", "leaving", "vector_out"),
-            # What it frees; slices with values that have not left, in a ring; the one before.
+            # Slots that it frees; slices with values that have not left, in a ring; the one before.
             *("freed", "slice_in", "slice_out", "slice_last"),
             *COUNTS,
-            # Of a dense tensor's row: a line is there, whether it comes in this cycle; the slice,
+            # The row of a dense tensor: a line is there, whether it comes in this cycle; the slice,
             # whether a header is next, the place in the line, the indices.
             *("line", "line_comes", "slice_first", "heads", "place", "at_0", "at_1", "at_2"),
-            # Of a stream's: whether the row has ended; the slot of the entry that was judged.
+            # The row of a stream: whether it has ended; the slot of the entry that was judged.
             *("ended", "present"),
         ),
         ("tokens", QUEUE),
@@ -95,7 +95,7 @@ _ROW = np.dtype(
         ("groups", _GROUP, (_LEVELS, _SLOTS)),
         ("pointers", np.int64, (_LEVELS, _WALKS)),
         ("behind", np.int64, (_LEVELS, _WALKS)),
-        # Whether the group that a walk is at is looked at, and has a sum to add.
+        # Flags: the walk's current group is looked at, and has a sum to add.
         ("loaded", np.int64, (_LEVELS, _WALKS)),
         # Slots of the latest operations.
         ("sums", np.int64, (_AGES,)),
@@ -106,7 +106,7 @@ _ROW = np.dtype(
         ("asked", np.int64, (2, _WINDOW)),
         # Slices in the drain's queue: slots, and whether it is an end instead.
         ("slices", np.int64, (_SLOTS + 2, 2)),
-        # By cycle, what is on its way: slices that can be read, ends of tiles.
+        # Events in flight, by cycle: slices that can be read, ends of tiles.
         ("released", np.int64, (DELAYS,)),
         ("done", np.int64, (DELAYS,)),
         ("numbers", np.int64, (SLICES,)),
@@ -126,9 +126,10 @@ ARRAY: list[tuple[Any, ...]] = [
     ("repeats", np.int64, (_LEVELS,)),
     ("region", np.int64, (OPERANDS,)),
     ("count", np.int64, (OPERANDS,)),
-    # Whose vector left last; ends of tiles that have left, and when the last one did.
+    # The row whose vector left last; ends of tiles that have left, and when the last one did.
     *fields("served", "drained", "drained_at"),
-    # In this cycle: a token comes, a tile is opened; no vector may leave; one does, of which unit.
+    # Events of this cycle: a token comes, a tile is opened; no vector may leave; one does, of which
+    # unit.
     *fields("token", "opens", "hold", "leaves", "left_unit"),
     # Cycles with a product, the first and the last one; vectors that left, the highest unit + 1.
     *fields("busy", "first_at", "last_at", "drains", "touched"),
@@ -136,7 +137,7 @@ ARRAY: list[tuple[Any, ...]] = [
     ("banks", np.int64, (2, MOST_ROWS, _BANKS)),
     ("grants", np.int64, (2, MOST_ROWS, MOST_ROWS)),
     ("access", np.int64, (2, MOST_ROWS)),
-    # Of the tiles that rows were told of.
+    # The sides of the tiles that rows were told of.
     ("sides", np.int64, (SIDES,)),
     ("rows", _ROW, (MOST_ROWS,)),
 ]

@@ -294,7 +294,7 @@ def head(m: Any, row: Any) -> tuple[bool, int, int]:
     for level in range(m.levels):
         row.levels[level].can = can_close(m, row, level)
 
-    # What may be done, and what is.
+    # Select the possible events and the ones that happen.
     closing, ending, product, sliced, second = _front(m, row, first)
     room = product and has_room(m, row, first, closing)
     done = complete(row, output, walks)
@@ -311,7 +311,7 @@ def head(m: Any, row: Any) -> tuple[bool, int, int]:
     if ready and not goes:
         _count_wait(m, row, product, room, blocked)
 
-    # What the operation writes, and what is added beside it.
+    # Write the operation's result, and add a sum beside it.
     start = False
     written = FREE
     to = target(m, chosen) if chosen != FREE else first
@@ -329,7 +329,7 @@ def head(m: Any, row: Any) -> tuple[bool, int, int]:
     if issued:
         _log(m, row, start, written, best_slot)
 
-    # What leaves, and what goes into the window.
+    # Release what leaves, and fill the window.
     released = NOTHING
     released_end = 0
     if issued and done and row.drain.level < m.output:

@@ -35,7 +35,7 @@ from .tensor import load_tensor, slots_step
 _BEFORE = 1
 """Cycles before the start in which rows are said to wait for slots."""
 _BEHIND = 2
-"""From the cycle of the start to the last one that counts, beyond those between them."""
+"""Cycles from the start to the last one that counts, beyond those between them."""
 
 
 @dataclass(frozen=True, kw_only=True)

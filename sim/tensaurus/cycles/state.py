@@ -15,18 +15,18 @@ from .array_state import ARRAY, MOST_ROWS
 _MOST_SLOTS = 64
 _MOST_CHANNELS = 16
 _LANDED = 2
-"""Of the cycles from what leaves a row to the last column, those before the first column."""
+"""Cycles before the first column, on the way from a row to the last column."""
 
 SUMS: list[tuple[Any, ...]] = [
-    # Whether the job adds in memory; the configuration: slots, lines and blocks of a unit, blocks
-    # of a line; the last places of what travels, and as many ones.
+    # Flag: the job adds in memory; the configuration: slots, lines and blocks of a unit, blocks of
+    # a line; the last places of data in flight, and as many ones.
     *fields("direct", "sum_slots", "sum_lines", "sum_blocks", "sum_line_blocks", "sum_channels"),
     *fields("adding_last", "landing_last", "delays_mask"),
     # The next unit by place: it leaves a row, is asked for, goes to the writer, is in memory; those
     # between the first and the last, and by number the line that each begins with.
     *fields("sums_left", "sums_asked", "extents", "sums_done", "sums_under_way"),
     ("sum_at", np.int64, (_MOST_SLOTS,)),
-    # What travels, a bit a cycle: from a row to the columns, through their adders.
+    # Data in flight, a bit a cycle: from a row to the columns, through their adders.
     *fields("coming", "adding"),
     # Queues: extents; units, lines that are written, sums of the columns. Which unit waits for
     # which one that is under way to memory (-1: for none), and whether that was looked up.
@@ -171,5 +171,5 @@ def set_up_load(m: Any, config: TensaurusConfig, kernel: Kernel, dense: bool) ->
 
 
 MACHINE = np.dtype([*ARRAY, *LOAD, *STORE])
-"""With the configuration and the job in numbers. The array alone works on the same record: numba
-would take one that only begins like it for the other."""
+"""The record of the machine, with the configuration and the job in numbers. The array alone works
+on the same record: numba would take one that only begins like it for the other."""

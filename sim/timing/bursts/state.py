@@ -15,7 +15,7 @@ RING = 256
 """Places of a ring: more than bursts that are under way at a manager."""
 
 _DEEP = 16
-"""So many addresses of a writer are a memory."""
+"""Least depth of a writer's address queue that is a memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +87,7 @@ _READER = np.dtype(
         # Bursts under way, beats of the buffer that are promised; the buffer.
         *fields("under", "reserved"),
         ("beats", QUEUE),
-        # In this cycle: what is asked for, and whether it is accepted; whether the beat at the
+        # Events of this cycle: the request, and whether it is accepted; whether the beat at the
         # output is taken; the arbiter's answer; whether a beat comes, and the last one of its
         # burst.
         *fields("asks", "ask_place", "ask_beats", "accepts", "takes"),
@@ -107,7 +107,7 @@ _MANAGER = np.dtype(
 )
 _WRITER = np.dtype(
     [
-        # In this cycle: what is asked for, and whether it is accepted; whether a beat is offered,
+        # Events of this cycle: the request, and whether it is accepted; whether a beat is offered,
         # and whether one would be taken.
         *fields("asks", "ask_place", "ask_beats", "accepts", "beat", "takes"),
         # The splitter; the burst at `aw`; the buffer.

@@ -23,7 +23,8 @@ DIVISION = 3
 
 _BUFFER_BLOCKS = 4
 _DEEP = 16
-"""As in the writers of the hardware: blocks in a buffer, addresses that are a memory."""
+"""Sizes of the hardware's writers: blocks of a buffer, and the least depth of an address queue that
+is a memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,13 +81,13 @@ class Shape(NamedTuple):
 
 _READER = record(
     *("line_blocks", "outstanding", "requests"),
-    # In this cycle: whether a request would be taken, and the one that is; a line is taken.
+    # Events of this cycle: whether a request would be taken, and the one that is; a line is taken.
     *("accepts", "asked", "block", "blocks", "channel", "takes"),
     # Requests inside, those that are at their output and in the queue before it, its output.
     *("pending", "line", "last", "waits", "waiting", "waiting_out"),
     *("within", "next_left", "next_channel"),
-    # By channels: those whose queue is full (bit `channels`: that of the lines), those that have
-    # what is at the fork.
+    # Masks of channels: those whose queue is full (bit `channels`: that of the lines), those that
+    # have received the run at the fork.
     *("full", "forked"),
     # Beats that came.
     "beats",
@@ -96,7 +97,7 @@ _UNIT = record(
     *("waits", "waiting", "waiting_out", "within", "next_block", "next_blocks"),
     # Slots in use, the next one, the one that is read next; whether a block is at the output.
     *("used", "slot", "read_slot", "valid"),
-    # At `ar`.
+    # The request at `ar`.
     *("asks", "ask_block", "ask_slot"),
     "beats",
 )
@@ -112,7 +113,7 @@ _CHANNEL = np.dtype(
 _JOINT = np.dtype([*fields("turn"), ("requests", SKID)])
 """A group's interconnect before a channel's: as there."""
 _WRITER = record(
-    # In this cycle: whether a line would be taken, whether one is; the extent that is.
+    # Events of this cycle: whether a line would be taken, whether one is; the extent that is.
     *("accepts", "puts", "asked", "ask_block", "ask_left"),
     # The extent at hand; how many are being divided.
     *("active", "channel", "block", "left", "inside"),
