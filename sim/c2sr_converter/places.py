@@ -42,8 +42,7 @@ class Places:
         return self._in_channel("C2SR_ENTRIES", channels, where)
 
     def csr_pointers(self, rows: int) -> Ints:
-        """Returns the addresses of the pointers of so many rows in CSR, the pointer to the end
-        included."""
+        """Returns the addresses of the pointers to ``rows`` rows in CSR and to their end."""
         return self.registers["CSR_POINTERS"] + np.arange(rows + 1) * POINTER_BYTES
 
     def csr_entries(self, count: int) -> Ints:

@@ -56,8 +56,7 @@ def member(port: str) -> str:
 
 
 def glue_head(sidecar: Mapping[str, Any]) -> str:
-    """Returns the part of the glue that every harness needs: the class of the model, its clock and
-    its reset."""
+    """Returns what every harness needs: the class of the model, its clock and its reset."""
     reset = sidecar["reset"]
     parts = [_HEAD]
     for name, port, value in (

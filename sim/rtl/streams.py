@@ -112,8 +112,7 @@ class Port(ctypes.Structure):
 
 
 class RunOptions(ctypes.Structure):
-    """The options of a run that all streams share; the run advances ``cycle``, and ``stream`` is
-    the one that broke a rule."""
+    """The options of a run; it advances ``cycle``; ``stream`` is the one that broke a rule."""
 
     _fields_ = [(name, ctypes.c_uint64) for name in ("seed", "time_out", "cycle", "stream")]
 

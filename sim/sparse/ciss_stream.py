@@ -111,8 +111,7 @@ class _Stream:
         yield lasts[~ended], lambda _: "the last entry must be of no-ops"
 
     def faults_of_rows(self) -> Iterator[_Fault]:
-        """Yields the faults of rows: their first slot, slots after their end, and other fields of
-        headers."""
+        """Yields the faults of rows: of first slots, of slots after the end, of header fields."""
         entries, rows = self.slots.shape
         dirty = self.field("value")[self.at] != 0
         for number in range(1, self.layout.order - 1):

@@ -36,8 +36,8 @@ class TileStreams:
 
 
 def cuts(size: int, step: int) -> tuple[int, ...]:
-    """Returns the starts of ranges of ``step`` indices, followed by the end of the last one, which
-    may be shorter."""
+    """Returns the starts of ranges of ``step`` indices, and the end of the last, which may be
+    shorter."""
     if step < 1:
         raise ValueError(f"`step` must be at least 1, not {step}")
     return (*range(0, size, step), size)
@@ -131,8 +131,7 @@ def _range_of(index: Ints, edge: Ints) -> Ints:
 
 
 def _numbered(place: Ints, most: int) -> tuple[Ints, int]:
-    """Ranks numbers below ``most`` among the distinct ones; returns the ranks and the count of
-    distinct numbers."""
+    """Ranks numbers below ``most`` among the distinct ones; returns the ranks and their count."""
     if most == 1 or not len(place):
         return place, min(1, len(place))
     if most > max(1 << 20, len(place)):

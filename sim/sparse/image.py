@@ -87,8 +87,7 @@ def image(c2sr: C2sr, *, pairs_base: int, entries_base: int) -> tuple[Block, Blo
 
 
 def filled(c2sr: C2sr) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Returns which bytes of the blocks of :func:`image` hold a pair, or an entry; the others are
-    gaps."""
+    """Returns which bytes of the blocks of :func:`image` hold a pair, or an entry, and no gap."""
     layout, channels = c2sr.layout, c2sr.layout.channels
     pairs, entries = (
         np.zeros((size // layout.stripe_bytes, channels, layout.interleave), np.bool_)

@@ -146,8 +146,7 @@ class Spread:
 
 
 def cost_of(config: TensaurusConfig, work: Work, cut: Cut, spread: Spread | Ints | None) -> Cost:
-    """Estimates the traffic and the cycles of a cut; ``spread``: the slices' lengths, see
-    :func:`.tiles.plan`."""
+    """Estimates the cost of a cut; ``spread``: the slices' lengths, see :func:`.tiles.plan`."""
     if not isinstance(spread, Spread):
         spread = Spread(work, spread)
     kernel = cut.kernel

@@ -16,8 +16,7 @@ WATCH = record("patience", "looked_at", "moved")
 
 
 def watch(patience: int) -> Any:
-    """Makes the record by which a loop over cycles detects a standstill; ``patience``: cycles
-    between two looks."""
+    """Makes the record to detect a standstill; ``patience``: cycles between two looks."""
     found = np.zeros(1, WATCH)
     found["patience"] = patience
     return found

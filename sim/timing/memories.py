@@ -86,7 +86,6 @@ HBM_32 = replace(HBM, name="hbm32", access_bytes=32)
 """The same with accesses of burst length 2 (32 bytes), which JEDEC's HBM allows in legacy mode."""
 
 FLAT = MemoryModel(name="flat", banks=0)
-"""The memory that benches put behind the RTL: a fixed latency and a beat of the port every
-cycle."""
+"""The memory behind the RTL in benches: a fixed latency and a beat of the port every cycle."""
 
 MEMORIES = {model.name: model for model in (HBM, HBM_32, FLAT)}

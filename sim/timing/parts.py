@@ -63,8 +63,7 @@ GEAR = record("level", "left", "valid", "last")
 """A ``Gearbox``: bytes inside, entries of the request that are left, the entry at the output."""
 
 PORT = record("accepts", "line", "last", "asks", "address", "bytes", "takes")
-"""The outputs of a reader of lines in a cycle, then the requests to it and the acceptance of its
-line."""
+"""The outputs of a reader of lines in a cycle, then its inputs."""
 
 
 @inlined

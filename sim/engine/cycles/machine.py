@@ -89,8 +89,7 @@ def _together(c: Shape, s: State, soonest: int, count: int) -> int:
 
 @inlined
 def _one_by_one(c: Shape, s: State, soonest: int, count: int, tiles: int) -> int:
-    """Runs ``count`` operations, each of which waits for the sum before it; returns when the last
-    one leaves."""
+    """Runs ``count`` operations, each after the sum before it; returns when the last one leaves."""
     u = s.unit
     left = soonest
     for _ in range(count):
@@ -195,8 +194,7 @@ def _split(c: Shape, s: State, reader: int) -> None:
 
 @inlined
 def _room(c: Shape, s: State, reader: int) -> int:
-    """Returns the first cycle in which the buffer has room for a burst of the longest length;
-    `NEVER` if that is not known yet."""
+    """Returns when the buffer has room for the longest burst; `NEVER` if not known yet."""
     r = s.readers[reader]
     wanted = r.issued - (c.buffer_beats - c.burst_beats)
     if wanted <= 0:
@@ -212,8 +210,7 @@ def _room(c: Shape, s: State, reader: int) -> int:
 
 @inlined
 def _slot(c: Shape, s: State, reader: int) -> int:
-    """Returns the first cycle in which the reader may have one more burst in flight; `NEVER` if
-    that is not known yet."""
+    """Returns when the reader may issue one more burst; `NEVER` if not known yet."""
     r = s.readers[reader]
     if r.bursts < c.outstanding:
         return 0
@@ -279,8 +276,8 @@ def _flat_event(c: Shape, s: State, manager: int, now: int) -> bool:
 
 @compiled
 def _run_flat(shapes: Any, states: Any, blocks: int) -> int:
-    """Runs on flat memories until so many blocks are computed or no event is left; returns the
-    current cycle, or `NEVER`."""
+    """Runs on flat memories until ``blocks`` are computed, or all; returns the cycle, or
+    `NEVER`."""
     c, s = shapes[0], states[0]
     _settle(c, s)
     while True:

@@ -62,13 +62,11 @@ class Signature:
         self._parts.append(np.array(values, np.int64).tobytes())
 
     def address(self, address: int, first: int) -> int:
-        """Reduces an address to the part that later cycles depend on; ``first``: the address of the
-        part's block."""
+        """Reduces an address to the part that decides; ``first``: that of the part's block."""
         return int(address) % self._boundary if self._c["flat"] else int(address) - first
 
     def _ring(self, ring: Any, count: int, first: int) -> Any:
-        """Returns the entries of a ring from number ``first`` on, after ``count`` entries were
-        written."""
+        """Returns the entries from number ``first`` on of a ring with ``count`` entries so far."""
         return ring[np.arange(max(0, int(first)), int(count)) % len(ring)]
 
     def _reader(self, number: int) -> None:

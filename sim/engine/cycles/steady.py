@@ -56,8 +56,7 @@ class Periods:
 
     @property
     def blocks(self) -> int:
-        """Number of the block after which to compare states again; `NEVER` if no period is
-        sought."""
+        """Number of the block after which to look for a period; `NEVER` if none is sought."""
         unit = self._state[0]["unit"]
         if "j" in self._sought:
             return int(unit["block"]) + 1
@@ -119,8 +118,7 @@ class Periods:
         return np.array([part[level] for part in parts], np.int64)
 
     def _positions(self, level: str) -> Ints:
-        """Returns the index of each part: relative to the unit's at this level, absolute at the
-        others."""
+        """Returns each part's index: relative to the unit's at this level, absolute at others."""
         relative = self._at(level) - self._state[0]["unit"][level]
         return np.concatenate([relative, *(self._at(x) for x in _LEVELS if x != level)])
 

@@ -106,8 +106,7 @@ def _split(c: Shape, s: State) -> bool:
 
 @inlined
 def _free_address(c: Shape, s: State) -> int:
-    """Returns the first cycle in which the address queue has room; `NEVER` if that is not known
-    yet."""
+    """Returns when the address queue has room; `NEVER` if not known yet."""
     t = s.store
     before = t.bursts - c.addresses
     if before < 0:

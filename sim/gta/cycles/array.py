@@ -140,8 +140,7 @@ def _reads_integer(g: Gta, region: int, place: int, since: int, bank: int) -> bo
 def _planes(
     g: Gta, region: int, place: int, since: int, writes: bool, first: int, count: int
 ) -> bool:
-    """Returns whether an octet in some of a lane's columns has a plane to read, or to write, in a
-    cycle."""
+    """Returns whether an octet in some of a lane's columns reads, or writes, a plane in a cycle."""
     cycles, octet = g.folds[region, place, 1], g.folds[region, place, 2]
     planes = g.planes[g.folds[region, place, 8], int(writes)]
     # Cycles of column 0; the last column is as many behind it.
@@ -216,8 +215,7 @@ _STEP_TO_DONE = 4
 """Cycles from the last step of the last lane's last column to the end of the command."""
 
 _ROW_TO_DONE = 21
-"""Cycles of floats from the last limbs of the last lane's row 0 to the end, beside the adder's
-stages."""
+"""Cycles from the last lane's last limbs of row 0 to the end, beside the adder's, of floats."""
 
 
 @inlined

@@ -69,8 +69,7 @@ class OctetCycles(NamedTuple):
 
 @cache
 def octet(config: GtaConfig, function: str, format: str, chain: int, use_c: bool) -> OctetCycles:
-    """Computes the timing of an octet from a command's fields, by name. Raises ValueError for an
-    unknown function."""
+    """Returns an octet's timing for a command's fields. Raises ValueError for unknown functions."""
     cycles = octet_cycles(config, function, format, chain)
     if is_float(format) and function in _OF_FLOATS:
         return _floats(config, function, format, chain, use_c)
@@ -186,8 +185,7 @@ class Job:
 def job_of(
     config: GtaConfig, address: int, content: bytes, masks: Sequence[int], layout: int
 ) -> Job:
-    """Decodes a job from a list in memory at an address, with the masks and the layout of the
-    lanes."""
+    """Decodes a job from its list in memory; ``masks``, ``layout``: of the lanes."""
     words = np.frombuffer(content, "<u8").reshape(-1, COMMAND_BYTES // 8)
     made = np.zeros(len(words), COMMAND)
     made["kind"] = _field(words, FIELDS["load"]["kind"]) - 1

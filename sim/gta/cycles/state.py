@@ -131,8 +131,7 @@ class Gta(NamedTuple):
 
 
 def _delays(config: GtaConfig) -> npt.NDArray[np.int64]:
-    """Returns for each column the cycles from a step of column 0 to that of the group that ends in
-    this column."""
+    """Returns by column the cycles from a step of column 0 to that of the group that ends there."""
     sizes = [limbs(name) for name in config.integers] or [1]
     found = []
     for column in range(COLS):

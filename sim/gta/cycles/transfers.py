@@ -17,8 +17,7 @@ _WAIT, _CHECK, _OFFER = range(3)
 
 @inlined
 def wants(g: Gta, kind: int) -> int:
-    """Returns the kinds of commands that the first command of a queue waits for, a bit each; 0
-    without a command."""
+    """Returns a mask of the kinds that a queue's first command waits for; 0 without a command."""
     m = g.m[0]
     found = 0
     if m.queues[kind].valid:

@@ -29,8 +29,7 @@ FloatFunction = Callable[..., npt.NDArray[Any]]
 
 
 class Operation(NamedTuple):
-    """The functions of an operation, for integers and floats; None if it has no operands of that
-    kind."""
+    """The functions of an operation; ``floats`` is None if it takes integers only."""
 
     operands: int
     integers: IntFunction

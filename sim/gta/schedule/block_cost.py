@@ -196,8 +196,7 @@ def _parts(size: int, each: int) -> list[tuple[int, int]]:
 
 
 def accesses_of(placed: Placed, job: ArrayJob) -> Accesses:
-    """Returns the accesses of a command, without reads of the values that it adds first products
-    to."""
+    """Returns the accesses of a command, without reads of the initial sums."""
     results = job.m * job.n
     down, across, _ = job.extent(placed.config)
     rows, cols = placed.array

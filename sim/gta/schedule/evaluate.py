@@ -151,8 +151,7 @@ def evaluate(
 
 
 def extents(job: ArrayJob) -> tuple[int, int]:
-    """Returns the lengths laid over rows and columns of the array, with all segments of K in
-    sequence."""
+    """Returns the lengths laid over rows and columns of the array, K's segments in sequence."""
     length = 1 if is_float(job.format) else limbs(job.format)
     if job.dataflow == "os":
         return job.m * length, job.n * length

@@ -111,8 +111,7 @@ COLUMNS: tuple[str, ...] = (
     "cycles", "busy, %", "a", "b", "sums in", "sums out", "bytes", "cycles over least",
     "accesses over least", "score",
 )  # fmt: skip
-"""Columns of a line. From a to sums out they are accesses; these, cycles and bytes are in
-thousands."""
+"""Columns of a line. From a to sums out: accesses; these, cycles and bytes are in thousands."""
 
 _THOUSAND = 1000
 
@@ -132,8 +131,7 @@ class Line:
 
 
 def explain(found: Sequence[Ranked]) -> list[Line]:
-    """Returns the lines of the table in the given order; `ranked` puts the chosen schedule
-    first."""
+    """Returns the table's lines in the given order; `ranked` puts the chosen schedule first."""
     lines = []
     for one in found:
         each, cost = one.evaluated, one.evaluated.cost

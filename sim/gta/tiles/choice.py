@@ -71,8 +71,7 @@ def _up_to(most: int) -> Iterator[int]:
 __all__ = ["DATAFLOWS", "Choice", "candidates", "choose", "choose_on", "regions_of"]
 
 DATAFLOWS = ("auto", "ws", "is", "os")
-"""The operand that stays in the array: weights, inputs or sums; ``auto`` takes the fewest
-cycles."""
+"""The operand that stays in the array: weights, inputs or sums; ``auto``: the fastest."""
 
 _ALIKE = 0.01
 """Estimates that differ by no more than this share say the same."""

@@ -74,8 +74,7 @@ class StreamImage:
         return stream * self.stride + piece * self.piece_bytes
 
     def to_bytes(self, words: Words) -> bytes:
-        """Packs elements into bytes: (streams, count) words, or (streams, count, 2) for 16
-        bytes."""
+        """Packs elements into bytes: (streams, count) words, or (streams, count, 2) of 16 bytes."""
         element = self.element
         parts = np.ascontiguousarray(words).astype(f"<u{min(element, 8)}")
         content = np.zeros((self.streams, self.pieces * self.piece, element), np.uint8)

@@ -224,8 +224,7 @@ class SegmentedProduct:
         )
 
     def contents(self, a: Words, b: Words, c: Words | None) -> dict[str, Words]:
-        """Returns the contents of the images of the operands, by name; elements of C are as wide as
-        the lanes' sums."""
+        """Returns the contents of the operands' images; C's elements are as wide as lanes' sums."""
         found, begin = {"ones": self._sums.weights()}, 0
         for number, (part, size) in enumerate(zip(self._parts, self._sizes, strict=True)):
             own = slice(begin, begin + size)
@@ -250,8 +249,7 @@ class SegmentedProduct:
         yield from added.steps(bases, into)
 
     def _bases(self, bases: Mapping[str, int], number: int) -> dict[str, int]:
-        """Returns the base addresses of a segment's images; its columns of sums lie between those
-        of the others."""
+        """Returns the bases of a segment's images; its sums lie between those of the others."""
         own = {name: bases[f"{name}{number}"] for name in ("a", "b")}
         if "c" in bases and not number:
             own["c"] = bases["c"]

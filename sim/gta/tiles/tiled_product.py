@@ -105,8 +105,7 @@ class TileParts:
                 yield Part(image, begin, count, k, depth, region.lane(row, 0), 1, 1)
 
     def top(self, tile: int, k: int) -> Part:
-        """Returns the part of B for the lanes at the upper edge; in WS, zeros fill up the last
-        fold."""
+        """Returns the part of B for the lanes at the upper edge; in WS zeros fill the last fold."""
         tiling, region = self.tiling, self.tiling.region
         depth = self.size(2, k)
         if tiling.problem.operation == "ws":
@@ -115,8 +114,7 @@ class TileParts:
         return Part(self.images["b"], first, count, k, depth, region.first, 1, region.cols)
 
     def results(self, place: tuple[int, int], name: str) -> Iterator[Part]:
-        """Yields the parts of C or D in the lanes at the lower edge, or, of floats, in each row of
-        lanes."""
+        """Yields the parts of C or D, at the lower edge or, of floats, in each row of lanes."""
         tiling, region, image = self.tiling, self.tiling.region, self.images[name]
         first, count = place[1] * tiling.n, self.size(1, place[1])
         if not tiling.problem.floats:
@@ -129,8 +127,7 @@ class TileParts:
             yield Part(image, first, count, piece, m, region.lane(row, 0), 1, region.cols)
 
     def _rows_of_lanes(self, tile: int) -> Iterator[tuple[int, int, int]]:
-        """Yields each row of lanes that computes rows of floats: its number, its first row of A,
-        and how many."""
+        """Yields number, first row of A and row count of each row of lanes with rows of floats."""
         tiling = self.tiling
         each, m = tiling.row_folds * ROWS, self.size(0, tile)
         for row in range(tiling.region.rows):
@@ -178,8 +175,7 @@ class TiledProduct:
         self.images = self._parts.images
 
     def contents(self, a: Words, b: Words, c: Words | None) -> dict[str, Words]:
-        """Returns the contents of the images of the operands, by name; elements of C are as wide as
-        the lanes' sums."""
+        """Returns the contents of the operands' images; C's elements are as wide as lanes' sums."""
         ws = self._tiling.problem.operation == "ws"
         found = {"a": a.T if ws else a, "b": b.T}
         return found if c is None else {**found, "c": np.swapaxes(c, 0, 1)}

@@ -183,8 +183,7 @@ class Work:
 
 
 def by_rows(config: MatRaptorConfig, a: csr_array, b: csr_array, places: Places) -> Work:
-    """Returns the work of a product of canonical CSR arrays by rows; ``places``: where these
-    lie."""
+    """Returns the work of a row-wise product of canonical CSR arrays that lie at ``places``."""
     lengths, row = np.diff(b.indptr).astype(np.int64), np.arange(a.shape[0])
     lane = np.repeat(row % config.lanes, np.diff(a.indptr))
     products = np.bincount(lane, lengths[a.indices], config.lanes).astype(np.int64)
@@ -248,8 +247,7 @@ def _demand(
     both_ways: bool,
     late: int,
 ) -> Demand:
-    """Returns the traffic of a job in pieces of ``size`` bytes of an array, each of which moves
-    ``bytes_moved``."""
+    """Returns the traffic in pieces of ``size`` bytes, each of which moves ``bytes_moved``."""
     channels, entry = config.channels, config.layout.entry_bytes
     left = work.left_rows[work.left_lengths[work.left_rows] > 0]
     first, last = _pieces(work.left_pointers[left], work.left_lengths[left], entry, size)

@@ -75,8 +75,7 @@ def take_beat(c: Shape, s: State, lane: int, unit: int) -> None:
 
 @inlined
 def _slot_free(c: Shape, s: State, lane: int, unit: int, now: int) -> bool:
-    """Returns whether a slot is free for a burst. A slot becomes free when its last beat is at the
-    output."""
+    """Returns whether a slot is free for a burst, as it is once its last beat is at the output."""
     reader = s.readers[lane, unit]
     used = reader.issued - reader.head
     if used < c.outstanding:

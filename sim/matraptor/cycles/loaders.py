@@ -128,8 +128,7 @@ def asked(s: State, t: Latency, lane: int) -> int:
 
 @inlined
 def has_left(s: State, lane: int, token: int, now: int) -> bool:
-    """Returns whether a token of A is at the output of its loader, once those before it are
-    taken."""
+    """Returns whether a token of A is at its loader's output, once those before it are taken."""
     return token < s.lanes[lane].token_a and s.left_time[lane, token % RING] <= now
 
 

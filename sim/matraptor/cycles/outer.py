@@ -231,8 +231,7 @@ def replay(s: State, p: Plan, o: OuterState, lane: int, now: int) -> None:
 
 @inlined
 def _waits(o: OuterState, t: Latency, lane: int, place: int, now: int) -> bool:
-    """Returns whether the sum of a place is still in the adder; for the token that ends the lane,
-    whether any sum is."""
+    """Returns whether a place's sum is still in the adder; any sum, for the lane's last token."""
     record = o.lanes[lane]
     for back in range(1, min(record.reads, t.sum) + 1):
         latest = (record.reads - back) % RING

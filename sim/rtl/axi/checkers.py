@@ -64,8 +64,7 @@ _PEERS = {"manager": "the memory", "subordinate": "the program"}
 
 
 def rule_texts(port: Mapping[str, Any]) -> list[str]:
-    """Returns for each rule of a port's checker who broke it, and what is wrong; see
-    ``AxiRule.text``."""
+    """Returns for each rule of a checker who broke it, and what is wrong; see ``AxiRule.text``."""
     role, own = port["role"], f"`{port['prefix']}`"
     return [
         f"{own if rule.manager == (role == 'manager') else f'{_PEERS[role]} at {own}'}: {rule.text}"

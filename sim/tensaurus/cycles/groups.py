@@ -175,8 +175,7 @@ def walk_of(order: int, walks: int) -> int:
 
 @called
 def _done_with(m: Any, row: Any, level: int, walks: int, goes: bool) -> bool:
-    """Returns whether a temporary level is done with its oldest group, and frees the group's
-    slots."""
+    """Frees the slots of a temporary level's oldest group; returns whether it is done with."""
     if level == m.levels - 1:
         return False
     here = row.levels[level]

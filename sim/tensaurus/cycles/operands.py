@@ -78,8 +78,7 @@ def _sides(m: Any, now: int, loaded: int, told: bool) -> None:
 
 @called
 def _write(m: Any, tiles: Any, now: int) -> bool:
-    """Writes parts from the gearbox to the scratchpads, and sends tokens; returns whether a part is
-    taken."""
+    """Writes parts to the scratchpads, and sends tokens; returns whether a part is taken."""
     writes, parts = m.skids[_WRITES], m.gears[_PARTS]
     m.token = m.told_valid and has_room_for_token(m)
     most = 0

@@ -1,5 +1,4 @@
-"""The settings that all tiles of a job share: the kernel, and the number of vectors used
-together."""
+"""The settings that all tiles of a job share: the kernel, and the vectors used together."""
 
 from __future__ import annotations
 

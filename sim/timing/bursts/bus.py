@@ -111,8 +111,7 @@ def data_step(b: Managers, now: int) -> None:
 
 @inlined
 def _next_beat(b: Managers, manager: int, now: int) -> None:
-    """Delivers this cycle's beat to its reader: sets ``comes``, and ``comes_last`` for the last
-    beat of a burst."""
+    """Delivers this cycle's beat to its reader; ``comes_last`` marks the last one of a burst."""
     m = b.managers[manager]
     if m.sends_in == m.sends_out:
         return

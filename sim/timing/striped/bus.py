@@ -128,8 +128,7 @@ def step(b: Bus, now: int) -> None:
 
 @inlined
 def look_at_ports(ports: Any, b: Bus) -> None:
-    """Copies the outputs of the readers of this cycle to their ports; ``ports``: a ``PORT`` for
-    each."""
+    """Copies the readers' outputs of this cycle to ``ports``, a ``PORT`` for each."""
     for number in range(b.c.readers):
         port = ports[number]
         port.accepts = accepts(b, number)
@@ -141,8 +140,7 @@ def look_at_ports(ports: Any, b: Bus) -> None:
 
 @inlined
 def use_ports(ports: Any, b: Bus) -> int:
-    """Passes the requests and acceptances of the ports to the readers; returns the number of lines
-    taken."""
+    """Passes the requests of ports to the readers; returns the number of lines taken."""
     lines = 0
     for number in range(b.c.readers):
         port = ports[number]

@@ -46,8 +46,7 @@ def take_line(b: Bus, reader: int) -> None:
 
 @inlined
 def reader_idle(b: Bus, reader: int) -> bool:
-    """Returns whether the reader holds nothing and the bus owes it nothing; every block belongs to
-    a pending request."""
+    """Returns whether no request is pending; all blocks that the bus owes belong to one."""
     return b.readers[reader].pending == 0
 
 

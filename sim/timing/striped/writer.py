@@ -164,8 +164,7 @@ def _ends(b: Bus) -> bool:
 
 @inlined
 def takes_extent(b: Bus) -> bool:
-    """Returns whether an extent is accepted in this cycle; called once it is known whether a line
-    is."""
+    """Returns whether an extent is accepted in this cycle; called once ``puts`` is known."""
     record = b.writer[0]
     takes: bool = record.active == 0 or (record.puts != 0 and _ends(b))
     if b.c.stages == 1 or takes:
