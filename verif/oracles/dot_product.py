@@ -1,4 +1,5 @@
-"""Whether results of a fused dot product are admissible: the numerics page, clause by clause."""
+"""Checks whether the results of a fused dot product are admissible, clause by clause of the
+numerics page."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ class Terms:
 
 @dataclass
 class Report:
-    """What a check found.
+    """Results of a check.
 
     Parameters
     ----------

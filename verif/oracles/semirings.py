@@ -82,7 +82,8 @@ def check_sums(
 
 @cache
 def widened(fmt: FloatFormat) -> FloatFormat:
-    """As many significand bits, and exponents enough for any difference; with infinities."""
+    """Returns a format with the same significand bits, infinities, and exponents for any
+    difference."""
     return FloatFormat(
         name=f"{fmt.name} widened",
         exponent_bits=fmt.exponent_bits + 2,

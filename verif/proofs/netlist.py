@@ -150,8 +150,8 @@ class Netlist:
                 yield instances[:-1], outside[place]
 
     def paths_from(self, source: str, sinks: Iterable[str]) -> Iterator[SignalPath]:
-        """For each of the output ports that a combinational path leads to from an input port: the
-        shortest such path."""
+        """Yields the shortest combinational path from an input port to each output port that it
+        reaches."""
         top = self._module(self._top)
         before = self._reached(((), bit) for bit in top.inputs[source])
         for sink in sinks:
@@ -161,7 +161,7 @@ class Netlist:
                 yield SignalPath(source, sink, self._named(before, source, end, sink))
 
     def instances(self, kind: str) -> Iterator[tuple[str, ...]]:
-        """Where the instances are whose module's name has a part in it."""
+        """Yields the paths of the instances whose module's name contains ``kind``."""
         waiting: list[tuple[str, ...]] = [()]
         while waiting:
             place = waiting.pop()
@@ -174,7 +174,7 @@ class Netlist:
         return "clk" in self._within(instance).inputs
 
     def count(self, instance: tuple[str, ...], output: str) -> int:
-        """How many outputs an instance has whose names differ in a number, from 0."""
+        """Counts the outputs of an instance whose names differ in a number that starts at 0."""
         outputs, number = self._within(instance).outputs, 0
         while output.format(number) in outputs:
             number += 1

@@ -37,5 +37,5 @@ class Proof:
 
     @property
     def name(self) -> str:
-        """For a test: unique."""
+        """Unique name of the test."""
         return f"{self.part}: {self.says}" + (" (refuted)" if self.refuted else "")

@@ -81,7 +81,7 @@ def stream_claim(
     first: Collection[str] = (),
     over_clear: bool = False,
 ) -> Claim:
-    """What each output stream of a part offers stays as it is until it is taken, whatever inputs do
+    """Claims that each output stream of a part holds its offer until the transfer, for all inputs
     that keep the rules of streams.
 
     Parameters

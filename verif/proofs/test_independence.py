@@ -124,7 +124,8 @@ def check_bus(name: str, config: Mapping[str, Any], directory: Path) -> Netlist:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ACCELERATORS)
 def test_no_output_of_an_accelerators_bus_follows_from_an_input(name: str, tmp_path: Path) -> None:
-    """In its small configuration, nor a ready from the valid of a lazy fork's same output."""
+    """This holds for the small configuration. No ready depends on the valid of the same output of a
+    lazy fork either."""
     netlist = check_bus(name, ACCELERATORS[name].small, tmp_path)
     assert bool(lazy_forks(netlist)) == name.startswith(LAZY)
 

@@ -158,7 +158,8 @@ def offers(name: str, directory: Path, *, each: bool = False, **changed: Any) ->
     ],
 )
 def test_a_refused_offer_has_no_effect(name: str, tmp_path: Path) -> None:
-    """In no state of the registers, reachable or not; an accepted offer has one."""
+    """A refused offer changes no register in any state, reachable or not. An accepted offer
+    does."""
     found = offers(name, tmp_path)
     assert len(found.examined) == OUTPUTS[name][0]
     assert found.refused == set()

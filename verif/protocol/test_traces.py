@@ -79,7 +79,7 @@ def _cycles(traces: Iterable[Trace]) -> list[str]:
 
 
 def _flags(traces: Iterable[Trace], words: list[int]) -> Words:
-    """From the flags of every cycle to the rules of each trace's cycles."""
+    """Converts the flags of every cycle to the broken rules of each trace, cycle by cycle."""
     lows = dict(zip(RULES, np.cumsum([0, *RULES.values()]).tolist(), strict=False))
     found, at = [], 0
     for trace in traces:
@@ -120,7 +120,7 @@ def _checkers() -> str:
 
 
 def in_verilator(traces: list[Trace], checkers: str) -> Words:
-    """What the checkers flag, in one run of one build."""
+    """Runs all traces in one Verilator build and returns the flags of the checkers."""
     rows = [int(bits, 2) for bits in _cycles(traces)]
     count = sum(RULES.values())
     ports = (
@@ -152,7 +152,8 @@ def in_verilator(traces: list[Trace], checkers: str) -> Words:
 
 
 def in_icarus(traces: list[Trace], checkers: str, directory: Path) -> Words:
-    """What the checkers flag with four states. Skips the test without Icarus."""
+    """Runs all traces in Icarus, with four states, and returns the flags. Skips the test without
+    Icarus."""
     try:
         program = find_icarus()
     except ToolMissing as missing:
@@ -178,7 +179,7 @@ def in_icarus(traces: list[Trace], checkers: str, directory: Path) -> Words:
 
 
 def wrong(traces: Iterable[Trace], flags: Words) -> list[str]:
-    """Where a checker flags too little or too much."""
+    """Returns the traces where a checker flags too few or too many rules."""
     found = []
     for trace, flagged in zip(traces, flags, strict=True):
         expected = [()] * (len(flagged) - 1) + [(trace.rule,) if trace.rule else ()]

@@ -76,7 +76,8 @@ RESET: Cycle = {"rst": 1}
 
 
 def _requests() -> dict[str, list[list[Cycle]]]:
-    """What breaks the rules of AR and of AW, which are alike."""
+    """Returns the traces that break the rules of AR and of AW; both channels have the same
+    rules."""
     found: dict[str, list[list[Cycle]]] = {}
     for name, send, per_id, most, first, answer in (
         ("AR", ar, 4, 6, ar(), r()),

@@ -1,4 +1,4 @@
-"""How far soak runs have come, unit by unit, in a file that the next run continues."""
+"""Records the progress of soak runs, unit by unit, in a file that the next run continues."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ProgressError(ValueError):
 
 @dataclass
 class UnitProgress:
-    """What a design has run without a fault; ``seed``: the next; ``seconds``: processor time."""
+    """Runs of a design without a fault; ``seed``: the next one; ``seconds``: processor time."""
 
     design: str
     seed: int = 0
@@ -53,7 +53,8 @@ class Progress:
         self.units = {name: UnitProgress(**unit) for name, unit in found.items()}
 
     def of(self, name: str, design: str) -> UnitProgress:
-        """That of a unit; from nothing on if its design is another than the file's."""
+        """Returns the progress of a unit; starts from zero if the file has another design of the
+        unit."""
         known = self.units.get(name)
         if known is None or known.design != design:
             known = self.units[name] = UnitProgress(design)

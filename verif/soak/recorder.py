@@ -52,12 +52,12 @@ class RecordingAccelerator(NativeAccelerator[Any]):
         super().__init__(*args, **settings)
 
     def reset(self) -> None:
-        """As that of any accelerator; registers hold their initial values afterwards."""
+        """Resets the accelerator; registers have their initial values afterwards."""
         super().reset()
         self._words = {}
 
     def write_register(self, offset: int, value: int) -> None:
-        """As that of any accelerator."""
+        """Writes a register; a write that starts a job also copies the memory."""
         control = self.spec.registers["CTRL"]
         if offset == control.offset and control.get(value, "start"):
             self._before = self.memory.copy()
@@ -66,7 +66,7 @@ class RecordingAccelerator(NativeAccelerator[Any]):
             self._words[offset] = value
 
     def wait(self, max_cycles: int | None = None) -> None:
-        """As that of any accelerator; the job that ends is recorded."""
+        """Waits for the end of the job and records the job."""
         super().wait(max_cycles)
         if self._before is None:
             return

@@ -47,7 +47,7 @@ def test_every_accelerator_draws_long_jobs() -> None:
 
 @pytest.mark.parametrize("name", EVERY_ACCELERATOR)
 def test_a_seed_of(name: str) -> None:
-    """Of each accelerator."""
+    """One seed runs on each accelerator without a fault."""
     with closing(SoakedUnit(entries()[name], replays=2)) as unit:
         jobs, cycles = unit.round(1)
     assert jobs % 3 == 0

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.quick
 
 
 def ascends(tensor: Tensor) -> bool:
-    """Whether entries are in order, and no place is there twice."""
+    """Returns whether the entries are in order and no place occurs twice."""
     order, first = arrangement(tensor, 0)
     return bool(first.all() and (order == np.arange(tensor.nnz)).all())
 

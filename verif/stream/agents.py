@@ -1,4 +1,4 @@
-"""What a part of several streams is simulated with, in Amaranth's simulator or natively.
+"""Simulates a part with several streams, in Amaranth's simulator or natively.
 
 An agent has two methods, both called in every cycle: ``drive`` sets inputs; then, when all agents
 have, ``observe`` looks at what moves at the cycle's end.
@@ -59,7 +59,7 @@ class Source:
 
     @property
     def done(self) -> bool:
-        """Whether all words were taken."""
+        """Whether all words were accepted."""
         return len(self.cycles) == len(self.words)
 
     def forget(self) -> None:
@@ -115,7 +115,7 @@ class Sink:
         self.cycles: list[int] = []
 
     def forget(self) -> None:
-        """What is offered may go without being taken."""
+        """Allows the offered word to disappear without a transfer."""
         self._held = None
 
     def drive(self, sim: Any, cycle: int) -> None:

@@ -11,8 +11,9 @@ __all__ = ["never_broken"]
 
 
 def never_broken(watched: wiring.Component, directory: Path, *, cycles: int | None = None) -> bool:
-    """Whether the component never sets ``broken`` after its reset, whatever its inputs: in so many
-    cycles, or in any number. Raises AssertionError if the prover comes to no end."""
+    """Proves that the component never sets ``broken`` after its reset, whatever its inputs are:
+    within ``cycles``, or in any number of cycles. Raises AssertionError if the prover reaches no
+    result."""
     holds = prove(watched, directory, cycles=cycles).holds
     assert holds is not None, "the prover found neither a proof nor a break"
     return holds

@@ -34,7 +34,7 @@ _BREAKS, _REACHES = "broken", "reached"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the prover found.
+    """Result of the prover.
 
     Parameters
     ----------
@@ -131,7 +131,8 @@ def claim_text(claim: wiring.Component) -> str:
 
 
 def _constant_zeros(file: Path) -> list[bool]:
-    """Of the outputs of an AIGER file, which are constant zeros, of which ABC says nothing."""
+    """Returns for each output of an AIGER file whether it is a constant zero; ABC does not report
+    these."""
     header, rest = file.read_bytes().split(b"\n", 1)
     latches, outputs = (int(word) for word in header.split()[3:5])
     lines = rest.split(b"\n", latches + outputs)
@@ -139,7 +140,8 @@ def _constant_zeros(file: Path) -> list[bool]:
 
 
 def _status(directory: Path, number: int) -> tuple[bool | None, int]:
-    """Whether an output can never be set, and the cycles that were looked at or that it takes."""
+    """Returns whether an output can never be set, and the cycles that were examined or that it
+    takes."""
     if _constant_zeros(directory / "claim.aig")[number]:
         return True, 0
     words = (directory / f"status_{number}").read_text().split()

@@ -29,7 +29,8 @@ RTL = NativeParts(
 
 
 def targets(number: int, outputs: int) -> int:
-    """Which outputs a transfer is for: not the same ones each time, now and then none."""
+    """Returns the outputs of a transfer: the set changes from transfer to transfer and is sometimes
+    empty."""
     return number * 7 // 3 % (1 << outputs)
 
 

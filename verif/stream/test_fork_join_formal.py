@@ -18,7 +18,7 @@ COUNT = 2
 
 
 def _source(m: Module, name: str, port: Any, offer: Value, payload: Value) -> None:
-    """What a source offers, it offers until it is taken."""
+    """Describes a source that keeps its offer until the transfer."""
     waiting = Signal(name=f"{name}_waiting")
     kept = Signal(BITS, name=f"{name}_kept")
     m.d.comb += [
@@ -29,7 +29,7 @@ def _source(m: Module, name: str, port: Any, offer: Value, payload: Value) -> No
 
 
 def _changed(m: Module, name: str, port: Any) -> Value:
-    """What was offered is no longer, though it was not taken, or is something else."""
+    """Returns whether an offer without a transfer disappeared or changed."""
     offered = Signal(name=f"{name}_offered")
     before = Signal(len(Value.cast(port.payload)), name=f"{name}_before")
     payload = Value.cast(port.payload)

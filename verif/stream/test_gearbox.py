@@ -39,7 +39,7 @@ RTL = NativeParts(
 
 @dataclass
 class Run:
-    """What is wanted, and what came."""
+    """Runs a gearbox with the wanted entries and records its outputs."""
 
     name: str
     wanted: Sequence[tuple[int, int]]
@@ -235,8 +235,8 @@ class WatchedGearbox(wiring.Component):
     def _marked_place(
         self, m: Module, part: Gearbox, line: Signal, past: Signal, past_ends: Value
     ) -> tuple[Value, Signal]:
-        """Whether the marked byte is one of the request of the entry that is offered, and its place
-        there."""
+        """Returns whether the marked byte belongs to the request of the offered entry, and its
+        place there."""
         # Bytes of this request's lines so far; the mark, in it or in the one before.
         first, place = Signal(PLACE_BITS), Signal(PLACE_BITS)
         here, before = Signal(), Signal()

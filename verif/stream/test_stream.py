@@ -64,7 +64,7 @@ def scrambled(word: int) -> int:
 
 
 def word_of(payload: int) -> int:
-    """What was scrambled."""
+    """Inverts the scrambling of a payload."""
     return payload * pow(_FACTOR, -1, 1 << BITS) % (1 << BITS)
 
 
@@ -134,7 +134,7 @@ class Run:
                     sim.set(source.valid, 0)
 
     def _observe(self, sim: Any, cycle: int, held: int | None, clears: bool) -> int | None:
-        """What moves in this cycle; the payload that waits afterwards."""
+        """Records the transfers of this cycle; returns the payload that waits afterwards."""
         payload = sim.get(self.output.payload)
         if isinstance(self.part, RoundRobin):
             assert payload.source == word_of(payload.payload) >> 12
@@ -172,7 +172,7 @@ def test_all_leaves_in_order(name: str, pauses: tuple[float, float]) -> None:
 
 @pytest.mark.parametrize("name", [*PARTS, *(f"clearable_{name}" for name in CLEARABLE)])
 def test_latency_and_throughput(name: str) -> None:
-    """Of all transfers, the last included."""
+    """All words arrive, the last included, after the part's latency and at its rate."""
     kind = name.removeprefix("clearable_")
     run = Run(name, counts=[60], cycles=150)
     assert [word for _, word in run.taken] == list(range(60))

@@ -186,8 +186,7 @@ SMALL_ORDERS: dict[str, Any] = {
 
 @pytest.mark.slow
 def test_lines_and_their_means() -> None:
-    """As it is a matrix takes what it does in the table without orders; a pass in blocks is as much
-    faster as they are smaller."""
+    """The column without an order equals the table without orders. Passes in blocks are faster."""
     table = sida_orders("cmos", only="R-MAT", **SMALL_ORDERS)
     assert table.columns == ["as it is", *ORDERS]
     *lines, mean, mean_with_blocks = table.rows
@@ -234,7 +233,8 @@ def test_generated_graphs() -> None:
 
 @pytest.mark.parametrize("kind", GRAPHS)
 def test_graphs(kind: str) -> None:
-    """As large as asked for, the same for the same seed, roads and grids both ways."""
+    """Graphs have the requested size and are the same for the same seed; roads and grids are
+    symmetric."""
     matrix = GRAPHS[kind](1000, 5)
     assert abs(matrix.shape[0] - 1000) <= 40
     assert (matrix != GRAPHS[kind](1000, 5)).nnz == 0

@@ -97,7 +97,8 @@ def test_the_figures_of_the_table(monkeypatch: pytest.MonkeyPatch, target: str) 
 
 
 def test_the_paper_s_size_is_the_default_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which is not put together: no buffers of nets that cross modules."""
+    """The full size is not synthesised as a whole, so it has no buffers of nets that cross
+    modules."""
     seen: list[tuple[object, bool]] = []
 
     def synthesize(unit: str, config: Any, target: str, *, together: bool) -> AsicReport:
@@ -137,8 +138,8 @@ def test_a_small_table() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("full", [False, True])
 def test_dense_tiles_fill_the_array(full: bool) -> None:
-    """At least 99 % of an operation a lane and cycle, from the first product to the last; of a
-    small array and of the default one, whose library takes minutes to build."""
+    """Each lane does at least 0.99 operations per cycle from the first product to the last, in a
+    small array and in the default one (whose library takes minutes to build)."""
     said: list[str] = []
     table = tensaurus_dense("cmos", said.append, full=full)
     assert said[1:] == [row.label for row in table.rows] == list(FULL if full else CASES)

@@ -116,7 +116,7 @@ def test_a_users_tensor_stands_for_a_generated_one(tmp_path: Path) -> None:
 def test_scipy_computes_the_same(
     kernel: str, shape: tuple[int, ...], ranks: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In pieces that cut slices and fibers, too."""
+    """The host also computes the same in pieces that cut slices and fibers."""
     monkeypatch.setattr(host, "_PIECE", 37)
     product = random_product(np.random.default_rng(1), kernel, shape, ranks, count=200)
     operands = [each.astype(np.float32) for each in product.factors.values()]
@@ -166,7 +166,7 @@ def test_no_point_is_above_its_roof(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_large_ones_are_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From a tenth of the papers' sizes on neither on flat memory nor by SciPy."""
+    """From a tenth of the papers' sizes, points run neither on flat memory nor in SciPy."""
     small = tensaurus_roofline("cmos", only="c1_1", scale=1e-3)
     monkeypatch.setattr("tilewright.tables.tensaurus_roofline._LARGE", 1e-3)
     large = tensaurus_roofline("cmos", only="c1_1", scale=1e-3)
@@ -184,7 +184,8 @@ def test_large_ones_are_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_few_values_are_added_in_memory() -> None:
-    """As the planner chooses; what has many values in each slice is not."""
+    """The planner adds sums in memory where slices have few values, and in the buffer where they
+    have many."""
     found = tensaurus_roofline("cmos", only="density 0.000", host=False)
     check(found)
     assert [each.store for each in found.points] == ["memory", "memory"]

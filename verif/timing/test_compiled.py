@@ -60,7 +60,8 @@ def test_content_and_name_decide_where_code_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_model_consists_of_what_it_imports() -> None:
-    """As Python's own parser reads the imports of all models, and of what they import."""
+    """The sources of each model are those that Python's own parser finds in its imports, direct and
+    indirect."""
     files = {}
     for file in (*PACKAGE.glob("sim/**/*.py"), *PACKAGE.glob("hw/spec/**/*.py")):
         name = ".".join(file.relative_to(PACKAGE).with_suffix("").parts)
@@ -83,7 +84,7 @@ def test_a_model_consists_of_what_it_imports() -> None:
 
 
 def test_no_other_system_is_a_part_of_a_model() -> None:
-    """What is loaded with a model is a part of it, and nothing of other systems is."""
+    """Every loaded module is a source of the model, and no source belongs to another system."""
     machine = "tilewright.sim.sida.cycles.machine"
     listed = "print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('tilewright.')))"
     said = subprocess.check_output([sys.executable, "-c", f"import sys, {machine}; {listed}"])
@@ -108,7 +109,7 @@ def test_what_imports_a_touched_module_is_compiled_anew(
         (package / f"{name}.py").write_text(text)
 
     def found(value: int) -> bool:
-        """Whether the model of 1, which is ``value``, is found in the cache."""
+        """Returns whether the model of 1, which returns ``value``, is in the cache."""
         for memory in (compiler._imported, compiler._content, compiler._directory):
             memory.cache_clear()
         for name in [name for name in sys.modules if name.startswith("touched")]:

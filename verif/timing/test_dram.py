@@ -51,8 +51,9 @@ def play(model: MemoryModel, pages: Any, gigahertz: float = 2.0) -> npt.NDArray[
 
 
 def in_order(model: MemoryModel, pages: Any, asked: Any) -> list[float]:
-    """By events, in ns, without reordering: each read's commands as early as the rules of a DRAM
-    allow once the one before it has its own. Written from the timing diagrams alone."""
+    """Simulates the reads by events, in ns, without reordering. Each read's commands are issued as
+    early as the rules of a DRAM allow after those of the read before. Written from the timing
+    diagrams alone."""
     opened: dict[int, int] = {}
     activated: list[float] = []
     last_activate: dict[int, float] = {}
@@ -87,7 +88,7 @@ def in_order(model: MemoryModel, pages: Any, asked: Any) -> list[float]:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("model", [HBM, HBM_32, replace(HBM, banks=4, page_bytes=1024)])
 def test_in_order_it_is_the_simulation_by_events(model: MemoryModel, seed: int) -> None:
-    """With a queue of one, a read is decided when it comes or when its bank's commands can just
+    """With a queue of one, a read is decided when it arrives or when its bank's commands can just
     hide behind the reads before."""
     rng = np.random.default_rng(seed)
     pages = rng.integers(0, 3 * model.banks, 400)

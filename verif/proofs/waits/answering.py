@@ -252,7 +252,7 @@ class AnsweringReads:
         self, claim: Claim, name: str, ar: Any, asks: Value, mine: Value, ends: Value,
         count: Value, most: int, bits: int,
     ) -> Value:  # fmt: skip
-        """Whether the next beat of an ID is a burst's last one."""
+        """Returns whether the next beat of an ID is the last one of its burst."""
         if not bits:
             return Const(1, 1)
         m = claim.m

@@ -40,7 +40,7 @@ _REDUCE = "+read_aiger,claim.aig;strash;scorr;dc2;scorr;dc2;write_aiger,reduced.
 
 @dataclass(frozen=True)
 class Explored:
-    """What there is in all states.
+    """Results of an exploration of all states.
 
     Parameters
     ----------

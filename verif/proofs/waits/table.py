@@ -229,7 +229,7 @@ __all__ = ["WAITS", "Wait"]
 
 @dataclass(frozen=True)
 class Wait:
-    """How long the waits of a part last at most.
+    """Claim with the longest wait of each kind in a part.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ class Wait:
 
     @property
     def name(self) -> str:
-        """For a test: unique."""
+        """Unique name of the test."""
         return f"{self.part}: answers within {self.patience}"
 
 

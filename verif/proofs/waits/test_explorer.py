@@ -1,4 +1,4 @@
-"""What the explorer counts, on claims small enough to count by hand."""
+"""Checks the numbers of the explorer on claims that are small enough to count by hand."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def counts(claim: Claim) -> None:
 
 
 def wanders(claim: Claim) -> None:
-    """As ``counts``, and may pause for ever in a count of 2."""
+    """Does the same as ``counts``, but may pause forever at a count of 2."""
     counts(claim)
     claim.waits("for_ever", ~claim.free("ends"))
 

@@ -23,7 +23,7 @@ def pattern(rng: np.random.Generator, cycles: int, pauses: float) -> npt.NDArray
 
 
 class Pace(NamedTuple):
-    """How fast a memory without timing of its own and those around it are.
+    """Speeds of a memory without timing of its own and of the agents around it.
 
     latency: of the memory, cycles
     gap, wait: shares of the cycles in which nothing is asked for, and no line moves

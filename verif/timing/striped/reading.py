@@ -36,8 +36,8 @@ _MEMORY = 1 << 15
 
 @dataclass
 class Seen:
-    """What was seen of each reader: cycles in which requests and lines were taken, whether those
-    were the last of their request, ``idle`` in every cycle, beats at ``r``."""
+    """Record of each reader: cycles in which requests and lines were accepted, whether those were
+    the last of their request, ``idle`` in every cycle, beats at ``r``."""
 
     asked: list[list[int]] = field(default_factory=list)
     lines: list[list[int]] = field(default_factory=list)
@@ -120,7 +120,7 @@ class _Top(wiring.Component):
         super().__init__({})
 
     def ports(self, channel: int) -> tuple[Any, Any]:
-        """What the memory is connected with."""
+        """Returns the AR and R ports that a channel's memory connects to."""
         bus: Any = self.buses[channel] if self._shared else None
         if bus is not None:
             return bus.ar, bus.r
@@ -159,7 +159,7 @@ def _connect(m: Module, source: Any, sink: Any) -> None:
 
 
 def on_rtl(job: Reading, *, shared: bool = True, groups: Sequence[int] | None = None) -> Seen:
-    """In Amaranth's simulator, until all lines have come; ``groups``: see ``bus``."""
+    """Runs in Amaranth's simulator until all lines have arrived; ``groups``: see ``bus``."""
     top = _Top(job, shared=shared, groups=groups or [1] * len(job.readers))
     layout = bytes_layout(job.geometry)
     content = bytes(_MEMORY + 64 * job.geometry.stripe_bytes)

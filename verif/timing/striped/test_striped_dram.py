@@ -34,7 +34,7 @@ def job(
 def run(
     work: reading.Reading, memory: MemoryModel, gigahertz: float = GIGAHERTZ
 ) -> tuple[reading.Seen, int]:
-    """What was seen, and the bytes that moved."""
+    """Runs the reads on the model; returns the record of the readers and the bytes moved."""
     machine = bus(work.geometry, readers=work.readers, memory=memory, gigahertz=gigahertz)
     seen = reading.on_model(work, machine, work.offers.shape[1])
     return seen, int(machine.channels["read"].sum())
@@ -42,8 +42,8 @@ def run(
 
 @pytest.mark.slow
 def test_a_block_alone_takes_what_its_commands_take() -> None:
-    """On closed rows: activate, column, data, controller; the same again when the row is open, but
-    for the activate; and when another one is, with a precharge."""
+    """A block on a closed row takes activate, column, data and controller time. It takes no
+    activate when the row is open, and a precharge too when another row is."""
     geometry = GEOMETRIES["four"][0]
     far = geometry.channels * HBM.page_bytes
     places = [0, geometry.stripe_bytes, far * HBM.banks]

@@ -16,7 +16,8 @@ pytestmark = pytest.mark.long
 def check(
     name: str, seed: int, readers: int, *, shared: bool = True, groups: list[int] | None = None
 ) -> None:
-    """As many readers, of any sizes, on the same memory; ``groups``: see ``bus``."""
+    """Compares the given number of readers, of random sizes, on one memory; ``groups``: see
+    ``bus``."""
     geometry, line_blocks = GEOMETRIES[name]
     rng = np.random.default_rng([seed, readers, sum(name.encode())])
     kinds = [

@@ -75,13 +75,13 @@ class Writing:
 
     @property
     def lines(self) -> int:
-        """Of all extents."""
+        """Lines of all extents."""
         line = self.writer.line_blocks * self.geometry.interleave
         return sum(-(-size // line) for _, size in self.extents)
 
 
 def on_rtl(job: Writing) -> Seen:
-    """In Amaranth's simulator, until all is written."""
+    """Runs in Amaranth's simulator until all extents are written."""
     dut: Any = StripedWriter(
         job.geometry,
         line_blocks=job.writer.line_blocks,
