@@ -1,4 +1,5 @@
-"""Where algorithms begin to pay: beside closed forms, beside runs, and that they go on to."""
+"""Compares crossovers of algorithms with closed forms and with runs, and checks that the advantage
+continues."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ def test_seidels_never_pays_where_a_unit_has_minplus_and_soon_where_it_has_not()
 
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_it_goes_on_to_pay(name: str) -> None:
-    """From the size that is found, for all that are looked at; not for the one before."""
+    """The new algorithm is faster at all examined sizes from the crossover on, and not at the size
+    before."""
     one = COMPARISONS[name]
     for s in (4, 16):
         sizes = one.sizes(s)

@@ -84,7 +84,7 @@ def test_the_bound_beside_a_run() -> None:
 
 
 def test_a_cpu_of_a_word_a_cycle_beside_simd2() -> None:
-    """As the page says: whose word takes 1/256 cycle."""
+    """The page gives these sizes. SIMD2 takes 1/256 cycle for a word."""
     found = {}
     for cpu in (1, 256):
         settings = [f"cpu={cpu}", "l=0", "calibrated=simd2"]

@@ -68,7 +68,7 @@ def operands(rng: np.random.Generator, work: Work) -> dict[int, np.ndarray]:
 @pytest.mark.parametrize("name", SPARSE)
 @pytest.mark.parametrize("ideal", [True, False])
 def test_sparse_products(device: Device, name: str, ideal: bool) -> None:
-    """On a memory that answers at once, where most cycles have a product, and on any other."""
+    """The memory answers at once, where most cycles have a product, or behaves in any other way."""
     rng = rng_of(1 + list(SPARSE).index(name))
     work, count = SPARSE[name]
     device.behave(AxiBehaviour() if ideal else any_behaviour(rng))
@@ -82,7 +82,7 @@ def test_sparse_products(device: Device, name: str, ideal: bool) -> None:
 
 @pytest.mark.parametrize("name", DENSE)
 def test_dense_products(device: Device, name: str) -> None:
-    """With padding in rows, columns and slices."""
+    """Rows, columns and slices have padding."""
     rng = rng_of(11 + list(DENSE).index(name))
     work = DENSE[name]
     device.behave(any_behaviour(rng))

@@ -71,7 +71,7 @@ class Placed:
         return self.registers["TILES"]
 
     def tile(self, number: int) -> dict[str, int]:
-        """What the list says of a tile."""
+        """Returns the fields of a tile's description in the list."""
         first = self.registers["LIST"] + number * TILE_BYTES
         word = int.from_bytes(self.memory[first : first + TILE_BYTES].tobytes(), "little")
         return {name: word >> low & ((1 << bits) - 1) for name, (low, bits) in TILE_WORDS.items()}
@@ -116,7 +116,7 @@ class Placed:
         return found
 
     def inside(self, array: str) -> npt.NDArray[np.bool_]:
-        """Which bytes of memory are an array's."""
+        """Returns a mask of the bytes of memory that belong to an array."""
         found = np.zeros(len(self.memory), np.bool_)
         for first, size in self.spans(array):
             found[first : first + size] = True
@@ -258,7 +258,8 @@ def some_job(
 
 
 def test_random_products(device: Device) -> None:
-    """Of every kernel, sparse and dense, on a memory that answers at once and on any other."""
+    """Products of every kernel, sparse and dense, run on memories that answer at once and on
+    others."""
     rng = rng_of(1)
     seen, stores = set(), set()
     for number in range(by_size(60, 80, 2000)):

@@ -146,7 +146,8 @@ def test_products_in_squares(
 def test_rectangular_products(
     words: str, turned: bool, weak: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of the smaller operand, and of either order, as many calls."""
+    """The product in either order makes the same number of calls; the command transposes it where
+    that saves calls."""
     left, right = np.load("left.npy"), np.load("right.npy")
     if turned:
         left, right = right.T, left.T

@@ -52,7 +52,8 @@ def test_a_latency_that_is_given() -> None:
 
 @pytest.mark.parametrize("words", ["fp32", "fp64"])
 def test_sparse_floats_are_predicted_by_the_words_of_their_calls(words: str) -> None:
-    """Of int64 where they count, as floats where they have values: both lines are exact here."""
+    """The prediction adds the int64 calls that count entries and the floating-point calls that
+    multiply values. Both lines are exact here."""
     rng = np.random.default_rng(2)
     np.save("s.npy", rng.standard_normal((32, 32)) * (rng.random((32, 32)) < 0.3))
     report = report_of(f"run spmul s.npy s.npy --words {words} --m 64 --backend engine")

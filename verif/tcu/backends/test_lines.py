@@ -1,4 +1,4 @@
-"""How far calls are off their line: figures of the page, and that no line is nearer."""
+"""Checks the distances of calls from their line on the page, and that no other line is nearer."""
 
 from __future__ import annotations
 

@@ -76,7 +76,8 @@ def test_other_sides_are_refused(side: int) -> None:
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("name", ["simd2", "m3xu"])
 def test_real_sums_are_rounded_once(name: str, side: int) -> None:
-    """In a unit of the sizes of Python's fractions: what no chain of roundings gives."""
+    """A unit of these sizes equals the sum in fractions, rounded once, which no chain of roundings
+    gives."""
     rng = np.random.default_rng(side)
     a, b, c = (
         rng.standard_normal((n, side)).astype(np.float32) for n in (side + 3, side, side + 3)
@@ -180,7 +181,7 @@ def test_words_narrower_than_the_unit() -> None:
 
 @pytest.mark.parametrize("side", SIDES)
 def test_cycles_of_a_call(side: int) -> None:
-    """As the units' intervals and latencies say: an operation for s rows."""
+    """A call follows the interval and latency of its unit, with one operation per s rows."""
     for name, words, interval, latency in (
         ("simd2", FP64, 1, 5), ("simd2", BOOLEAN, 1, 5), ("m3xu", FP32, 2, 6),
         ("m3xu", COMPLEX64, 4, 8),

@@ -152,7 +152,7 @@ def test_any_shape(
 @SCHEMES
 @pytest.mark.parametrize("s", SIDES)
 def test_counts_are_those_of_the_corollary(scheme: Bilinear, s: int) -> None:
-    """Of squares that fit: as many recursions as squares of A meet squares of B."""
+    """Squares that fit need one recursion for each pair of a square of A and a square of B."""
     products, additions = SIZES[scheme]
     for h, down, deep, across in (
         (0, 1, 2, 3), (0, 3, 1, 2), (1, 1, 3, 2), (1, 2, 2, 1), (0, 1, 1, 5), (1, 1, 1, 1),

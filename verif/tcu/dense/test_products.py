@@ -47,7 +47,7 @@ def drawn(words: Words, seed: int, *shape: int) -> Array:
 
 
 def expected(words: Words, a: Array, b: Array) -> Array:
-    """By the definition, in Python's integers where they are integers."""
+    """Computes the product by its definition; words that are integers use Python's integers."""
     if words is BOOLEAN:
         return np.asarray((a[:, :, None] & b[None]).any(axis=1))
     if words is MINPLUS:
@@ -183,8 +183,8 @@ def test_counts_of_other_sides_are_the_formulas(s: int) -> None:
 def test_work_of_the_cpu_grows_as_the_theorems_say(
     algorithm: Algorithm, exponent: float, sides: tuple[int, ...]
 ) -> None:
-    """In the paper's n, the number of entries, on a unit of a single word; far beyond what runs,
-    by the formulas, closer."""
+    """The exponents in n, the paper's number of entries, are measured on a unit of a single word.
+    For much larger n the formulas give them more exactly."""
     words = []
     for n in sides:
         unit = unit_of(1, FP64)

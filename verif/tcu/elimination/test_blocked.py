@@ -165,7 +165,8 @@ def fitted(sides: Any, words: Any) -> float:
 
 @pytest.mark.parametrize("row", [0, 3, 4, 6, 9])
 def test_a_pivot_that_vanishes_is_named(row: int) -> None:
-    """Of any block: rows up to it depend on each other; in floats what is left is rounding."""
+    """The row may be in any block: the rows up to it are dependent. In floats the remainder is
+    rounding error."""
     a = dominant(10, 5)
     a[row, : row + 1] = a[:row, : row + 1].sum(axis=0) if row else 0
     with pytest.raises(PivotError) as error:

@@ -33,7 +33,7 @@ from tilewright.verif.tcu.reference_units import SIDES, unit_of
 
 
 def cost_of(graph: Any, s: int, weak: bool = False) -> Cost:
-    """By the formulas, from components and diameters that NetworkX finds."""
+    """Computes the cost by the formulas, from components and diameters that NetworkX finds."""
     n = len(graph)
     found = Cost(cpu_adds=n * n, cpu_moves=n * n)
     for members in networkx.connected_components(graph):

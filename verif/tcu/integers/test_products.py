@@ -26,7 +26,7 @@ BOTH: tuple[Algorithm, ...] = (schoolbook, karatsuba)
 
 
 def drawn(bits: int, seed: int) -> int:
-    """Of exactly so many bits."""
+    """Draws an integer of exactly ``bits`` bits."""
     return random.Random(seed).getrandbits(bits) | 1 << (bits - 1)
 
 
@@ -60,7 +60,7 @@ def test_every_number_of_pieces_up_to_70(algorithm: Algorithm) -> None:
 
 @pytest.mark.parametrize("s", SIDES)
 def test_the_carry_bits_of_the_middle_term(s: int) -> None:
-    """Of both sums, of one, of none, down to pieces alone."""
+    """Both sums, one or none of them have a carry bit, in recursions down to single pieces."""
     piece = costs.piece_bits(s)
     half = 8 * piece
     full = (1 << half) - 1
@@ -185,8 +185,8 @@ def test_descending_rows_as_the_paper_prints_them_give_wrong_products(s: int) ->
 
 
 def test_theorem_10_counts_less_than_a_call_at_its_base() -> None:
-    """At s pieces it takes s + l / s for what is a call, m + l at least; from m pieces down,
-    halving takes longer than the call it replaces."""
+    """With s pieces the theorem counts s + l / s for a call that takes at least m + l. For m pieces
+    or fewer, halving takes longer than the call that it replaces."""
     for s in SIDES:
         for latency in (0, 1000):
             one = costs.schoolbook(s, s).unit_time(s, latency)

@@ -81,8 +81,8 @@ def in_fractions(a: Array, x: Any) -> tuple[Fraction, Fraction]:
 
 @pytest.mark.parametrize("words", [FP32, FP64, COMPLEX64, COMPLEX], ids=lambda words: words.name)
 def test_floats_are_within_the_bound(words: Floats) -> None:
-    """Of Horner's rule in fractions; points on both sides of 1, terms that cancel, and powers that
-    are too small for the words."""
+    """The reference is Horner's rule in fractions, at points on both sides of 1, with cancelling
+    terms and with powers that are too small for the words."""
     rng = np.random.default_rng(2)
     for d, s in ((1, 4), (3, 4), (16, 4), (40, 4), (33, 2), (70, 8), (20, 16)):
         a = rng.standard_normal(d) * 10.0 ** rng.integers(-3, 4, d)

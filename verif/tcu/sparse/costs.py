@@ -1,4 +1,4 @@
-"""What a product costs by the formulas, from what its rounds say of themselves."""
+"""Computes the cost of a product by the formulas, from the records of its rounds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def cost_of(
     scheme: tuple[int, int, int] | None = None,
     modulus: int | None = None,
 ) -> Cost:
-    """Of operands as SciPy has them, without zeros."""
+    """Computes the cost for SciPy operands without stored zeros."""
     (n, k), p = a.shape, b.shape[1]
     inputs = a.nnz + b.nnz
     vectors, reduced = 2, modulus is not None

@@ -44,7 +44,7 @@ def drawn(rng: np.random.Generator, n: int, k: int, entries: float, low: int, hi
 
 
 def check(found: SparseProduct, a: Any, b: Any) -> None:
-    """Of integers: SciPy's, without zeros."""
+    """Compares an integer product with SciPy's, without zeros."""
     true = (a @ b).tocoo()
     true.eliminate_zeros()
     result = found.result
@@ -188,7 +188,7 @@ def test_entries_that_cancel_are_not_there() -> None:
 
 
 def test_dense_results() -> None:
-    """In the end there is a bucket for each row and column: one product tells all."""
+    """The last round has a bucket for each row and column, so one product gives all entries."""
     rng = np.random.default_rng(6)
     for n in (1, 7, 40, 70):
         a, b = (sparse.csr_array(rng.integers(1, 9, (n, n))) for _ in range(2))
@@ -281,9 +281,9 @@ def balanced(rng: np.random.Generator, n: int, each: int) -> tuple[Any, Any]:
 
 
 def test_balanced_results_take_few_rounds_that_shrink() -> None:
-    """With Z given: of a round at least 1 - (R + Q) / b - Z / b^2 of the entries are alone, by the
-    mean of six hashes (R, Q in a row and a column); the products of all rounds stream at most
-    twice what those of the first do."""
+    """With Z given, at least 1 - (R + Q) / b - Z / b^2 of a round's entries are alone in a bucket,
+    on average over six hashes (R, Q: entries in a row and in a column). The products of all rounds
+    stream at most twice the rows of the first round's."""
     n, each, s = 400, 2, 16
     for seed in range(3):
         a, b = balanced(np.random.default_rng(seed), n, each)
@@ -350,7 +350,7 @@ def test_checks_are_wrong_as_seldom_as_said() -> None:
 
 
 def test_integers_that_a_prime_divides_are_seen() -> None:
-    """As many primes as have a product above what a difference can be."""
+    """The primes suffice: their product exceeds the largest possible difference."""
     prime = (1 << 31) - 1
     for value in (prime, prime * prime, -prime * 2147483629):
         a, b = np.full((3, 1), value), np.ones((1, 3), int)
@@ -417,8 +417,8 @@ def test_sums_of_floats_that_cancel_stay_entries() -> None:
 
 
 def test_work_of_the_cpu_grows_as_the_theorem_says() -> None:
-    """By the formulas, which are what is counted: Z in one round, sqrt(n Z) where that is more, and
-    I; sums of the unit's results, of which there are sqrt(n / m) for each of 3 c^2 Z buckets, are
+    """The formulas, which equal the counts, grow with Z in one round, with sqrt(n Z) where that is
+    more, and with I. The sums of the unit's results, sqrt(n / m) for each of 3 c^2 Z buckets, are
     the unit's time once more (Theorem 1)."""
     s, n, z = 4, 1 << 20, 1 << 22
     sweeps = {

@@ -62,7 +62,8 @@ def plain(s: int, words: Words, weak: bool = False) -> TensorUnit:
 
 
 def drawn(words: Words, seed: int, terms: int, *shape: int) -> Array:
-    """Of either sign, so large that sums of so many products fit the words, or reach any."""
+    """Draws words of either sign, as large as sums of ``terms`` products allow; modular words are
+    any."""
     rng = np.random.default_rng(seed)
     if words.kind == "modular":
         return words.array(rng.integers(0, 2**62, shape))
@@ -150,7 +151,7 @@ ALGORITHMS: dict[str, tuple[Words, Callable[[TensorUnit], Any]]] = {
 @pytest.mark.parametrize("weak", [False, True])
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_runs_on_limbs(name: str, weak: bool) -> None:
-    """With the results of a unit of wide words, and the cost that follows from its cost."""
+    """Results are those of a unit of wide words, and the cost follows from that unit's cost."""
     words, run = ALGORITHMS[name]
     unit, wide = narrow(4, words, weak), plain(4, words, weak)
     found, expected = run(unit), run(wide)
@@ -211,7 +212,7 @@ def test_fused_calls_are_sums_of_the_cpu() -> None:
 
 @pytest.mark.parametrize("bits", [100, 3000])
 def test_pieces_of_long_integers_are_limbs(bits: int) -> None:
-    """Of 8 bits each, carries apart: nothing is split."""
+    """Pieces are limbs of 8 bits, with carries apart, so nothing is split."""
     x = 2**bits - 1
     for algorithm, formula in (
         (schoolbook, integers.schoolbook), (karatsuba, integers.karatsuba),

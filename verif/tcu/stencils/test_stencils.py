@@ -152,7 +152,7 @@ def fitted(sizes: list[int], words: list[Any]) -> float:
 
 
 def test_sweeps_at_once_take_less_than_one_by_one_from_some_number_on() -> None:
-    """Of the CPU's words; the unit's time comes to it."""
+    """This holds for the words of the CPU; the time of the unit is added to them."""
     at_once = [costs.stencil(4096, k, 16).cpu for k in (16, 1024)]
     by_one = [costs.sweeps(4096, k).cpu for k in (16, 1024)]
     assert at_once[0] > by_one[0]

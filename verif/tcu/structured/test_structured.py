@@ -127,7 +127,7 @@ S = 4
 
 
 class OnVerilog(SparseUnit):
-    """Whose calls run on Verilog, too, an operation for s rows, and must give the same."""
+    """Sparse unit whose calls also run on Verilog, one operation per s rows, and must agree."""
 
     def __init__(self) -> None:
         super().__init__(S, INT64)

@@ -104,7 +104,7 @@ def test_sums_of_residues_fit_the_words() -> None:
 @pytest.mark.parametrize("name", ["simd2", "m3xu", "gta"])
 @pytest.mark.parametrize("words", [integer(12), integer(25), integer(33), INT64])
 def test_sums_of_residues_fit_the_hardware(name: str, words: Words) -> None:
-    """Of words that are wider than it, too: the largest modulus, but none beyond it."""
+    """Words wider than the hardware also accept the largest modulus, but no larger one."""
     unit = TensorUnit(modelled(name), words)
     largest = largest_modulus(unit) - 1
     x = np.full((4, 4), largest)
@@ -186,7 +186,7 @@ def root(n: int) -> tuple[Fraction, Fraction]:
 
 
 def powers(n: int) -> list[tuple[Fraction, Fraction]]:
-    """Of ``exp(-2 pi i / n)``."""
+    """Returns the n powers of ``exp(-2 pi i / n)``."""
     cosine, sine = root(n)
     found = [(Fraction(1), Fraction(0))]
     for _ in range(1, n):
@@ -201,7 +201,7 @@ def powers(n: int) -> list[tuple[Fraction, Fraction]]:
 
 
 def transformed(x: Array) -> list[tuple[Fraction, Fraction]]:
-    """By the definition."""
+    """Computes the transform by its definition."""
     n = len(x)
     roots = powers(n)
     parts = [(Fraction(float(z.real)), Fraction(float(z.imag))) for z in x]

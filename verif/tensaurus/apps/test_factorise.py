@@ -85,7 +85,7 @@ def test_tucker_is_pyttbs() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [(8, 7, 6), (5, 6, 4, 3)])
 def test_cpd_on_the_unit(run: Run, shape: tuple[int, ...]) -> None:
-    """In fp32 and fp64: the fit of float64, and factors that make the tensor."""
+    """The fit equals that of float64 in fp32 and fp64, and the factors reproduce the tensor."""
     tensor, dense = nearly_low_rank(shape)
     path, out = save_tensor(run, tensor), run.directory / "f.npz"
     for value, bound in (("fp32", 1e-5), ("fp64", 1e-12)):

@@ -21,7 +21,7 @@ ALONG = [(order, mode) for order in (3, 4) for mode in range(order)]
 
 
 def equation(order: int, mode: int, *, kronecker: bool) -> str:
-    """Of a product along a mode."""
+    """Returns the einsum equation of a product along a mode."""
     others = [m for m in range(order) if m != mode]
     columns = "wxyz"[: len(others)] if kronecker else "z" * len(others)
     factors = ",".join(LETTERS[m] + f for m, f in zip(others, columns, strict=True))
@@ -35,7 +35,7 @@ def equation(order: int, mode: int, *, kronecker: bool) -> str:
 )
 @pytest.mark.parametrize("app", ["spmttkrp", "spttmc"])
 def test_products_are_einsums(run: Run, app: str, along: tuple[int, int]) -> None:
-    """With matrices from files, in float64 but for the order of additions."""
+    """The factors come from files. Results equal float64 except for the order of additions."""
     order, mode = along
     shape = (14, 11, 9, 8)[:order]
     tensor, dense = random_tensor(order, shape, 300)
@@ -138,7 +138,7 @@ def test_a_plan_is_explained_and_may_be_overruled(run: Run) -> None:
 
 @pytest.mark.slow
 def test_losses_are_said(run: Run) -> None:
-    """What fp16 does to values, and to sums; integers that wrap around."""
+    """The command reports values and sums that fp16 cannot hold, and integers that wrap around."""
     path = run.directory / "t.tns"
     path.write_text("1 1 1 70000\n2 1 1 300\n3 1 1 1e-9\n")
     ones = run.save("ones.npy", np.full((1, 2), 300.0))

@@ -1,4 +1,4 @@
-"""What the commands of tensors refuse, in one line, and through the program with status 2."""
+"""Checks that the tensor commands refuse bad input with one line, and the program with status 2."""
 
 from __future__ import annotations
 

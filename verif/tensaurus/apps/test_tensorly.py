@@ -32,7 +32,7 @@ def noisy(shape: tuple[int, ...], rank: int, seed: int) -> np.ndarray:
 def tensorlys_fit(
     decomposition: Any, tensor: np.ndarray, rank: int, iterations: int, mask: Any = None
 ) -> float:
-    """Of CP-ALS from the start that the command draws by default."""
+    """Returns the fit of TensorLy's CP-ALS, from the start that the command draws by default."""
     rng = np.random.default_rng(0)
     start = [rng.random((size, rank)) for size in tensor.shape]
     _, errors = decomposition.parafac(
@@ -78,7 +78,7 @@ def test_tucker(run: Run, decomposition: Any, value: str) -> None:
 @pytest.mark.parametrize("value", BOUNDS)
 @pytest.mark.parametrize("dense", [False, True])
 def test_missing_values(run: Run, decomposition: Any, value: str, dense: bool) -> None:
-    """By a mask and as NaN; what stands in the file where a mask has 0 is not looked at."""
+    """A mask or NaN marks missing values; the value in the file is ignored where the mask has 0."""
     tensor = noisy((6, 5, 4), 2, 3)
     known = np.random.default_rng(4).random(tensor.shape) < 0.8
     expected = tensorlys_fit(decomposition, tensor * known, 2, 10, known.astype(float))

@@ -120,7 +120,8 @@ class ArrayBench:
         self.unit.run_streams({"job": self._packed("job", [fields])}, {})
 
     def regions(self, job: Operands) -> dict[int, int]:
-        """Where the operand of each mode begins: one behind the other, scalars with a vector."""
+        """Returns the first place of each mode's operand; operands follow one another, and scalars
+        follow a vector."""
         units, scalars, found = 1, self.config.vlen, {}
         for mode, dense in enumerate(job.dense, 1):
             if self._by_units(job, mode):

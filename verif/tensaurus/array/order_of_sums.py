@@ -66,7 +66,7 @@ def _group_sum(config: TensaurusConfig, summands: Sequence[Patterns]) -> Pattern
 
 
 def slice_sum(config: TensaurusConfig, job: Operands, one: Slice) -> Patterns:
-    """What a slice with entries adds to the output: (vectors, values)."""
+    """Returns the contribution of a slice with entries to the output: (vectors, values)."""
 
     def times(a: npt.ArrayLike, b: npt.ArrayLike) -> Patterns:
         return product(config.operators, a, b, config.sum_format, config.sum_format)

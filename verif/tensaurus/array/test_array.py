@@ -203,7 +203,7 @@ def test_slices_of_every_length() -> None:
 
 
 def many_rows() -> TensaurusConfig:
-    """As many rows as banks, as by default."""
+    """Returns a configuration with as many rows as banks, as in the default one."""
     count = by_size(4, 4, 8)
     return small(order=3, rows=count, cols=1, vlen=1, banks=count, spm_bytes=4096, out_bytes=16384)
 

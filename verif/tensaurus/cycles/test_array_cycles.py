@@ -30,7 +30,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class RowSlots:
-    """What a row gets, tile after tile.
+    """Slots of a row, tile after tile.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class RowSlots:
 
 @dataclass(frozen=True)
 class ArrayCounts:
-    """What happened.
+    """Counts of an array.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def array_counts(
     phase: int = 0,
     limit: int = 1 << 40,
 ) -> ArrayCounts:
-    """What the array counts of a job whose slots, tokens and openings are there at once.
+    """Returns the counts of a job whose slots, tokens and openings are available at once.
 
     ``regions``: by mode, where its operand begins; ``sides``: by tile, bit m - 1 of mode m's.
     ``phase``: cycles since the reset. Raises RuntimeError if it takes ``limit`` cycles.

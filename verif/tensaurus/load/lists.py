@@ -91,7 +91,7 @@ class List:
 
     @property
     def slices(self) -> int:
-        """That the output may have."""
+        """Slices that fit into the output."""
         config = self.config
         if self.kernel == "mv":
             return config.out_units * config.unit_values

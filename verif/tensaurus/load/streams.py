@@ -83,7 +83,7 @@ class SparseTile:
         )
 
     def before(self, entry: int) -> list[int]:
-        """How many slots each row gets of the entries before this one."""
+        """Returns the number of slots that each row receives from the entries before this one."""
         return [
             min(entry, len(slots)) for slots in self.rows
         ]  # A row has a slot in every entry until it ends.

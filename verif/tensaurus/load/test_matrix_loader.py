@@ -73,7 +73,7 @@ class Scratchpads:
         self.forget()
 
     def forget(self) -> None:
-        """As if nothing had been."""
+        """Resets all state to its start."""
         self.sides: list[int] = []
         self.told: list[int] = []
         self._due: list[deque[int]] = [deque() for _ in range(self._rows)]
@@ -81,7 +81,7 @@ class Scratchpads:
 
     @property
     def done(self) -> bool:
-        """Whether all rows are done with all tiles."""
+        """True if all rows are done with all tiles."""
         return self._done == [len(self._tiles)] * self._rows
 
     def drive(self, sim: Any, cycle: int) -> None:
@@ -122,7 +122,7 @@ class Scratchpads:
                 self.writes.append(cycle)
 
     def _look(self, number: int) -> None:
-        """That a tile's operands are in the scratchpads."""
+        """Checks that a tile's operands are in the scratchpads."""
         sides = self.sides[number]
         for mode, operand in self._tiles[number].items():
             side = sides >> mode - 1 & 1

@@ -114,7 +114,7 @@ class Run:
             assert got == slots[:count], row
 
     def _slot(self, word: int) -> Slot:
-        """Of a word what counts."""
+        """Returns the fields of a slot word that its kind uses."""
         slot = slot_layout(self.config).from_bits(word)
         kind = SlotKind(slot.kind)
         modes = {SlotKind.END: 0, SlotKind.HEADER: 1}.get(kind, len(self.tiles[0].shape) - 1)
@@ -179,7 +179,8 @@ def test_every_value_of_a_dense_tensor_reaches_its_row(name: str) -> None:
 
 @pytest.mark.slow
 def test_rows_without_a_slice_end_before_all_lines_are_asked_for() -> None:
-    """Of a dense tensor of fewer slices than rows; it was the end of all requests once."""
+    """A dense tensor has fewer slices than rows. Such rows once waited for the end of all
+    requests."""
     config = CONFIGS["small"]
     tiles = [DenseTile(config, (slices, 150), random.Random(slices)) for slices in (1, 1, 3)]
     Run(config, tiles, MANNERS["rough"])
@@ -199,7 +200,7 @@ def test_stop_in_the_middle_of_anything(name: str, dense: bool) -> None:
 
 @pytest.mark.slow
 def test_an_error_of_the_bus() -> None:
-    """What comes is what was read before it, and nothing that is wrong."""
+    """The rows receive only entries that were read before the error, and nothing wrong."""
     for seed in range(SEEDS):
         rng = random.Random(seed)
         streams = sparse_tiles("small", seed, 2)

@@ -1,4 +1,4 @@
-"""Whether descriptions of tiles hold: of everything that may be wrong with one, one at a time."""
+"""Checks the descriptions of tiles with each possible fault, one at a time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SETTLING = 10
 
 
 def checked(config: TensaurusConfig, lists: Sequence[List]) -> list[tuple[int, int | None]]:
-    """Of each list how many tiles passed, and the number of the wrong one."""
+    """Returns for each list the number of tiles that passed and the number of the wrong one."""
     part = TileCheck(config)
     found: list[tuple[int, int | None]] = []
 
@@ -162,7 +162,8 @@ def test_the_last_tile_ends_an_output() -> None:
 
 @pytest.mark.parametrize("dense", [0, 1])
 def test_operands_are_loaded_before_they_are_used(dense: int) -> None:
-    """By the job itself, whatever the one before has loaded; and as many rows."""
+    """The job itself must load its operands, with enough rows, whatever the job before has
+    loaded."""
     held = List("small", 7, tiles=3, kernel="mttkrp", dense=dense)
     never, fewer = (List("small", 7, tiles=3, kernel="mttkrp", dense=dense) for _ in range(2))
     for fields in never.fields:

@@ -1,1 +1,1 @@
-"""What the models of Tensaurus compute."""
+"""Tests of the models of Tensaurus."""

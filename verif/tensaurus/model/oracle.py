@@ -40,7 +40,7 @@ class Oracle:
         self.adder = config.adder_stages + 1
 
     def identity(self) -> int:
-        """What the output begins with."""
+        """Initial value of the output."""
         word = {"min": "+inf", "max": "-inf"}.get(self.name[:3], "0")
         found = self.sums.constant(word)
         assert found is not None
@@ -97,7 +97,8 @@ class Oracle:
         return [self.plus(a, b) for a, b in zip(x, y, strict=True)]
 
     def group_sum(self, summands: list[Vector], vectors: int) -> Vector:
-        """In partial sums, so many that a sum waits for none before it: then pairwise."""
+        """Adds summands to several partial sums, so that no sum waits for the one before; then adds
+        these in pairs."""
         count = -(-self.adder // vectors)
         sums = [
             reduce(self.add, summands[first::count]) for first in range(min(count, len(summands)))

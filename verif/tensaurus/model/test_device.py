@@ -169,7 +169,7 @@ def test_scalars_must_begin_at_a_vector() -> None:
     ("changes", "tile"), [({"load": 2}, 0), ({"load": 0}, 0), ({"load": 1, "size_2": 7}, 2)]
 )
 def test_operands_must_have_been_loaded(changes: dict[str, int], tile: int) -> None:
-    """Of a single tile, and, with fewer rows, by those before."""
+    """A single tile must load its own operands; a later tile uses no more rows than were loaded."""
     status = Device(tiles=tile + 1, **changes).run()
     assert (status.error, status.detail) == ("tile", tile)
 

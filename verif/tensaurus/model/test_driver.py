@@ -35,7 +35,7 @@ BYTES = {"int8": 1, "int32": 4, "fp32": 4, "fp64": 8}
 def run(
     config: TensaurusConfig, product: Product, cut: Cut | None = None, store: str | None = None
 ) -> Any:
-    """On the model; returns the driver, too."""
+    """Runs a product on the model; returns the driver and the result."""
     fixed = {} if store is None else {"store": STORES.index(store)}
     driver = TensorDriver(TensaurusModel(config, 1 << 20))
     tensor = encoded(to_dense(product.tensor), config) if product.work.dense else product.tensor

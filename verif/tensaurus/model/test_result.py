@@ -143,7 +143,8 @@ def to_dense(tensor: Tensor) -> np.ndarray[Any, Any]:
 
 @pytest.mark.parametrize(("name", "order"), EQUATIONS)
 def test_results_are_einsums(name: str, order: int) -> None:
-    """In float64 but for the order of additions, and in fp32 as near as its places allow."""
+    """Results equal float64 except for the order of additions; fp32 is as near as its places
+    allow."""
     rng = np.random.default_rng(order)
     tensor = random_tensor(rng, (11, 7, 9, 5)[:order], 400)
     for value, bound in (("fp64", 1e-13), ("fp32", 1e-5)):

@@ -79,7 +79,7 @@ def test_costs_of_dense_tensors_are_what_is_moved(
 def test_costs_of_sparse_tensors_are_about_what_is_moved(
     kernel: str, shape: tuple[int, ...], ranks: tuple[int, ...]
 ) -> None:
-    """Of values that are spread evenly: within a fifth."""
+    """The estimated tiles are within a fifth for values that are spread evenly."""
     config = device(**SMALL)
     product = random_product(np.random.default_rng(1), kernel, shape, ranks, count=1500)
     found = plan_of(config, product.work, product.tensor, fixed=BUFFER)
@@ -147,8 +147,8 @@ def test_costs_of_outputs_in_memory(
 
 
 def test_few_values_are_added_in_memory() -> None:
-    """Where few slices have values they alone move, and operands are read once; of a dense tensor
-    the buffer is the faster one."""
+    """Where few slices have values, only these move, and operands are read once. For a dense tensor
+    the buffer is faster."""
     config = device(**SMALL)
     work = Work(kernel="mttkrp", shape=(40_000, 10, 12), ranks=(6, 6))
     few = plan(config, work, np.full(200, 5))

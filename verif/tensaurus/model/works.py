@@ -38,7 +38,7 @@ class Product:
 
     @property
     def exact(self) -> Numbers:
-        """What NumPy makes of it: int64."""
+        """Exact result, computed by NumPy in int64."""
         name = EQUATIONS[self.work.kernel, self.work.order]
         found = np.einsum(name, to_dense(self.tensor), *self.factors.values())
         return found.reshape(self.work.result_shape)

@@ -1,4 +1,4 @@
-"""What the rows of the array give the store side, in a simulation."""
+"""Simulates the rows of the array at the inputs of the store side."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ class Rows:
         self._begin()
 
     def forget(self) -> None:
-        """As after a stop: nothing is on its way, no tile is open, and the first is the next."""
+        """Returns to the state after a stop: nothing is in flight, no tile is open, and the first
+        is next."""
         self._rest()
         self.at = self.opened = 0
         self._begin()

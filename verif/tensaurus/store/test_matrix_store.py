@@ -85,8 +85,8 @@ def run(
     seed: int = 0,
     stall: float = 0.0,
 ) -> tuple[dict[int, int], dict[str, Any]]:
-    """What is written of the tiles, and what else was seen. With ``stop_at`` all is stopped then,
-    and the tiles come again."""
+    """Returns the memory that the tiles wrote, and a record of the run. With ``stop_at`` the run
+    stops in that cycle, and the tiles follow again."""
     dut = MatrixStore(config)
     channels = written_channels(config.geometry, dut, seed=seed, stall=stall, bad=bad)
     words = tile_bits(config, tiles)
@@ -144,7 +144,7 @@ def test_outputs_are_the_sums_of_their_tiles(name: str) -> None:
 
 
 def test_a_vector_every_cycle() -> None:
-    """Of one tile; the next one opens some cycles later."""
+    """This is the rate within one tile; the next tile opens some cycles later."""
     config = DEVICES["units of three columns"]
     kernel = Kernel(name="mm", order=2, vectors=2)
     slices = config.out_units // 2

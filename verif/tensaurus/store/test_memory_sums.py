@@ -212,8 +212,8 @@ def run(
     stop_at: int | None = None,
     **bad: frozenset[int],
 ) -> dict[str, Any]:
-    """What was seen of a job that changes a memory; with ``stop_at`` it is stopped then, and, when
-    nothing is owed, runs as a whole."""
+    """Returns the record of a job that changes a memory. With ``stop_at`` the job stops in that
+    cycle and, when no responses are outstanding, runs again as a whole."""
     dut = MatrixStore(config)
     channels = coherent(dut, config.geometry, memory, manner, seed=seed, **bad)
     words = tile_bits(config, tiles)
@@ -281,8 +281,8 @@ def memory_of(
 
 @pytest.mark.parametrize("name", EVERY)
 def test_memory_has_the_sums(name: str) -> None:
-    """Of many tiles; of a few slices, so that a unit is wanted while it is under way, and of more
-    than the buffer holds."""
+    """Jobs have many tiles. Few slices request a unit while it is in flight; many exceed the
+    buffer."""
     config = DEVICES[name]
     for seed in range(by_size(1, 1, 10)):
         for number, kernel in enumerate(kernels_of(config)):
@@ -322,7 +322,7 @@ def test_the_same_unit_again_and_again() -> None:
 
 @pytest.mark.slow
 def test_a_unit_a_cycle() -> None:
-    """From memory of one beat a block and little latency, as long as there are slots."""
+    """This holds for a memory with one beat per block and little latency while slots are free."""
     config = device(**{**SMALL, "data_bits": 512, "out_bytes": 4096}, value="int32")
     kernel = Kernel(name="mm", order=2, vectors=4)
     rng = np.random.default_rng(1)
