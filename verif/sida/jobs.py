@@ -117,7 +117,7 @@ class Placed:
         return int.from_bytes(self.memory[first : first + size].tobytes(), "little")
 
     def inside(self, *arrays: str) -> npt.NDArray[np.bool_]:
-        """Which bytes of memory are these arrays'."""
+        """Returns a mask of the bytes of memory that belong to these arrays."""
         found = np.zeros(len(self.memory), np.bool_)
         for name in arrays:
             first, size = self.spans[name]
@@ -368,8 +368,9 @@ def compare(
 
 
 def check_job(device: SidaRtl, placed: Placed, *, disagree: bool = False) -> JobStatus:
-    """As :func:`compare`; besides, the bus is quiet at the end, the bytes that are counted went
-    over it, and what a device counts that counts cycles fits together.
+    """Compares a job as :func:`compare` does. It also checks that the bus is quiet at the end, that
+    the counted bytes moved over it, and that the counters are consistent if the device counts
+    cycles. ``placed``: in a memory of the device's size. Returns how it ended. Raises Mismatch.
 
     ``placed``: in a memory of the device's size. Returns how it ended. Raises Mismatch.
     """
@@ -386,7 +387,7 @@ def check_job(device: SidaRtl, placed: Placed, *, disagree: bool = False) -> Job
 
 
 def _contradictions(placed: Placed, counts: dict[str, int]) -> str:
-    """What of a job's counters contradicts the others; nothing if none does."""
+    """Returns the first contradiction among a job's counters; an empty text if there is none."""
     streams = ["pointers", "rows", "values", "again", "vectors", "program"]
     if placed.config.windowed:
         streams.append("windows_read")

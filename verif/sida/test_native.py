@@ -39,7 +39,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
 
 
 def test_random_jobs(device: Device) -> None:
-    """On a memory that answers at once and on any other."""
+    """The memory answers at once, or behaves in any other way."""
     rng = rng_of(1)
     lost = 0
     for number in range(by_size(40, 60, 2000)):
@@ -106,8 +106,8 @@ def test_matrices_and_programs_that_are_wrong(device: Device) -> None:
 
 
 def test_programs_that_end_too_soon(device: Device) -> None:
-    """Of fewer words than they need, whatever is in the program's memory from before; then a good
-    job."""
+    """The program has fewer words than it needs, and the program memory has words from before. A
+    good job follows."""
     rng = rng_of(8)
     seen = set()
     for _ in range(by_size(6, 10, 200)):
@@ -165,7 +165,7 @@ def test_values_by_rows_that_disagree(device: Device) -> None:
 
 
 def test_rows_are_not_read_for_the_transpose(device: Device) -> None:
-    """What is wrong with them does not matter."""
+    """Errors in the rows have no effect."""
     rng = rng_of(13)
     device.behave(AxiBehaviour())
     pair = (device.config.operators[0], device.config.operators[-1])
@@ -185,8 +185,7 @@ def test_rows_are_not_read_for_the_transpose(device: Device) -> None:
 def test_columns_that_change_until_they_are_read_again(
     device: Device, array: str, word: int, error: str
 ) -> None:
-    """Where some had to be given up the error is that of a column of the last steps; then a good
-    job."""
+    """If columns were evicted, the error is in a column of the last steps. A good job follows."""
     rng = rng_of(14)
     config = device.config
     device.behave(AxiBehaviour())

@@ -47,7 +47,7 @@ def large_job(device: Device, rng: np.random.Generator, *, passes: int | None = 
 
 
 def test_random_jobs_and_resets(device: Device) -> None:
-    """On any memory; more jobs are those of ``test_native.py``."""
+    """The memory behaves in any way; ``test_native.py`` runs more jobs."""
     rng = rng_of(5)
     stopped = 0
     for number in range(by_size(6, 8, 200)):
@@ -104,8 +104,8 @@ def test_writes_that_fail_end_the_job(device: Device, array: str) -> None:
 
 def place_of(rng: np.random.Generator, config: SidaConfig, placed: Placed, array: str, *,
              read: bool = False) -> int:  # fmt: skip
-    """Of an element of one of the vectors: of w each row has a piece of its own; of z those of the
-    last steps are not read."""
+    """Draws a byte of an element of one of the vectors. Each row of w has its own piece; the last
+    steps of z are not read."""
     first, size = placed.spans[array]
     if array == "z_spill" and read:
         size = config.subtensor * config.format.bits // 8

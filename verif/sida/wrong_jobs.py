@@ -41,9 +41,9 @@ def check_bus_error(
 
 
 def check_wrong_columns(device: SidaRtl, placed: Placed) -> JobStatus:
-    """As :func:`check_job`, of a matrix with something wrong by columns: where the columns alone
-    are a matrix, but another one than by rows, a job may end with ``disagree`` and a panel that
-    differs. Returns how it ended. Raises Mismatch."""
+    """Checks a job, as :func:`check_job` does, whose matrix has a fault by columns. If the columns
+    alone are a valid matrix that differs from the rows, the job may end with ``disagree`` and a
+    panel that differs. Returns how it ended. Raises Mismatch."""
     found = check_job(device, placed, disagree=True)
     if found.error == "disagree":
         panel, place = divmod(found.detail, placed.config.subtensor)
@@ -83,8 +83,8 @@ def check_wrong_rows(device: SidaRtl, placed: Placed) -> JobStatus:
 
 
 def _row_faults(placed: Placed) -> dict[int, MatrixFault | None]:
-    """What is found of panels that are read by rows; without those of which that depends on what is
-    behind the arrays."""
+    """Returns the faults of panels that are read by rows, except those that depend on memory after
+    the arrays."""
     size, pes, step = placed.registers["ROWS"], placed.config.pes, placed.config.subtensor
     pointers = _words(placed, "row_pointers")
     columns = _words(placed, "column_numbers")
@@ -101,7 +101,7 @@ def _row_faults(placed: Placed) -> dict[int, MatrixFault | None]:
 
 
 def _differs(placed: Placed, panel: int) -> bool:
-    """Whether the late elements of a panel, whose rows are right, are others by rows."""
+    """Returns whether the late elements of a panel, whose rows are valid, differ by rows."""
     size, step = placed.registers["ROWS"], placed.config.subtensor
     value = placed.config.format.bits // 8
 
@@ -190,8 +190,8 @@ def check_restarts(device: SidaRtl, placed: Placed, rng: np.random.Generator) ->
 
 
 def beyond_the_model(placed: Placed) -> bool:
-    """Whether a part of the program in memory reads a register that has nothing of this part, so
-    that its results are anything, or stores a vector twice, so that bytes are written twice."""
+    """Returns whether a part of the program in memory reads a register that this part has not
+    written, so that its results are undefined, or stores a vector twice."""
     words = [placed.word("program_base", n) for n in range(placed.registers["WORDS"])]
     entries = {0, placed.registers["ENTRY"]} if placed.registers["SECOND_PRODUCT"] else {0}
     for entry in entries:

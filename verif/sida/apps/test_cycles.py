@@ -19,7 +19,8 @@ SETTINGS = tuple(word for name in NAMES for word in ("--set", f"{name}={getattr(
 
 @pytest.mark.slow
 def test_a_size_that_is_not_built(run: Run) -> None:
-    """What was not set is as in one that is built; results are those of the model alone."""
+    """Settings that the user leaves out equal those of a built size. The results are those of the
+    model alone."""
     path = save_graph(run, random_graph(5, 200, density=0.05))
     settings = ("--set", "pes=1024", "--set", "subtensor=2048", "--set", "vector_words=2097152")
     found, timed = (

@@ -38,7 +38,8 @@ def symmetric(seed: int, size: int = 40) -> Any:
 
 @pytest.mark.parametrize("value", slow_but(["fp64"], ["fp64", "fp32"]))
 def test_labels(run: Run, value: str) -> None:
-    """To where nothing moves any more, which a solver finds as well; the last vertex is alone."""
+    """Labels move until they settle, at the solution of a direct solver. The last vertex is
+    isolated."""
     graph, out = symmetric(3), run.directory / "x.npy"
     given = [0.0, 1.0, 1.0, 0.0]
     tolerance = 1e-9 if value == "fp64" else 1e-6
@@ -218,7 +219,7 @@ def test_minimal_residuals_that_do_not_converge(run: Run) -> None:
 def test_minimal_residuals_of_a_matrix_that_is_badly_conditioned(
     run: Run, restart: int, tolerance: float, count: int
 ) -> None:
-    """What the page says, but for an iteration that is decided by roundings of the host's."""
+    """The page gives these counts; one iteration depends on roundings on the host."""
     path = data_file("matrices/LFAT5.mtx")
     found = report(run, "gmres", path, "--restart", restart, "--tolerance", tolerance)
     assert abs(found["iterations"] - count) <= 1
@@ -231,7 +232,7 @@ def test_minimal_residuals_of_a_matrix_that_is_badly_conditioned(
 
 @needs_data
 def test_a_matrix_that_is_badly_conditioned(run: Run) -> None:
-    """What the page says of both forms."""
+    """The page gives these counts for both forms."""
     path = data_file("matrices/LFAT5.mtx")
     found = report(run, "cg", path)
     assert (found["iterations"], found["scipy_iterations"]) == (25, 25)

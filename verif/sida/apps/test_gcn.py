@@ -29,7 +29,7 @@ def files(run: Run, size: int, columns: int) -> tuple[Path, Path]:
 
 
 def plainly(graph: Path, features: Path, widths: tuple[int, int], seed: int) -> Any:
-    """By NumPy, dense."""
+    """Computes the network with dense NumPy arrays."""
     given = np.load(features)
     adjacency = (mmread(graph).toarray() != 0) | np.eye(len(given), dtype=bool)
     roots = 1 / np.sqrt(adjacency.sum(axis=1))
@@ -72,7 +72,8 @@ def test_networks(run: Run, value: str, error: float, pes: int) -> None:
 
 
 def test_sparse_features(run: Run) -> None:
-    """What is not there is not read; features of which there is none, or more than vertices."""
+    """The unit does not read absent features. There may be no feature at all, or more features than
+    vertices."""
     graph, _ = files(run, 40, 3)
     for given, how in (
         (np.eye(40), "a matrix, two columns of weights a pass"),

@@ -46,7 +46,7 @@ def test_a_path_step_by_step(run: Run) -> None:
 
 
 def test_what_is_in_memory(run: Run) -> None:
-    """As the driver writes it: steps of 64, and of an edge far above the diagonal nothing by
+    """The image is the driver's, with steps of 64. An edge far above the diagonal is not stored by
     rows."""
     edges = csr_array(([1.0, 1, 1], ([0, 150, 199], [150, 0, 198])), shape=(200, 200))
     report(run, "bfs", save_graph(run, edges))

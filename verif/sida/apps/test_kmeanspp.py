@@ -67,7 +67,8 @@ def test_formats_and_files(run: Run) -> None:
 
 
 def test_distances_over_what_is_stored(run: Run) -> None:
-    """As add-norm has it: the Euclidean ones where every coordinate is stored."""
+    """The distances are those of add-norm, which equal Euclidean ones where every coordinate is
+    stored."""
     path = run.save("p.npy", np.random.default_rng(2).normal(size=(30, 30)))
     built = ("--set", "semirings=aril-add,addnorm")
     found = report(run, "kmeanspp", path, "--distance", "stored", *built)

@@ -55,7 +55,7 @@ def test_two_products_of_two_semirings(run: Run) -> None:
 
 
 def test_the_second_product_with_the_transpose(run: Run) -> None:
-    """Of another semiring, and what waits is what three steps have, at most."""
+    """The second product has another semiring. Up to two steps of elements are buffered."""
     matrix = np.where(random_graph(5, 90, density=0.1).toarray() > 0, 1.0, 0.0)
     x, out = run.save("x.npy", np.arange(90.0)), run.directory / "o.npz"
     found = report(run, "passes", save_graph(run, matrix), "--program", text(run, BOTH),
@@ -112,7 +112,7 @@ e2:
 
 
 def test_until_a_reduction_is_below(run: Run) -> None:
-    """Of halves that are halved again."""
+    """The passes halve values that were halved before."""
     path = save_graph(run, np.eye(4) / 2)
     program = text(run, COUNT.replace("add r1, y, 1", "mul r1, y, 0.5"))
     given = ("--passes", 20, "--until", "a,b")

@@ -1,4 +1,5 @@
-"""What the commands of iterations refuse, in one line, and through the program with status 2."""
+"""Checks that the commands of iterations refuse bad input with one line, and the program with
+status 2."""
 
 from __future__ import annotations
 

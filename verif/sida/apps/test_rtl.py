@@ -74,7 +74,7 @@ def test_every_command_runs_on_rtl(run: Run) -> None:
 
 @pytest.mark.long
 def test_more_rows_than_there_is_room_for(run: Run) -> None:
-    """In one job, and in a sequence of them."""
+    """The product is one job, or a part of a sequence of jobs."""
     config = small(**WINDOWED["windowed"])
     given = [word for name in (*NAMES, "rows_limit")
              for word in ("--set", f"{name}={getattr(config, name)}")]  # fmt: skip
@@ -93,7 +93,7 @@ def test_more_rows_than_there_is_room_for(run: Run) -> None:
 
 @pytest.mark.slow
 def test_a_value_that_differs_is_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a model in the place of the RTL, which gives a wrong bit."""
+    """A model with a wrong bit takes the place of the RTL."""
 
     class Wrong(SidaModel):
         def _job(self) -> tuple[str, int, dict[str, int]]:

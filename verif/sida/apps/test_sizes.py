@@ -81,7 +81,8 @@ def test_values() -> None:
 
 @needs_data
 def test_a_real_graph(run: Run) -> None:
-    """As large as a benchmark: ranks to 1e-6 of their sum, close to NetworkX'."""
+    """The graph is as large as a benchmark. Ranks settle to 1e-6 of their sum and are close to
+    NetworkX's."""
     graph = data_file("matrices/p2p-Gnutella31.mtx")
     found = report(run, "pagerank", graph)
     assert found["config"]["vector_words"] == 65536

@@ -93,7 +93,7 @@ class _Sets:
 
 
 def on_rtl(job: Loading) -> Seen:
-    """In Amaranth's simulator, until all passes are over."""
+    """Runs in Amaranth's simulator until all passes are over."""
     config = job.matrix.config
     part = ColumnLoader(config)
     content, bases = job.image()

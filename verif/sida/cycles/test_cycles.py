@@ -50,8 +50,8 @@ def compare_counts(device: SidaDevice, job: Placed, latency: int) -> dict[str, i
 
 
 def compare_status(device: SidaDevice, job: Placed, latency: int) -> tuple[JobStatus, SidaCycles]:
-    """How a job ends on a flat memory, and its counters if it ends well: both must be equal.
-    Returns the model's device, too."""
+    """Compares the status of a job on a flat memory, and its counters if it ends without error.
+    Returns the status and the model's device."""
     spec = job_spec(device.config)
     device.reset()
     device.behave(AxiBehaviour(latency=(latency, latency)))
@@ -72,7 +72,7 @@ def compare_status(device: SidaDevice, job: Placed, latency: int) -> tuple[JobSt
 
 
 def any_latency(rng: np.random.Generator) -> int:
-    """Of a flat memory."""
+    """Draws the latency of a flat memory."""
     return int(rng.choice([1, 3, 20, 60]))
 
 
@@ -128,8 +128,8 @@ def test_jobs_of_two_products(device: SidaDevice) -> None:
 
 
 def test_what_moves_with_columns() -> None:
-    """Of one product without vectors: lines of the matrix, nothing else; else no more than
-    fits."""
+    """In one product without vectors only lines of the matrix move. Otherwise the bytes fit into
+    the cycles of the columns."""
     rng = np.random.default_rng(5)
     config = small()
     program = assemble("vector x\nreduce found max\ne1:\n    reduce found, y\n    out y\n")
@@ -152,8 +152,8 @@ def test_what_moves_with_columns() -> None:
 
 
 def test_late_rows_alone(device: SidaDevice) -> None:
-    """Of all elements by rows no others are used: the second one of each pair of jobs has these
-    alone, reads less and leaves the same."""
+    """A pass uses only the late elements by rows. In each pair of jobs the second one has only
+    these, reads fewer bytes and leaves the same results."""
     rng = np.random.default_rng(4)
     built = device.config.operators
     saved = 0
@@ -181,8 +181,8 @@ def test_late_rows_alone(device: SidaDevice) -> None:
 
 
 def test_rows_that_disagree(device: SidaDevice) -> None:
-    """In a value, or in a column: the same error, of the same panel, or none where they are not
-    read."""
+    """A value or a column differs by rows. Device and model report the same error in the same
+    panel, or none where they do not read it."""
     rng = np.random.default_rng(6)
     config = device.config
     built, size = config.operators, config.format.bits // 8

@@ -130,8 +130,8 @@ def _row_again(m: Any, p: Passage, row: int, place: int, columns: int, now: int)
 
 @compiled
 def run_pass(machines: Any, h: Held, p: Passage, gates: Any, seen: Any) -> int:
-    """From its start until it is complete, and a cycle more; returns the cycles, negative if it
-    does not end in time."""
+    """Runs a pass from its start until one cycle after it completes. Returns the cycles, negative
+    if it does not end in time."""
     m = machines[0]
     sets = p.sets.sets
     number = firsts = columns = z_rows = asked = answered = place = row = 0

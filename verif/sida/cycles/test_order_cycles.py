@@ -74,7 +74,7 @@ def _order(machines: Any, pulses: Any, ended: int, said: Any) -> None:
 
 
 def test_the_order_of_a_job() -> None:
-    """Of one product and of two, until it has ended."""
+    """Jobs with one product and with two run to their ends."""
     config = small()
     unit = Replayed(PassControl(config))
     cycles = 3000

@@ -91,7 +91,7 @@ class _Parts:
 
 
 def on_rtl(job: Reloading) -> Seen:
-    """In Amaranth's simulator, until all panels have come."""
+    """Runs in Amaranth's simulator until all panels have arrived."""
     config = job.matrix.config
     part = RowLoader(config)
     content, bases = job.image()

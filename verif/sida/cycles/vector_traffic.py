@@ -78,14 +78,14 @@ class Traffic:
 
     @property
     def rows(self) -> int:
-        """In all."""
+        """Total number of rows."""
         pes = self.config.pes
         if self.whole:
             return sum(-(-count // pes) for _, count in self.words)
         return sum(rows for _, _, rows in self.words)
 
     def machine(self) -> Any:
-        """Of the model."""
+        """Returns a machine of the model, set up for the job."""
         machines = np.zeros(1, MACHINE)
         bases = {f"VECTOR_{n}": base for n, base in enumerate(self.bases)}
         job = job_registers(ROWS=self.size, **bases)
@@ -120,7 +120,7 @@ def _run_rtl(
 
 
 def load_on_rtl(job: Traffic) -> Seen:
-    """In Amaranth's simulator, until all has come."""
+    """Loads in Amaranth's simulator until all rows have arrived."""
     config, part = job.config, VectorLoader(job.config)
     content = bytes(1 << 17)
     manner = Manner(latency=(job.pace.latency, job.pace.latency))

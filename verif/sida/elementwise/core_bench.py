@@ -29,7 +29,7 @@ from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
 
 
 class Command(enum.Enum, shape=3):  # type: ignore[call-arg]
-    """What the host does, one after the other."""
+    """Command of the host; the host sends one after the other."""
 
     PROGRAM = 0
     """Writes ``value`` to word ``place``, the program's last one until another comes. Rows are not
@@ -213,7 +213,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What a part gave; of one that is cleared or wrong no rows.
+    """Results of a part; a part that is cleared or wrong has no rows.
 
     Members
     -------
@@ -301,7 +301,8 @@ def begin_again(config: SidaConfig, part: Part, y: Patterns, cycle: int) -> Fiel
 
 
 def loads(config: SidaConfig, part: Part) -> Iterator[tuple[int, int, int]]:
-    """What the part loads, in order: vector, first row, rows. It keeps what it has stored."""
+    """Yields the loads of the part in order: vector, first row, rows. The part does not load what
+    it has stored."""
     rows = -(-len(part.y) // config.pes)
     for first in range(0, rows, block_rows(config)):
         stored: set[int] = set()

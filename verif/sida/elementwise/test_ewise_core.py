@@ -159,7 +159,8 @@ def test_rates() -> None:
 
 
 def test_a_quotient_of_scalars_is_computed_once() -> None:
-    """Of a register it is computed row by row, and in turn with another one block by block."""
+    """A quotient of a register is computed for each row. Two quotients of scalars in turn are
+    computed for each block."""
     config = CONFIGS["small"]
     rows = 32
     y = encode(np.arange(1.0, rows * config.pes + 1), config.format)

@@ -26,7 +26,7 @@ CONFIGS = {
 
 
 class Words:
-    """What is written, by place; no place is written twice."""
+    """Records the words written, by place; no place may be written twice."""
 
     def __init__(self, part: Any) -> None:
         self._part = part

@@ -143,7 +143,8 @@ def test_scalars_in_and_out_and_compared(name: str) -> None:
 @every_config
 @pytest.mark.parametrize("what", ["save", "check"])
 def test_a_clear_in_any_cycle_forgets(name: str, what: str) -> None:
-    """From the cycle of the command on; nothing comes of it afterwards, and all works."""
+    """The clear may arrive in any cycle from the command on. The command has no further effect, and
+    later ones work."""
 
     async def steps(bench: Bench, sim: Any) -> None:
         sim.set(bench.part.o.ready, 1)

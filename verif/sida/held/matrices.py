@@ -31,7 +31,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 def _shape(rng: np.random.Generator, size: int, name: str) -> Bools:
-    """Which elements there are."""
+    """Returns a mask of the elements that are present."""
     rows, columns = np.indices((size, size))
     some = rng.random((size, size))
     if name == "lower":
@@ -74,7 +74,7 @@ def rules_of(config: SidaConfig) -> Rules:
 
 
 def first_values(config: SidaConfig, semiring: Semiring, matrix: Columns, vector: Any) -> Any:
-    """What columns of the second product begin with."""
+    """Returns the initial partial sums of the second product's columns."""
     step, fmt = config.subtensor, config.format
     ready = np.flatnonzero(matrix.rows // step + DELAY <= matrix.columns // step)
     found = np.full(matrix.size, rules_of(config).identity(semiring), np.uint64)

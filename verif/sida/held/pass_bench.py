@@ -45,8 +45,8 @@ class Pass:
 
 @dataclass
 class Seen:
-    """Of a pass: w, its counts, panels that were asked for and how many of them at most before all
-    of one had come, cycles of sets and of all; the first row that disagrees, None: none does."""
+    """Record of a pass: w, its counts, the panels requested and the most of them before one was
+    complete, cycles of sets and of the whole; the first row that disagrees, None if none does."""
 
     w: list[int] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Seen:
 
 
 class RunningPass:
-    """What surrounds the part during a pass."""
+    """Surroundings of the part during a pass."""
 
     def __init__(self, dut: Any, config: SidaConfig, given: Pass, gap: float, seed: str) -> None:
         self.dut, self.config, self.given, self.seen = dut, config, given, Seen()
@@ -147,7 +147,7 @@ class RunningPass:
             agent.drive(sim, cycle)
 
     def observe(self, sim: Any, cycle: int) -> bool:
-        """Whether the pass is over, and all of w was seen."""
+        """Returns whether the pass is over and all of w has left."""
         for agent in self.agents:
             agent.observe(sim, cycle)
         if not sim.get(self.dut.done) or cycle == self.begun:

@@ -179,7 +179,7 @@ def test_hashes() -> None:
 
 
 def test_one_value_has_one_hash() -> None:
-    """At a place."""
+    """At one place, different values have different hashes."""
     values = np.random.default_rng(2).permutation(1 << 18) << 14 | 5
     assert len(set(reference(np.full(1 << 18, 77), values).tolist())) == 1 << 18
 
@@ -228,7 +228,7 @@ def changed(rng: np.random.Generator, matrix: Columns, kind: str) -> Columns:
 
 
 def first_wrong(config: SidaConfig, one: Columns, other: Columns, asked: list[int]) -> int | None:
-    """Of the panels that were asked for, the first row of one with other late elements."""
+    """Returns the first row of the first requested panel whose late elements differ."""
     step = config.subtensor
     for panel in asked:
         late: list[Any] = []
@@ -244,8 +244,8 @@ def first_wrong(config: SidaConfig, one: Columns, other: Columns, asked: list[in
 
 @pytest.mark.parametrize("kind", slow_but([], KINDS, ["value", "missing"]))
 def test_other_rows(kind: str) -> None:
-    """Of one element; panels that were held, or have it behind the columns that count, do not
-    disagree."""
+    """One element differs. Panels do not disagree if they stay on chip, or if the element is after
+    the last column that counts."""
     seen = set()
     for seed in range(by_size(1, 1, 40)):
         rng = np.random.default_rng(seed)
@@ -357,7 +357,7 @@ def places(rng: np.random.Generator, kind: str, size: int) -> npt.NDArray[np.int
 @pytest.mark.parametrize("step", slow_but([], [16, 64], [64]))
 @pytest.mark.parametrize("kind", ["dense", "banded", "power law", "random"])
 def test_a_set_a_cycle(kind: str, step: int) -> None:
-    """Of 16 elements, each in the bank of its column and panel."""
+    """The sets have 16 elements, each in the bank of its column and panel."""
     width = 16
     rng = np.random.default_rng(1)
     rows, columns = places(rng, kind, 128 if kind == "dense" else 512)

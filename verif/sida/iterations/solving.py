@@ -21,7 +21,7 @@ DOUBLE = Rules(fmt=FORMATS["fp64"], leaves=4, subtensor=4)
 def solved_by(
     make: Callable[..., Method], rules: Rules, matrix: Any, b: Any, tolerance: float, most: int
 ) -> tuple[Found, Any]:
-    """What is found, and the solution."""
+    """Solves on the model; returns the record and the solution."""
     method = make(rules, matrix, b, tolerance=tolerance)
     machine = ModelMachine(rules, method.setup)
     found = method.solve(machine, most)
@@ -43,9 +43,9 @@ def scipys_iterates(solve: Callable[..., Any], matrix: Any, b: Any, tolerance: f
 def check_every_iterate(
     make: Callable[..., Method], solve: Callable[..., Any], draw: Callable[[int], Any], near: float
 ) -> None:
-    """Of matrices that are drawn from a seed: iterates are SciPy's, but for so much of the largest
-    value; residuals are those of the iterates; it ends when SciPy does.
-    """
+    """Compares every iterate with SciPy's for matrices drawn from seeds, to within ``near`` times
+    the largest value. Residuals must be those of the iterates, and the method must end when SciPy
+    does."""
     for seed in range(max(2, cases(6))):
         matrix = draw(seed)
         b = np.random.default_rng(seed).normal(size=matrix.shape[0])

@@ -36,7 +36,7 @@ def test_every_iterate_is_scipys() -> None:
 
 
 def test_a_half_step_that_is_enough() -> None:
-    """Of a multiple of the identity the first half step is the solution."""
+    """For a multiple of the identity, the first half step gives the solution."""
     found, x = solved(DOUBLE, 4.0 * eye_array(5), np.arange(1.0, 6.0), 1e-6, 9)
     assert (found.iterations, found.settled, found.residuals[-1]) == (1, True, 0.0)
     assert x.tolist() == [0.25, 0.5, 0.75, 1.0, 1.25]
@@ -45,7 +45,7 @@ def test_a_half_step_that_is_enough() -> None:
 @needs_data
 @pytest.mark.parametrize("name", ["olm1000", "LFAT5"])
 def test_matrices_that_are_found(name: str) -> None:
-    """With a diagonal that is added, so that roundings do not decide; as many as SciPy's."""
+    """A diagonal is added so that roundings do not decide. The number of iterations is SciPy's."""
     raw = csr_array(mmread(data_file(f"matrices/{name}.mtx")))
     sums = np.asarray(np.abs(raw).sum(axis=1)).ravel()
     matrix = csr_array(diags_array(1 / sums) @ raw + 2 * eye_array(raw.shape[0]))

@@ -40,7 +40,7 @@ WIDTHS = [(1, 1), (3, 2), (9, 5, 3), (17, 4, 6, 1), (8, 16)]
 
 
 def words_of(program: Program) -> int:
-    """In memory, without a second part that is empty."""
+    """Returns the program's words in memory, without an empty second part."""
     return len(program_words(program, second=bool(program.e2))[0])
 
 

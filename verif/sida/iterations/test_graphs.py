@@ -74,7 +74,8 @@ def problems(graph: csr_array) -> dict[str, Problem]:
 
 @pytest.mark.parametrize("name", ["pagerank", "reach", "paths", "core"])
 def test_two_iterations_a_pass_are_two_iterations(name: str) -> None:
-    """As many, and the same values; sums in another order may differ in their last places."""
+    """The number of iterations and the values are the same. Sums in another order may differ in
+    their last places."""
     odd = even = 0
     for seed in range(max(3, cases(12))):
         problem = problems(random_graph(seed, size=5 + 6 * seed))[name]

@@ -46,7 +46,7 @@ class Watched(ModelMachine):
 def solved(
     rules: Rules, matrix: Any, b: Any, tolerance: float, most: int, **options: int
 ) -> tuple[Found, Any, Watched]:
-    """What is found, the solution, and the machine."""
+    """Returns the record, the solution and the machine."""
     method = minimal_residuals(rules, matrix, b, tolerance=tolerance, **options)
     machine = Watched(rules, method.setup)
     found = method.solve(machine, most)
@@ -71,8 +71,8 @@ def lopsided(seed: int, size: int = 50) -> Any:
 
 @pytest.mark.parametrize("restart", [1, 2, 5, 20])
 def test_every_residual_is_scipys(restart: int) -> None:
-    """As many iterations, and after each cycle the same solution, whether the last pass of a cycle
-    has one product or two."""
+    """The number of iterations is SciPy's, and so is the solution after each cycle, whether the
+    last pass of a cycle has one product or two."""
     for seed in range(max(2, cases(12))):
         matrix = lopsided(seed)
         b = np.random.default_rng(seed).normal(size=50)
@@ -151,7 +151,8 @@ def test_an_image_with_little_that_is_new() -> None:
 @needs_data
 @pytest.mark.parametrize("case", slow_but(["restarted"], FOUND))
 def test_matrices_that_are_found(case: str) -> None:
-    """Whether they converge or not. LFAT5's residuals are roundings after it has restarted."""
+    """The method converges where SciPy's does. After a restart the residuals of LFAT5 are rounding
+    errors."""
     name, restart, bound = FOUND[case]
     matrix = csr_array(mmread(data_file(f"matrices/{name}.mtx")), dtype=np.float64)
     b = np.ones(matrix.shape[0])

@@ -61,7 +61,7 @@ def plainly(distances: Any, count: int, seed: int) -> tuple[list[int], Any]:
 @pytest.mark.parametrize("shape", [(60, 60), (90, 20), (20, 100), (1, 5)])
 @pytest.mark.parametrize("value", ["fp64", "fp32"])
 def test_the_same_seeds(shape: tuple[int, int], value: str) -> None:
-    """As many points as features, more, less."""
+    """The numbers of points and features are equal, or either is larger."""
     config = replace(CONFIG, value=value)
     for seed in range(max(2, cases(10))):
         points = cloud(seed, *shape)
@@ -126,14 +126,15 @@ def test_points_that_coincide() -> None:
 
 
 def test_draws() -> None:
-    """By the share of the sum; never a point without a distance, whatever rounding leaves."""
+    """Each point is drawn with its share of the sum. Whatever rounding leaves, no point at distance
+    0 is drawn."""
     distances = np.array([0.0, 1, 0, 2, 0])
     targets = [0, 0.5, 1, 2.9, 3, 3.1]
     assert [drawn_from(distances, target) for target in targets] == [1, 1, 3, 3, 3, 3]
 
 
 def test_steps_of_a_driver() -> None:
-    """What the host writes, and reads."""
+    """Checks the words that the host writes and reads in a step."""
     points = cloud(5, 10, 10)
     problem = seeding(Rules.of(CONFIG), points)
     driver = StepDriver(SidaModel(CONFIG, 1 << 16), problem)

@@ -46,7 +46,7 @@ class Matrix:
 
     @property
     def elements(self) -> list[Element]:
-        """By columns."""
+        """Elements in column order."""
         columns = [j for j, length in enumerate(self.lengths) for _ in range(length)]
         return list(zip(columns, self.rows, self.values, strict=True))
 

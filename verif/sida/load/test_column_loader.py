@@ -105,7 +105,7 @@ class Run:
 
     @property
     def rate(self) -> float:
-        """Of the first pass: elements for each that a set has, from its first set on."""
+        """Elements per cycle and place of a set, in the first pass from its first set on."""
         cycles = self.sink.cycles[-1] - self.sink.cycles[0] + 1
         return len(self.matrix.rows) / cycles / self.config.pes
 
@@ -153,7 +153,7 @@ def test_a_stop_that_comes_with_the_start() -> None:
 
 @pytest.mark.parametrize("array", slow_but([], range(3), [1]))
 def test_an_error_of_the_bus(array: int) -> None:
-    """What comes is what was read before it."""
+    """The loader sends only what it read before the error."""
     for seed in range(by_size(1, 1, 6)):
         matrix = Matrix(CONFIGS["small"], [30] * 40, random.Random(seed))
         at = random.Random(f"{array} {seed}").randrange(len(matrix.arrays[array]) - 64)
@@ -244,7 +244,7 @@ def test_a_set_a_cycle(lengths: tuple[int, int]) -> None:
 
 @pytest.mark.long
 def test_all_of_the_ports() -> None:
-    """Of columns of a set each, from the first set on."""
+    """Columns of one set each use all ports, from the first set on."""
     config = CONFIGS["default"]
     matrix = Matrix(config, [config.pes] * by_size(160, 160, 320), random.Random(1))
     set_bytes = config.pes * (4 + config.format.bits // 8) + 4
@@ -252,7 +252,8 @@ def test_all_of_the_ports() -> None:
 
 
 def test_empty_columns_go_by_together() -> None:
-    """As many a cycle as a set has elements, if the channels deliver the pointers."""
+    """As many empty columns pass per cycle as a set has elements, if the channels deliver the
+    pointers."""
     config = replace(CONFIGS["small"], channels=4, data_bits=128)
     lengths = [0] * 200
     lengths[0] = lengths[-1] = 9
@@ -271,6 +272,6 @@ def test_a_set_of_two_windows_that_ends_within_a_block(seed: int) -> None:
 
 
 def test_nothing_follows_the_final_set() -> None:
-    """Of columns 2 to 4, in two windows: of the second one nothing is left."""
+    """Columns 2 to 4 are in two windows; the second window has no element left."""
     matrix = Matrix(CONFIGS["small"], [2, 1, 2, 1, 0], random.Random(1))
     assert len(Run(matrix, PERFECT).passes[0]) == 2

@@ -136,14 +136,14 @@ def test_stop_in_the_middle_of_anything(name: str) -> None:
 
 
 def is_begun(found: list[Any], right: list[Any]) -> bool:
-    """Whether what was found is the beginning of what is right."""
+    """Returns whether ``found`` is the beginning of ``right``."""
     flat, whole = [[x for one in parts for x in one] for parts in (found, right)]
     return flat == whole[: len(flat)]
 
 
 @pytest.mark.parametrize("array", slow_but([], range(3), [2]))
 def test_an_error_of_the_bus(array: int) -> None:
-    """What comes is what was read before it."""
+    """The loader sends only what it read before the error."""
     for seed in range(by_size(1, 1, 6)):
         matrix = Matrix(CONFIGS["small"], [30] * 40, random.Random(seed))
         asked = [(n, 40) for n in range(5)]
@@ -223,7 +223,7 @@ WIDE = SidaConfig(channels=16, data_bits=128, addr_bits=32, vector_words=1024)
 
 @pytest.mark.parametrize("length", slow_but([], [1, 8, 16, 40], [8]))
 def test_a_set_a_cycle(length: int) -> None:
-    """Of each block, and of each window of rows that ends in one."""
+    """A set leaves in each cycle, for each block and for each window of rows that ends in one."""
     matrix = Matrix(WIDE, [3, *[length] * 127], random.Random(length))
     run = Run(matrix, [(1, matrix.size)], PERFECT)
     elements, windows = 64 * length, 64 // WIDE.pes
@@ -231,7 +231,7 @@ def test_a_set_a_cycle(length: int) -> None:
 
 
 def test_panels_are_read_ahead() -> None:
-    """Of short panels nothing is to be seen of the time that memory takes."""
+    """With short panels the latency of the memory is hidden."""
     config = _config(8, 8, channels=8)
     lengths = [8, 3, 0, 8, 16, 1, 8, 7, 5]
     matrix = Matrix(config, [lengths[n % 9] for n in range(64)], random.Random(3))
@@ -244,7 +244,7 @@ def test_panels_are_read_ahead() -> None:
 
 @pytest.mark.long
 def test_all_of_the_ports() -> None:
-    """From a panel's first element on, of rows of eight."""
+    """Rows of eight elements use all ports, from the first element of a panel on."""
     config = SidaConfig(addr_bits=32, vector_words=1024, subtensor=256)
     matrix = Matrix(config, [3, *[8] * 511], random.Random(1))
     run = Run(matrix, [(1, matrix.size)], PERFECT)

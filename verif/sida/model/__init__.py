@@ -1,1 +1,2 @@
-"""What SIDA computes and holds, against arithmetic and graphs of others."""
+"""Compares SIDA's results and buffered elements with arithmetic and graph algorithms of other
+packages."""

@@ -78,8 +78,7 @@ def run(placed: Placed) -> tuple[SidaModel, dict[str, int], str, int]:
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.value)
 def test_random_jobs(config: SidaConfig) -> None:
-    """What memory has afterwards is what the passes leave, one after the other; nothing else
-    changes."""
+    """Memory has the results of the passes, one after the other, and nothing else changes."""
     rng = np.random.default_rng(1)
     seen: Counter[str] = Counter()
     for _ in range(by_size(15, 40, 600)):

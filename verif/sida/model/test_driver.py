@@ -61,7 +61,7 @@ def same(found: Solution, expected: Solution) -> None:
 @pytest.mark.parametrize("value", ["fp32", "fp64"])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_solutions(name: str, value: str) -> None:
-    """To the end, and not so far; in one job, and a job for each pass or two."""
+    """The driver solves to the end and to a limit, in one job and in jobs of a pass or two."""
     config = replace(SMALL, value=value)
     rules = Rules.of(config)
     ends = set()
@@ -138,7 +138,8 @@ def test_memory() -> None:
 
 
 def _is_late(row: int, column: int) -> bool:
-    """In steps of four columns: below the end of the step behind the row's own."""
+    """Returns whether a column is before the end of the step after the row's own; a step has
+    four."""
     return column < 4 * (row // 4 + 2)
 
 
@@ -214,7 +215,7 @@ def test_refusals() -> None:
 
 
 def test_errors_of_the_device() -> None:
-    """By name, and where."""
+    """The driver reports an error by its name and its place."""
 
     class Wrong(SidaModel):
         def _job(self) -> tuple[str, int, dict[str, int]]:

@@ -1,4 +1,4 @@
-"""What the OEI dataflow holds: step by step, and the figures that are known."""
+"""Checks the elements that the OEI dataflow buffers, step by step, and its known figures."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ def test_a_pass_by_hand() -> None:
 
 
 def test_the_ideal_by_hand() -> None:
-    """Of one product without work behind it; the work of a program moves twice what its operations
-    read and write."""
+    """The first case is one product without work after it. The work of a program moves twice what
+    its operations read and write."""
     chain = csr_array((np.ones(63), (np.arange(63), np.arange(1, 64))), shape=(64, 64))
     program = reach(Rules(fmt=FORMATS["fp32"]), chain, [0]).program
     demand = Demand(size=64, elements=63, iterations=1, program=program)

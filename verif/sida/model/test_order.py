@@ -68,7 +68,7 @@ def test_near_neighbours() -> None:
 
 
 def test_upper_makes_acyclic_graphs_upper() -> None:
-    """What can be upper triangular is."""
+    """Every matrix that can be upper triangular gets such an order."""
     rng = np.random.default_rng(7)
     for _ in range(cases(40)):
         size = int(rng.integers(1, 30))
@@ -80,7 +80,8 @@ def test_upper_makes_acyclic_graphs_upper() -> None:
 
 
 def test_upper_leaves_less_than_half_below() -> None:
-    """As Eades, Lin and Smyth prove: at most half the elements, less a sixth of the vertices."""
+    """Eades, Lin and Smyth prove the bound: up to half the elements, less a sixth of the
+    vertices."""
     rng = np.random.default_rng(8)
     for _ in range(cases(40)):
         size = int(rng.integers(3, 40))

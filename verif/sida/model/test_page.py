@@ -27,7 +27,8 @@ def test_the_program_assembles() -> None:
 
 
 def test_every_instruction_is_there() -> None:
-    """As it is written; reductions have a sentence of their own."""
+    """The page lists every instruction in the assembler's syntax; reductions have their own
+    sentence."""
     names = {"v": "V", "m": "M"}
     expected = [
         f"| `{one.name} {', '.join(names.get(kind, kind) for kind in one.operands)}` | {one.doc} |"

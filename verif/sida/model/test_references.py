@@ -1,4 +1,5 @@
-"""What ideal accelerators move: a small program counted by hand, and what must hold of any."""
+"""Checks the bytes that ideal accelerators move: a small program counted by hand, and rules that
+any program keeps."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ e2:
 
 
 def test_words() -> None:
-    """By hand: opcode, then d, a, b, c, six bits each."""
+    """The expected words are written by hand: opcode, then d, a, b, c with six bits each."""
     program = assemble(TEXT, words=12)
     damping, base, constant = (scalar_operand(number) for number in (0, 1, 3))
     op = {name: one.opcode for name, one in INSTRUCTIONS.items()}

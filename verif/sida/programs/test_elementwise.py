@@ -28,7 +28,7 @@ def _zeros(a: Any, b: Any) -> Any:
 
 
 def _signs(a: Any, b: Any) -> Any:
-    """Of two zeros, whether the first is the lesser one."""
+    """Returns for two zeros whether the first is the lesser one."""
     return np.signbit(a) >= np.signbit(b)
 
 
@@ -70,7 +70,7 @@ def numbers(rng: np.random.Generator, fmt: str, count: int) -> Any:
 
 
 def one_instruction(fmt: str, name: str, *values: Any) -> Any:
-    """What it gives, through a program that loads its operands."""
+    """Returns the result of one instruction, from a program that loads its operands."""
     names = [f"v{n}" for n in range(len(values))]
     text = "\n".join(
         [f"vector {v}" for v in names]
@@ -155,7 +155,7 @@ def test_features() -> None:
 
 
 def test_without_a_result_it_is_the_first_register() -> None:
-    """As the part leaves it; no program that was assembled is so."""
+    """A part without a result leaves its first register; the assembler makes no such program."""
     program = assemble("e1:\n add r0, y, 1\n out y")
     rules = Rules(fmt=FORMATS["fp64"])
     y = encode(np.arange(4.0), rules.fmt)[:, None]

@@ -93,7 +93,7 @@ class RowMemory:
 
 
 class _WindowedPass(RunningPass):
-    """What surrounds the part during a pass: the memory, too."""
+    """Surroundings of the part during a pass, with the memory."""
 
     def __init__(
         self,
@@ -212,7 +212,8 @@ def test_the_sums_are_the_model_s(name: str) -> None:
 
 @pytest.mark.long
 def test_a_size_of_one_and_all_that_there_may_be() -> None:
-    """As many rows as the accelerator takes, eight times what is on chip."""
+    """The largest size has as many rows as the accelerator accepts, eight times the rows on
+    chip."""
     config = DEVICES["two rows"]
     given = [one for size in (1, 4, 64) for one in drawn_passes(config, size, ["sparse"], size)]
     run_windowed(config, given, latency=10)

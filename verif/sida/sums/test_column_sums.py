@@ -86,7 +86,7 @@ class Pass:
         return self.config.operators[self.number]
 
     def cycles(self) -> Iterator[tuple[Cycle, Result | None]]:
-        """What comes in, and what comes of it."""
+        """Yields the input of each cycle and its result."""
         matrix, config = self.matrix, self.config
         layout = terms_layout(config)
         for one in sets_of(self._rng, matrix, config, self._cut):
@@ -143,7 +143,7 @@ def first_sums(
 
 
 def run(config: SidaConfig, cycles: list[Cycle]) -> dict[int, Result]:
-    """What comes out, by cycle."""
+    """Returns the results of the part, by cycle."""
     part = ColumnSums(config)
     layout = sums_layout(config)
     found: dict[int, Result] = {}
@@ -224,7 +224,8 @@ def test_a_column_may_begin_and_another_end_in_every_cycle() -> None:
 
 
 def test_the_bench_expects_what_the_model_computes() -> None:
-    """Of all elements the first product; of those that are ready the second, if no others are."""
+    """The sums of all elements are the first product. Those of ready elements are the second
+    product if there are no others."""
     rng = np.random.default_rng(6)
     rules = Rules(fmt=SMALL.format, leaves=4, partials=4, subtensor=8)
     row = SMALL.operators[0]

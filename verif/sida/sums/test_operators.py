@@ -157,7 +157,8 @@ def test_each_semiring_is_as_the_models_have_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["fp32", "fp16", "fp64", "int32"])
 def test_aril_passes_the_second_operand_where_the_first_is_true(name: str) -> None:
-    """In plain Python; NaN is true, and zeros of either sign are not."""
+    """Plain Python computes the expected values. NaN is true, and zeros of either sign are
+    false."""
     fmt = FORMATS[name]
     a, b = value_pairs(fmt, cases(4000), 78)
     numbers = decode(a, fmt).tolist()

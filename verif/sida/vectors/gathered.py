@@ -33,13 +33,13 @@ def drawn(config: SidaConfig, rng: random.Random, count: int, size: int) -> list
 
 
 def steps_of(config: SidaConfig, words: Sequence[int]) -> list[int]:
-    """By set, the step that its columns are of."""
+    """Returns for each set the step of its columns."""
     return [set_layout(config).from_bits(word).base // config.subtensor for word in words]
 
 
 def check_gathered(config: SidaConfig, found: Sequence[int], sent: Sequence[int],
                    x: Sequence[int], z: Sequence[int]) -> None:  # fmt: skip
-    """Of each set, and its elements of x; of z, as far as it is there by rule."""
+    """Checks each set, its elements of x and those of z that must be available."""
     assert len(found) == len(sent)
     steps = steps_of(config, sent)
     for number, (word, set_sent) in enumerate(zip(found, sent, strict=True)):

@@ -44,7 +44,7 @@ class Writer:
         self.limit = self.written = self._next = 0
 
     def drive(self, sim: Any, cycle: int) -> None:
-        """What is not to be written has wrong values."""
+        """Drives a row; values that must not be written are wrong."""
         self.written = self._next
         pes = self._pes
         first = self._next // pes * pes
@@ -126,7 +126,7 @@ def test_clear_in_the_middle_of_anything(name: str) -> None:
 
 @pytest.mark.slow
 def test_a_set_a_cycle() -> None:
-    """Of random rows, behind the first window of sets, as long as others enter."""
+    """Sets of random rows leave in each cycle after the first window, as long as others enter."""
     config, rng = CONFIGS["default"], random.Random(1)
     words = []
     for _ in range(by_size(150, 150, 2000)):
@@ -245,7 +245,7 @@ class RunWindowed:
         check_gathered(config, self.sink.words, words, x, z if wants_z else Anything())
 
     def _z_steps(self) -> int:
-        """As many as the sets that have left have made possible."""
+        """Returns the number of z steps that the departed sets have made available."""
         left = len(self.sink.words)
         count = -(-self._size // self._config.subtensor)
         steps = self._steps[left] if left < len(self.words) else count

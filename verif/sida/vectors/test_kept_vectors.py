@@ -121,7 +121,7 @@ class Scene:
         assert not any(self._announced.waiting.values())
 
     def _note(self, size: int, operand: int, sums: int, words: list[int]) -> None:
-        """What is to be announced."""
+        """Notes the pieces that the part must announce."""
         piece, end = self._config.piece_bytes, operand + size * self._width
         waiting = self._announced.waiting
         waiting[OPERAND].extend(
@@ -173,7 +173,7 @@ def test_what_is_kept_and_when_it_is_there(name: str) -> None:
 
 @pytest.mark.parametrize("name", slow_but(["four rows a line"], WINDOWED, []))
 def test_stop_in_the_middle_of_anything(name: str) -> None:
-    """What was under way is not announced; then all is written as ever."""
+    """Pieces in flight are not announced. Afterwards all pieces are written as usual."""
     for seed in range(by_size(2, 3, 30)):
         stop_at = random.Random(seed).randint(1, 90)
         scene = Scene(WINDOWED[name], f"stop {name} {seed}", stop_at=stop_at)

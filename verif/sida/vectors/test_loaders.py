@@ -96,7 +96,7 @@ class Run:
         return len(self.sink.words) >= len(self.expected)
 
     def _rows(self, content: bytes) -> list[tuple[int, bytes]]:
-        """Of each row its first element, and the bytes that it has."""
+        """Returns the first element of each row, and the bytes of the row."""
         width = self.config.pes * self._bytes
         return [
             (at // self._bytes, content[at : at + width]) for at in range(0, len(content), width)
@@ -112,7 +112,7 @@ class Run:
         return row.base, row.mask, values
 
     def check(self) -> None:
-        """That what was found are the first rows that were expected."""
+        """Checks that the rows found are the first ones expected."""
         assert len(self.found) <= len(self.expected)
         pairs = zip(self.found, self.expected, strict=False)
         for (found_base, mask, found), (base, wanted) in pairs:
@@ -190,7 +190,7 @@ def test_stop_in_the_middle_of_anything(name: str) -> None:
 
 @pytest.mark.parametrize("name", slow_but(["four rows a line"], CONFIGS, ["two lines a row"]))
 def test_an_error_of_the_bus(name: str) -> None:
-    """What comes is what was read before it."""
+    """The loader sends only what it read before the error."""
     config = CONFIGS[name]
     row_bytes = config.pes * config.format.bits // 8
     for seed in range(by_size(1, 2, 10)):
@@ -311,7 +311,7 @@ class RunWindowLoader:
         return all(len(self.sinks[name].words) >= len(rows) for name, rows in self.expected.items())
 
     def check(self) -> None:
-        """That what was found are the first rows that were expected."""
+        """Checks that the rows found are the first ones expected."""
         for name, rows in self.expected.items():
             found = self.found[name]
             assert len(found) <= len(rows)

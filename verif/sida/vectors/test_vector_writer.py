@@ -29,7 +29,7 @@ EVERY = slow_but(
 
 
 class Sum:
-    """What a port adds up to over all cycles."""
+    """Sums a port over all cycles."""
 
     def __init__(self, port: Any) -> None:
         self._port, self.total = port, 0
@@ -132,7 +132,7 @@ class Scene:
         return self
 
     def _leave_nothing(self, channels: list[WrittenChannel]) -> None:
-        """What was written before a stop belongs to the vectors."""
+        """Checks that the bytes written before a stop belong to the vectors."""
         for channel in channels:
             assert channel.bytes.keys() <= self.expected.keys()
 
