@@ -59,7 +59,7 @@ class Source:
 
     @property
     def done(self) -> bool:
-        """Whether all words were accepted."""
+        """True if all words were accepted."""
         return len(self.cycles) == len(self.words)
 
     def forget(self) -> None:

@@ -13,7 +13,7 @@ FOLDER = Path(tilewright.hw.t2s.designs.__file__).parent
 
 
 class Design(NamedTuple):
-    """How a design is checked.
+    """Limits and bounds with which a design is checked.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What designs compute, by functions of NumPy and SciPy that know nothing of their mappings."""
+"""Computes the results of designs with NumPy and SciPy functions that do not use the mappings."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ class _Drawn:
                 feeder.unroll(Index(name)).forward(**{name: int(self._copies.choice([1, -1]))})
 
     def _copies_pass(self) -> bool:
-        """Whether copies of a feeder forward, not the elements."""
+        """Draws whether the copies of a feeder forward, and the elements do not."""
         return self._copies is not None and bool(self._copies.random() < 0.6)
 
     def _consumers(self) -> None:

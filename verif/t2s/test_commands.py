@@ -64,7 +64,8 @@ def test_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_queues(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By channel, as in the hardware; those whose depth is proved among them."""
+    """The report lists queues by channel, as in the hardware, including those with a proved
+    depth."""
     report = tmp_path / "show.json"
     file = str(FOLDER / "steps/step4_forwarded.py")
     assert main(["t2s", "show", file, "--json", str(report)]) == 0
@@ -88,7 +89,7 @@ def test_queues(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_queues_leave_no_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of components whose ports are looked at, and no more; also where others are elaborated."""
+    """Components whose ports are only read leave no warning, even if others are elaborated."""
     monkeypatch.setattr(UnusedElaboratable, "_MustUse__silence", False)
     report = tmp_path / "show.json"
     assert main(["t2s", "show", GEMM, "--json", str(report)]) == 0

@@ -98,7 +98,7 @@ def test_designs_run_as_whole_arrays(name: str, format: str) -> None:
 
 @pytest.mark.parametrize("kernel", slow_but(["gemm", "ttmc"], KERNELS))
 def test_random_mappings_run_as_whole_arrays(kernel: str) -> None:
-    """Of what is drawn, mappings that have elements; half of all with functions, initial values."""
+    """The mappings drawn have elements; half of them have functions and initial values."""
     found, factored, started, applied, vectors = 0, 0, 0, 0, 0
     for seed in range(by_size(40, 80, 600)):
         rng = np.random.default_rng([seed, *map(ord, kernel)])
@@ -151,7 +151,7 @@ def test_integers_are_those_of_the_definition(name: str) -> None:
 @pytest.mark.parametrize("format", ["fp16", "fp32"])
 @pytest.mark.parametrize("name", slow_but(["gemm"], ["gemm", "ttmc", "conv2d", "apsp"]))
 def test_floats_are_those_of_the_definition(name: str, format: str) -> None:
-    """To rounding: sums of positive numbers, some 100 of them, in fp32."""
+    """Results are equal to rounding, for fp32 sums of about 100 positive numbers."""
     rng = np.random.default_rng(4)
     design, bounds, operands = _design(name, format, rng)
     kind: Any = np.float16 if format == "fp16" else np.float32

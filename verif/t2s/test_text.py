@@ -39,7 +39,7 @@ def _verilog(design: str, sizes: str) -> str:
 
 
 def _kinds(verilog: str) -> Counter[str]:
-    """How many modules there are of a component."""
+    """Counts the modules of each component."""
     names = re.findall(r"^module (\w+)", verilog, re.MULTILINE)
     return Counter(re.sub(r"_\d+$", "", name) for name in names)
 

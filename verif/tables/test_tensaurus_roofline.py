@@ -166,7 +166,7 @@ def test_no_point_is_above_its_roof(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_large_ones_are_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From a tenth of the papers' sizes, points run neither on flat memory nor in SciPy."""
+    """Points from a tenth of the papers' sizes on run neither on flat memory nor in SciPy."""
     small = tensaurus_roofline("cmos", only="c1_1", scale=1e-3)
     monkeypatch.setattr("tilewright.tables.tensaurus_roofline._LARGE", 1e-3)
     large = tensaurus_roofline("cmos", only="c1_1", scale=1e-3)

@@ -88,8 +88,8 @@ def in_order(model: MemoryModel, pages: Any, asked: Any) -> list[float]:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("model", [HBM, HBM_32, replace(HBM, banks=4, page_bytes=1024)])
 def test_in_order_it_is_the_simulation_by_events(model: MemoryModel, seed: int) -> None:
-    """With a queue of one, a read is decided when it arrives or when its bank's commands can just
-    hide behind the reads before."""
+    """A queue of one decides a read when it arrives or when its bank's commands can just hide
+    behind the reads before."""
     rng = np.random.default_rng(seed)
     pages = rng.integers(0, 3 * model.banks, 400)
     pages[100:150] = pages[100]

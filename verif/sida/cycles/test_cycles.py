@@ -128,8 +128,8 @@ def test_jobs_of_two_products(device: SidaDevice) -> None:
 
 
 def test_what_moves_with_columns() -> None:
-    """In one product without vectors only lines of the matrix move. Otherwise the bytes fit into
-    the cycles of the columns."""
+    """One product without vectors moves only lines of the matrix. Otherwise the bytes fit into the
+    cycles of the columns."""
     rng = np.random.default_rng(5)
     config = small()
     program = assemble("vector x\nreduce found max\ne1:\n    reduce found, y\n    out y\n")

@@ -179,7 +179,7 @@ def test_hashes() -> None:
 
 
 def test_one_value_has_one_hash() -> None:
-    """At one place, different values have different hashes."""
+    """Different values at one place have different hashes."""
     values = np.random.default_rng(2).permutation(1 << 18) << 14 | 5
     assert len(set(reference(np.full(1 << 18, 77), values).tolist())) == 1 << 18
 

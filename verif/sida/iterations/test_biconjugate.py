@@ -36,7 +36,7 @@ def test_every_iterate_is_scipys() -> None:
 
 
 def test_a_half_step_that_is_enough() -> None:
-    """For a multiple of the identity, the first half step gives the solution."""
+    """The first half step gives the solution for a multiple of the identity."""
     found, x = solved(DOUBLE, 4.0 * eye_array(5), np.arange(1.0, 6.0), 1e-6, 9)
     assert (found.iterations, found.settled, found.residuals[-1]) == (1, True, 0.0)
     assert x.tolist() == [0.25, 0.5, 0.75, 1.0, 1.25]

@@ -252,7 +252,7 @@ def test_all_of_the_ports() -> None:
 
 
 def test_empty_columns_go_by_together() -> None:
-    """As many empty columns pass per cycle as a set has elements, if the channels deliver the
+    """Each cycle passes as many empty columns as a set has elements, if the channels deliver the
     pointers."""
     config = replace(CONFIGS["small"], channels=4, data_bits=128)
     lengths = [0] * 200

@@ -231,7 +231,7 @@ def test_a_set_a_cycle(length: int) -> None:
 
 
 def test_panels_are_read_ahead() -> None:
-    """With short panels the latency of the memory is hidden."""
+    """Short panels hide the latency of the memory."""
     config = _config(8, 8, channels=8)
     lengths = [8, 3, 0, 8, 16, 1, 8, 7, 5]
     matrix = Matrix(config, [lengths[n % 9] for n in range(64)], random.Random(3))

@@ -77,7 +77,7 @@ def test_products_with_padding(semiring: str) -> None:
 
 
 def test_integers_have_no_infinity(tmp_path: Path) -> None:
-    """On minplus, 127 and a word may be less than a sum."""
+    """An integer mapping on minplus cannot pad: 127 plus a word may be less than a sum."""
     file = tmp_path / "paths.py"
     file.write_text(
         "from tilewright.hw.t2s.language import compute, indices, tensor\n"
@@ -95,7 +95,7 @@ def test_integers_have_no_infinity(tmp_path: Path) -> None:
 
 
 def test_more_loops_than_python_takes() -> None:
-    """In one another it has at most twenty."""
+    """The mapping nests more loops than the twenty that Python accepts."""
     names = "abcdefg"
     i = dict(zip(names, indices(" ".join(names)), strict=True))
     left, right = tensor("L", "int8", *(i[n] for n in "abcde")), tensor("R", "int8", i["f"], i["g"])
@@ -212,7 +212,7 @@ def test_depths(kind: str, tmp_path: Path) -> None:
 
 
 def test_random_mappings() -> None:
-    """Of initial values with feeders and loaders of all kinds, and of functions."""
+    """The mappings have initial values with feeders and loaders of all kinds, and functions."""
     started = applied = ended = 0
     for kernel in KERNELS:
         for seed in range(by_size(8, 12, 90)):

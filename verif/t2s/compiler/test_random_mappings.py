@@ -52,7 +52,7 @@ def test_feeders_that_forward() -> None:
 
 
 def test_mappings_have_everything() -> None:
-    """Of what is drawn, each directive is in five mappings of ninety at least; few are refused."""
+    """Every directive is in at least five of ninety mappings, and few mappings are refused."""
     seen: Counter[str] = Counter()
     for kernel in KERNELS:
         for _, computation, found, _ in legal(kernel, 15):
@@ -85,7 +85,7 @@ def legal(
 
 
 def features(computation: Computation, program: Program) -> set[str]:
-    """What a mapping has, besides loops."""
+    """Returns the features of a mapping besides its loops."""
     isolated = [one for chain in computation.chains.values() for one in chain]
     has = {
         "unrolled": bool(computation.unrolled),

@@ -1,4 +1,5 @@
-"""What a mapping may not say: a line with its place in the file, the directive and the loop."""
+"""Checks that the compiler refuses wrong mappings with one line that names the place in the file,
+the directive and the loop."""
 
 from __future__ import annotations
 
@@ -198,7 +199,7 @@ C.forward(feed_a, {column}=1).forward(feed_b, {row}=1)
     ],
 )
 def test_names(names: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    """What the compiler makes of them must be one thing each."""
+    """The names that the compiler derives must be unique."""
     assert said(named(*names), tmp_path) == (
         f"mine.py:5: {names[0]}: {message}: give tensors and loops other names"
     )

@@ -71,7 +71,7 @@ def through(body: Body) -> Program:
 
 
 def passed(body: Body, *passes: Callable[[Program, Computation], Program]) -> Function:
-    """What passes make of it: it must send what it sent before."""
+    """Applies passes to a function; after each the function must send what it sent before."""
     program = through(body)
     operands = {"A": np.arange(WORDS).astype(object)}
     wanted = interpret(program, {"n": WORDS}, operands)
@@ -163,7 +163,7 @@ def test_loops_that_follow_each_other() -> None:
 
 
 def endless(body: Body) -> tuple[bool, list[str]]:
-    """Whether it goes round for ever, and which loops are left."""
+    """Returns whether the function runs forever, and its remaining loops."""
     function = passed(body, perfect, flatten, infinitise)
     return isinstance(function.body[0], Ever), [one.name for one in counters(function)]
 
@@ -216,7 +216,7 @@ def test_loops_one_after_the_other() -> None:
 
 
 def test_elements_count_nothing() -> None:
-    """In the thesis' GEMM feeders and drainers count what they need, elements and collectors
+    """Feeders and drainers of the thesis' GEMM count what they need; elements and collectors count
     nothing."""
     program = compiled(load_mapping(FOLDER / "gemm.py"), next(reversed(PASSES)))
     device = [one for one in program.functions if not one.host]
@@ -254,8 +254,8 @@ def built(component: object) -> Counter[tuple[str, int]]:
 
 
 def checked(computation: Computation) -> int:
-    """Of all functions on their own (not: with what visits queues in turn) hold counters against
-    the hardware's. Returns how many functions there were."""
+    """Compares the counters of each function, except for those that visit queues in turn, with the
+    hardware's. Returns the number of functions."""
     design = lowered(computation, T2sConfig(trip_bits=TRIP_BITS))
     program = compiled(computation, LAST)
     left = [one.name for one in counters(program.function(program.name))]

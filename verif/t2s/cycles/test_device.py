@@ -78,7 +78,8 @@ def test_memories() -> None:
 
 
 def test_jobs_near_their_bounds() -> None:
-    """Of operations; of the beats of a channel; of a DRAM's bytes. None is below."""
+    """Operations, beats of a channel or bytes of a DRAM bound the jobs. No job is below its
+    bound."""
     wide = T2sConfig(sizes="II=2,JJ=2,KK=2,III=8,JJJ=8,KKK=2", largest=0, format="int8")
     sizes = "II=4,JJ=4,KK=4,III=2,JJJ=2,KKK=8"
     narrow = T2sConfig(sizes=sizes, largest=0, format="fp32", pipeline=2)

@@ -38,7 +38,7 @@ class Job:
 def iterations(
     nest: Sequence[Count], trips: Mapping[str, int], copies: int
 ) -> Iterator[dict[str, tuple[int, int]]]:
-    """By loop, the iteration and how many there are."""
+    """Yields for each place the iteration and the extent of every loop, by name."""
     extents = [
         copies + 1 if one.turn else trips[one.name] if one.extent is None else one.extent
         for one in nest
@@ -48,7 +48,7 @@ def iterations(
 
 
 def is_own(nest: Sequence[Count], place: Mapping[str, tuple[int, int]]) -> bool:
-    """Whether an iteration is one of the copy's own turn."""
+    """Returns whether an iteration belongs to the copy's own turn."""
     for one in nest:
         if one.turn:
             n, extent = place[one.name]

@@ -72,7 +72,7 @@ def draw(rng: Random, *, most: int = 4) -> Drawn:
 def statement(
     part: FeederPart, copies: int, trips: dict[str, int], rng: Random, rounds: int
 ) -> Job:
-    """What the function does, as loops: a block is filled, then it is read."""
+    """Runs the function's loops: they fill a block, then they read it."""
     job = Job(trips)
     words = random_words(rng, part.word_bits)
     for _ in range(rounds):
@@ -150,7 +150,7 @@ def test_words_of_others_do_not_wait() -> None:
 @pytest.mark.parametrize("double", [True, False])
 @pytest.mark.parametrize("extents", [(), (3,)])
 def test_valid_waits_for_no_ready(extents: tuple[int, ...], double: bool) -> None:
-    """What nobody takes is offered all the same; what then fits into the buffer is taken."""
+    """The feeder offers a word without a ready, and accepts words while the buffer has space."""
     digits = tuple(Count(f"d{n}", extent) for n, extent in enumerate(extents))
     names = tuple(one.name for one in digits)
     part = FeederPart("f", 8, digits, names, (), digits, names, extents, double)

@@ -84,7 +84,7 @@ class Ends(dict[Any, End]):
 def interpreted(
     design: Design, part: Part, place: tuple[int, ...], bounds: Mapping[str, int], seed: int
 ) -> Job:
-    """What a copy of a function does, for given bounds."""
+    """Interprets a copy of a function for given bounds."""
     program = design.program
     loops = loops_of(program.function(program.name).body)
     trips = {name: trip_count(loop, bounds) for name, loop in loops.items()}
@@ -104,7 +104,7 @@ def interpreted(
 
 
 def loops_of(body: Body) -> dict[str, Loop]:
-    """By name, all loops of a function."""
+    """Returns all loops of a function, by name."""
     found: dict[str, Loop] = {}
     for one in body:
         if isinstance(one, For):
@@ -117,7 +117,7 @@ def component(part: Part) -> Feeder | Mover:
 
 
 def check(design: Design, bounds: Mapping[str, int], seed: int) -> int:
-    """Of each function the copies that differ, two jobs each. Returns how many there were."""
+    """Runs two jobs on each different copy of each function. Returns the number of copies."""
     rng = Random(seed)
     ran = 0
     # What packs vectors looks at no word, and counts none.

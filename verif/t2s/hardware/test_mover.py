@@ -46,7 +46,7 @@ def draw(rng: Random) -> Drawn:
 
 
 def statement(part: MoverPart, copies: int, trips: dict[str, int], rng: Random, rounds: int) -> Job:
-    """What the function does, as loops."""
+    """Runs the function's loops."""
     job = Job(trips)
     words = random_words(rng, part.word_bits)
     for _ in range(rounds):

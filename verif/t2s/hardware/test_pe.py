@@ -185,7 +185,8 @@ def _spans(cycles: list[int]) -> int:
 
 @pytest.mark.parametrize("sums", slow_but([FEW_SUMS + 1], [5, 6, FEW_SUMS, FEW_SUMS + 1]))
 def test_an_operation_a_cycle(sums: int) -> None:
-    """With as many sums as cycles to a sum and one more nothing ever waits, to the last result."""
+    """If there are at least as many sums as cycles per sum, plus one, no operation waits until the
+    last result."""
     part = part_of(_lanes(1, "fp16", "fp32"), sums)
     operations = random_operations(part, [2, 3], seed=sums)
     run = _Run(part, operations)
@@ -199,7 +200,7 @@ def test_an_operation_a_cycle(sums: int) -> None:
 
 @pytest.mark.parametrize("sums", slow_but([2], [1, 2, 3, 4]))
 def test_few_sums_hold_operations_back(sums: int) -> None:
-    """As many operations in a round as there are sums, one cycle more than to a sum."""
+    """A round has one operation per sum, and takes one cycle more than a sum does."""
     part = part_of(_lanes(1, "fp16", "fp32"), sums)
     operations = random_operations(part, [12], seed=sums)
     run = _Run(part, operations)

@@ -1,1 +1,1 @@
-"""From programs to the parts of hardware."""
+"""Tests of the lowering from programs to hardware parts."""

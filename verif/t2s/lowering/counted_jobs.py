@@ -26,18 +26,18 @@ def longer(design: Design) -> list[str]:
 
 
 def rooms_of(design: Design, queues: Queues, less: str = "") -> list[int]:
-    """Of all queues; of a channel, those of a word less."""
+    """Returns the capacity of every queue; the channel ``less`` has one word less."""
     more = {one.channel: one.depth - depth_of(design, one, {}) for one in design.links}
     return queues.rooms({name: words - (name == less) for name, words in more.items()})
 
 
 def words_of(period: Period) -> int:
-    """How many words all move."""
+    """Returns the number of words that all works move."""
     return sum(work.times * one[0] for work in period[1] for one in work.segments)
 
 
 def goes_on(period: Period, rooms: list[int], rng: np.random.Generator) -> bool:
-    """Whether it ends, a word at a time, in any order."""
+    """Returns whether the period ends when words move one at a time, in random order."""
     levels, works = list(period[0]), period[1]
     single = [
         [(takes, puts) for words, takes, puts in work.segments for _ in range(words)] * work.times

@@ -1,4 +1,4 @@
-"""What the compiler makes of designs: parts, and queues between their ports."""
+"""Checks the parts that the compiler makes of designs, and the queues between their ports."""
 
 import re
 from collections import Counter
@@ -68,7 +68,8 @@ def test_factored() -> None:
 
 
 def test_started() -> None:
-    """What sums start from is the last operand, comes once a sum, and is of the sums' format."""
+    """The initial values of sums are the last operand, with one word per sum in the sums'
+    format."""
     plan = T2sConfig(design="cgra/mttkrp", largest=2, format="int8").plan
     *multiplied, start = plan.element.operands
     assert start == OperandPart("T", 1, starts=True)
@@ -95,7 +96,8 @@ def test_three_lines(tmp_path: Path) -> None:
 
 
 def test_sums_of_vectors(tmp_path: Path) -> None:
-    """Of each lane its own, side by side; what does not depend on the loop comes once for all."""
+    """Each lane has its own sum. An operand that does not depend on the loop is sent once for all
+    lanes."""
     lanes = "C.tile(j, (jj, 4)).order(i, j, k, jj).vectorise(jj)"
     plan = T2sConfig(design=_file(tmp_path, PLAIN + lanes), format="int8").plan
     assert (plan.element.vector, plan.element.lanes, plan.element.sums) == (4, 4, 1)

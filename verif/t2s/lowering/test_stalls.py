@@ -34,7 +34,7 @@ def refused(folder: Path, sums: tuple[int, int], more: str = "", **settings: Any
 
 
 def test_refused(tmp_path: Path) -> None:
-    """At the place of the definition; or of the directive, if that refuses it."""
+    """The error names the definition, or the directive that refuses the stall."""
     assert refused(tmp_path, (1, 1)) == (
         "mine.py:5: C.accumulate: an element keeps 1 sum, and one takes 4 cycles: an operation "
         'every 5 cycles; to have that say C.accumulate(stall="allowed")'

@@ -15,7 +15,7 @@ __all__ = ["Manner", "ReadMemory", "WriteMemory"]
 
 @dataclass(frozen=True)
 class Manner:
-    """How a memory behaves.
+    """Timing of a memory.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Manner:
 
 
 class _Memory:
-    """What both have: a manner, and addresses at which accesses fail."""
+    """Base of both memories: content, timing, and addresses at which accesses fail."""
 
     def __init__(
         self, content: bytearray, beat_bytes: int, manner: Manner, bad: frozenset[int], seed: Any
@@ -45,7 +45,7 @@ class _Memory:
         return cycle + self._random.randint(*self._manner.latency)
 
     def _offered(self, cycle: int) -> bool:
-        """Whether the next answer is on offer, where it stays."""
+        """Returns whether the next answer is offered; once offered, it stays."""
         self._offers = self._offers or bool(
             self._due and self._due[0][0] <= cycle and self._moves()
         )

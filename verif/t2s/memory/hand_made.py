@@ -86,7 +86,7 @@ class Walk:
 
     @property
     def inputs(self) -> dict[str, int]:
-        """What the ports of a loader are."""
+        """Values of a loader's input ports."""
         strides = {f"stride_{name}": value for name, value in self.strides.items()}
         return {"base": self.base, **strides, **{f"trips_{x}": n for x, n in self.trips.items()}}
 

@@ -28,7 +28,7 @@ JOB = job_at(MTTKRP, {"i": 5, "j": 6, "k": 7, "l": 8}, BASE).registers(MTTKRP)
 
 
 def test_registers() -> None:
-    """What the mapping of a product of three tensors makes of registers."""
+    """Checks the registers of a mapping with a product of three tensors."""
     assert [one.name for one in SPEC.job] == [
         *("TRIPS_I", "TRIPS_J", "TRIPS_K", "TRIPS_L"),
         *("A_BASE", "A_STRIDE_I", "A_STRIDE_K", "A_STRIDE_L"),

@@ -63,7 +63,8 @@ def test_sizes_as_they_ship(name: str) -> None:
 
 @pytest.mark.parametrize("name", slow_but(["ttmc"], IN_HARDWARE))
 def test_patterns(name: str) -> None:
-    """Of random numbers, bit for bit as the program's functions compute them one by one."""
+    """The driver runs random numbers; results are bit-identical to the program's functions,
+    computed one by one."""
     config = T2sConfig(design=name, largest=3, format="fp32")
     program, bounds = config.plan.program, bounds_of(IN_HARDWARE[name])
     rng = np.random.default_rng(3)
@@ -108,7 +109,7 @@ def test_formats(format: str, semiring: str, dtype: Any, tmp_path: Path) -> None
 
 
 def test_counts() -> None:
-    """Of a product whose loops are counted by hand: tiles of 4 x 4 x 4 on 2 x 2 elements."""
+    """The loops are counted by hand: tiles of 4 x 4 x 4 on 2 x 2 elements."""
     driver = driver_of()
     driver.compute(A=np.ones((10, 13)), B=np.ones((13, 11)))
     tiles = 3 * 3 * 4

@@ -136,7 +136,7 @@ def test_no_pause(part: MemoryPart, trips: dict[str, int]) -> None:
 
 
 def test_a_long_run() -> None:
-    """Of thousands of beats."""
+    """The run has thousands of beats."""
     part = memory_part(16, "i2", (5, 500))
     config = around(part)
     assert run_count_bits(config) == 12

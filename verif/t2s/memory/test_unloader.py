@@ -29,7 +29,7 @@ ONCE = {name: part for name, part in PARTS.items() if part.repeats == 1}
 
 
 def stored(part: MemoryPart, walk: Walk, words: list[int], content: bytearray) -> None:
-    """What a job makes of memory: each run's words, one behind the other."""
+    """Writes the words of a job to a memory, run by run."""
     size = part.word_bits // 8
     left = iter(words)
     for address in runs(part, walk):

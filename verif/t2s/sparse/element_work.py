@@ -59,7 +59,7 @@ def draw_nothing(rng: Random, layout: TokenLayout) -> dict[str, int]:
 
 
 def random_ends(rng: Random, layout: TokenLayout) -> int:
-    """Which iterations end with a tile: the innermost, and any number of those around it."""
+    """Draws the iterations that end with a tile: the innermost and any number around it."""
     levels = len(layout.levels)
     outermost = rng.randrange(levels)
     return ((1 << levels) - 1) >> outermost << outermost

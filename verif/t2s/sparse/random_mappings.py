@@ -69,7 +69,7 @@ class _Drawn:
             self.computation.consumers("unloader", "deserializer")
 
     def _product(self, elements: list[Expression]) -> Product:
-        """In any order."""
+        """Multiplies the elements in a random order."""
         order = self._rng.permutation(len(elements))
         return Product(tuple(elements[n].products()[0][0] for n in order))
 

@@ -40,7 +40,7 @@ def entries_part(layout: TokenLayout, elements: int, again: str = "") -> Entries
 
 
 def layout_of(token_bytes: int) -> TokenLayout:
-    """Of so many bytes, from 3 on, with bits to spare."""
+    """Returns a layout of ``token_bytes`` bytes, at least 3, with unused bits."""
     coordinate = Coordinate("k", "kk", 1 << (8 * token_bytes - 14))
     layout = TokenLayout(FORMATS["int8"], (coordinate,), 2, ("i", "k"))
     assert (layout.bytes, layout.bits % 8) == (token_bytes, 6)
@@ -112,7 +112,7 @@ class Bench:
         return image.tokens(self.part, self.content)
 
     def beats(self, image: Image) -> int:
-        """That are read, in all."""
+        """Returns the number of all beats that are read."""
         beat = self.config.beat_bytes
         return image.times(self.part) * -(-image.steps * self.part.vector_bytes // beat)
 
@@ -124,7 +124,7 @@ def draw(rng: random.Random) -> EntriesPart:
 
 
 def draw_image(part: EntriesPart, beat: int, rng: random.Random, most_bytes: int = 1500) -> Image:
-    """From one vector to as many as fit."""
+    """Draws an image of one vector up to as many as fit."""
     most = max(1, most_bytes // part.vector_bytes)
     steps = 1 if rng.random() < 0.2 else rng.randint(1, most)
     trips = {one.name: rng.randint(1, 3) for one in part.again if one.from_register}
@@ -267,7 +267,8 @@ def test_requests_are_bursts(place: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("seed", range(cases(20)))
 def test_sizes(seed: int) -> None:
-    """Of images up to the largest; counted in as many cycles as a vector's size has digits."""
+    """The images go up to the largest size. The count takes one cycle per digit of the vector's
+    size."""
     rng = random.Random(f"sizes {seed}")
     vector, beat = rng.randint(1, 600), 1 << rng.randint(3, 7)
     steps = rng.choice([1, 2**32 - 1, rng.getrandbits(32) | 1, rng.randint(1, 100)])
@@ -307,7 +308,7 @@ def test_many_elements() -> None:
 
 @pytest.mark.long
 def test_a_long_image() -> None:
-    """Of thousands of beats."""
+    """The image has thousands of beats."""
     part = entries_part(layout_of(7), 4, "j")
     bench = Bench(part, manner=Manner(), stall=0.0)
     bench.content += random.Random("more").randbytes(100_000)

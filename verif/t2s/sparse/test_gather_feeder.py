@@ -74,8 +74,8 @@ NOTHING = 0.2
 
 
 def statement(part: GatherPart, blocks: list[dict[Any, int]], job: Job, rng: Random) -> None:
-    """What the function does with its blocks, as loops: entries of tiles come until one ends the
-    level's iteration."""
+    """Runs the function's loops on its blocks: entries of tiles arrive until one ends the level's
+    iteration."""
     layout = part.layout
     for block in blocks:
         ended = 0

@@ -1,5 +1,5 @@
-"""What is refused of sparse tensors, forwarding feeders and sums of products, and what is completed
-for hardware. The page of directives has more of what is refused."""
+"""Checks which sparse tensors, forwarding feeders and sums of products are refused, and how
+mappings are completed for hardware. The page of directives has more refusals."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_feeders_of_dense_computations_have_no_hardware(tmp_path: Path) -> None:
 
 
 def said(computation: Computation, tensor: str) -> dict[str, object]:
-    """What there is of its producers."""
+    """Returns the directives of a tensor's producers."""
     feeder, loader, serializer = computation.chain(tensor)
     assert feeder.buffered
     return {

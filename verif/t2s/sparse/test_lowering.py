@@ -1,4 +1,4 @@
-"""What designs with sparse operands are made of, and mappings that have no hardware."""
+"""Checks the parts of designs with sparse operands, and the mappings that have no hardware."""
 
 from __future__ import annotations
 

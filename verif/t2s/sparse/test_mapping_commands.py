@@ -17,7 +17,7 @@ SPMM = [str(FOLDER / "sparse" / "spmm.py"), "--largest", "2", "--bounds", "i=7,j
 
 
 def test_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What depends on where entries are is as much as can be, or is not known."""
+    """Figures that depend on the places of entries are upper bounds, or are not known."""
     report = tmp_path / "show.json"
     assert main(["t2s", "show", *SPMM, "--json", str(report)]) == 0
     found = json.loads(report.read_text())
@@ -45,7 +45,7 @@ def test_check(capsys: pytest.CaptureFixture[str]) -> None:
 def test_check_finds_what_is_wrong(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Who brings words of B visits all: elements take the words of other entries."""
+    """The feeder of B visits all words, so elements receive words of other entries."""
 
     def wrong(program: Program, computation: Computation) -> Program:
         feeder = program.function("B_feeder")

@@ -35,7 +35,7 @@ Tile = dict[Place, int]
 
 
 def draw_tile(rng: Random, layout: TokenLayout, order: tuple[str, ...], share: float) -> Tile:
-    """Of all places each with a probability of ``share``."""
+    """Draws a tile in which each place has an entry with probability ``share``."""
     extents = {f"at_{one.index}": one.extent for one in layout.coordinates}
     extents["slot"] = layout.slots
     places = product(*(range(extents[name]) for name in order))

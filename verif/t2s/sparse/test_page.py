@@ -33,7 +33,7 @@ def test_the_mapping_is_the_designs() -> None:
 
 
 def test_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of the same matrix, on the model: entries, steps, and bytes."""
+    """Entries, steps and bytes of the same matrix on the model are those of the page."""
     rng = np.random.default_rng(1)
     entries = scipy.sparse.random_array((256, 256), density=0.05, rng=rng, format="csr")
     scipy.sparse.save_npz(tmp_path / "a.npz", entries)

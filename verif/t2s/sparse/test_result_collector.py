@@ -33,7 +33,8 @@ class _Rows:
         return CollectPart(16, counts, "ii" if "ii" in dict(self.nest) else "", self.words)
 
     def results(self, blocks: int) -> tuple[list[list[int]], list[int]]:
-        """What each element sends, slot by slot, and all in the order of the loops."""
+        """Returns the words that each element sends, slot by slot, and all words in the order of
+        the loops."""
         names = [name for name, _ in self.nest]
         slots = next((name for name in names if name != "ii"), "")
         sent: list[list[int]] = [[] for _ in range(self.elements)]

@@ -182,7 +182,8 @@ def _drawn(rng: random.Random) -> SparseElementPart:
 
 @pytest.mark.parametrize("seed", slow_but(range(1), range(100), range(6)))
 def test_drawn_elements(seed: int) -> None:
-    """Of any number of sums, with results of the right tiles at any pace of any stream."""
+    """Elements have any number of sums. Results belong to the right tiles at any pace of the
+    streams."""
     rng = rng_of(seed)
     part = _drawn(random.Random(seed))
     rows = None if seed % 2 else [int(rng.integers(part.layout.slots))]
@@ -260,7 +261,7 @@ def test_rates(name: str) -> None:
 
 @pytest.mark.parametrize("halves", [1, 2])
 def test_results_wait_while_other_sums_go_on(halves: int) -> None:
-    """As many tiles as there are halves are computed while no result is taken."""
+    """While no result is accepted, the element computes one tile per half."""
     part = element_of(INT8, 6, halves=halves)
     entries = [Entry(3), Entry(4), LAST] * 4
     run = _Run(part, work_of(part, entries, seed=5), stall=1.0)

@@ -30,7 +30,8 @@ SMALL = Kernel(
 
 
 def test_inputs() -> None:
-    """As many entries as are asked for, each at a place of its own; rows alike, or not."""
+    """Tensors have the requested number of entries, each at its own place; their rows are alike or
+    skewed."""
     for make in (drawn, skewed):
         tensor = make((64, 8, 8), 0.05)
         assert np.count_nonzero(dense_of(tensor)) == tensor.nnz
@@ -62,7 +63,7 @@ def test_all_are_measured() -> None:
 
 
 def test_buffers_are_as_large() -> None:
-    """Of spmv and of spmm, as the table says."""
+    """The buffers of spmv and of spmm have the sizes in the table."""
     for name, sums, words in (("spmv", 1024, 2048), ("spmm", 32768, 16384)):
         sparse_plan = T2sConfig(**KERNELS[name].mapped).plan.sparse
         assert sparse_plan is not None
@@ -109,7 +110,7 @@ def test_results_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.long
 def test_small_arrays() -> None:
-    """On the Verilog of both."""
+    """The Verilog of both runs."""
     said: list[str] = []
     table = t2s_sparse("cmos", said.append, only="spmv", kernels={"spmv": SMALL})
     assert [row.label for row in table.rows] == [case.label for case in cases_of({"spmv": SMALL})]
@@ -126,8 +127,9 @@ def test_small_arrays() -> None:
 
 @pytest.mark.long
 def test_beside_tensaurus() -> None:
-    """With as many lanes, and rows that are alike, a mapped product takes hardly more cycles,
-    whichever buffer Tensaurus has; dealt rows take less than half of those that are not."""
+    """A mapped product with as many lanes takes hardly more cycles than Tensaurus if rows are
+    alike, whichever buffer Tensaurus has. Balanced rows take less than half the cycles of
+    unbalanced ones."""
     rows = t2s_sparse("cmos", only="cycles").rows
     cycles = {row.label: row.ours[0] or 0 for row in rows}
     assert cycles["cycles, spmv, 5% skewed"] < cycles["cycles, spmv, 5% skewed, csr"] / 2

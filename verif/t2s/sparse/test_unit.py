@@ -126,7 +126,7 @@ def test_visit_random_mappings(kernel: str) -> None:
 
 
 def test_mappings_have_everything() -> None:
-    """Of what is drawn, each directive is in five mappings of 195 at least; few are refused."""
+    """Every directive is in at least five of 195 mappings, and few mappings are refused."""
     seen: Counter[str] = Counter()
     for kernel in KERNELS:
         for _, computation, found, _ in legal(kernel, 15):
@@ -154,7 +154,7 @@ def legal(
 
 
 def features(computation: Computation, program: Program) -> set[str]:
-    """What a mapping has, besides loops."""
+    """Returns the features of a mapping besides its loops."""
     isolated = [one for chain in computation.chains.values() for one in chain]
     has = {
         "unrolled": bool(computation.unrolled),
@@ -199,8 +199,8 @@ def test_every_design_is_here() -> None:
 
 
 def test_what_is_not_stored_is_not_there() -> None:
-    """As SciPy has it: infinity times what is not stored is no NaN, times a zero that is stored it
-    is one."""
+    """SciPy does the same: infinity times an absent entry is not NaN, but times a stored zero it
+    is."""
     computation = load_mapping(FOLDER / "sparse" / "spmm.py", {}, 2)
     program = compiled(complete(computation))
     stored = scipy.sparse.csr_array(([2.0, 0.0, 3.0], ([0, 1, 2], [1, 2, 1])), shape=(4, 3))
@@ -218,7 +218,7 @@ def test_what_is_not_stored_is_not_there() -> None:
 
 @pytest.mark.parametrize("semiring", ["minplus", "maxplus", "minmax", "maxmin"])
 def test_infinities_are_not_met(semiring: str) -> None:
-    """Where no entry is, a product with an infinite word is not there either."""
+    """A product with an infinite word is absent where there is no entry."""
     i, k, kk = indices("i k kk")
     A, X = tensor("A", "fp32", i, k, sparse="csr"), tensor("X", "fp32", k)
     Y = compute("Y", "fp32", i, sum_over=k, semiring=semiring)[X[k] * A[i, k]]

@@ -63,7 +63,7 @@ _CYCLES = 20_000
 def config_of(
     text: str, file: Path, patch: pytest.MonkeyPatch, more: Mapping[str, int] | None = None
 ) -> T2sConfig:
-    """With the queues that are proved; or with ``more`` words in those of channels than they have
+    """Returns a configuration with proved queues, or with ``more`` words in channels than they have
     anyway, whether that is enough or not."""
     file.write_text(text)
     with patch.context() as patched:
@@ -78,7 +78,7 @@ def _held(design: Design, more: Mapping[str, int]) -> Design:
 
 
 def ends(design: Design, trips: Mapping[str, int], more: Mapping[str, int]) -> bool:
-    """Whether a job does, as words are counted through queues."""
+    """Returns whether a job ends when words are counted through queues."""
     queues = Queues(design)
     try:
         run(job(design, queues, trips), queues, queues.rooms(more))
@@ -107,7 +107,7 @@ def test_one_word_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With depths that are proved jobs end, whatever memory does."""
+    """Jobs with proved depths end, whatever the memory does."""
     rng = np.random.default_rng(22)
     config = config_of(ONE_MORE, tmp_path / "enough.py", monkeypatch)
     size = max(1 << 14, 2 * largest_case_bytes(config, 4))

@@ -185,8 +185,8 @@ def test_descending_rows_as_the_paper_prints_them_give_wrong_products(s: int) ->
 
 
 def test_theorem_10_counts_less_than_a_call_at_its_base() -> None:
-    """With s pieces the theorem counts s + l / s for a call that takes at least m + l. For m pieces
-    or fewer, halving takes longer than the call that it replaces."""
+    """The theorem counts s + l / s at s pieces, for a call that takes at least m + l. From m pieces
+    down, halving takes longer than the call that it replaces."""
     for s in SIDES:
         for latency in (0, 1000):
             one = costs.schoolbook(s, s).unit_time(s, latency)

@@ -281,7 +281,7 @@ def balanced(rng: np.random.Generator, n: int, each: int) -> tuple[Any, Any]:
 
 
 def test_balanced_results_take_few_rounds_that_shrink() -> None:
-    """With Z given, at least 1 - (R + Q) / b - Z / b^2 of a round's entries are alone in a bucket,
+    """If Z is given, at least 1 - (R + Q) / b - Z / b^2 of a round's entries are alone in a bucket,
     on average over six hashes (R, Q: entries in a row and in a column). The products of all rounds
     stream at most twice the rows of the first round's."""
     n, each, s = 400, 2, 16

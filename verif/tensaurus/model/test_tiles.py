@@ -147,8 +147,8 @@ def test_costs_of_outputs_in_memory(
 
 
 def test_few_values_are_added_in_memory() -> None:
-    """Where few slices have values, only these move, and operands are read once. For a dense tensor
-    the buffer is faster."""
+    """Only slices with values move where there are few, and operands are read once. The buffer is
+    faster for a dense tensor."""
     config = device(**SMALL)
     work = Work(kernel="mttkrp", shape=(40_000, 10, 12), ranks=(6, 6))
     few = plan(config, work, np.full(200, 5))

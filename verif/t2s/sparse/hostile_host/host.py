@@ -35,7 +35,7 @@ class _Number:
 
     @property
     def order(self) -> tuple[int, Fraction, int]:
-        """By which numbers are compared: -0 below +0."""
+        """Key for comparisons; -0 is below +0."""
         if self.kind == "inf":
             return (-1 if self.negative else 1, Fraction(0), 0)
         return (0, self.value, 0 if self.negative else 1)
@@ -66,7 +66,7 @@ def _decoded(pattern: int, fmt: str) -> _Number:
 
 
 def _encoded(number: _Number, fmt: str) -> int:
-    """To the nearest, ties to even."""
+    """Encodes a number, rounded to the nearest with ties to even."""
     exponent_bits, fraction_bits = FLOATS[fmt]
     sign = int(number.negative) << (exponent_bits + fraction_bits)
     top = ((1 << exponent_bits) - 1) << fraction_bits
@@ -109,7 +109,7 @@ def _total(terms: Sequence[_Number]) -> _Number:
 
 
 class ExactSums:
-    """What elements make of entries: patterns in, patterns out.
+    """Computes the sums of elements from entries; inputs and outputs are bit patterns.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class ExactSums:
 
     @property
     def identity(self) -> int:
-        """Of sums: what a row without entries is."""
+        """Identity of sums, which is the result of a row without entries."""
         least = self._semiring in ("maxplus", "maxmin")
         if self._semiring in ("mma", "orand"):
             return 0
@@ -324,7 +324,7 @@ class Host:
         return packed(drawn, vectors), len(vectors)
 
     def _nothing(self) -> Token:
-        """Of what is not present no field but two says anything."""
+        """Returns a token that is not present; only two of its fields have a meaning."""
         rng, drawn = self._rng, self._drawn
         at = tuple(int(rng.integers(1 << _bits(drawn.tiles[one]))) for one in drawn.coordinates)
         value = int(rng.integers(1 << _BITS[drawn.format]))
@@ -366,7 +366,7 @@ class Host:
         return tuple(({"iii": token.slot} | at)[one] for one in drawn.order)
 
     def result(self) -> npt.NDArray[np.uint64]:
-        """By the result's indices."""
+        """Returns the result, by the result's indices."""
         drawn = self._drawn
         sums = ExactSums(drawn.format, drawn.semiring)
         across = drawn.across

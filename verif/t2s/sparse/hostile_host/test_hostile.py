@@ -220,7 +220,7 @@ def test_images_that_are_none(seed: int, tmp_path: Path) -> None:
 
 
 def _ends(device: Any, registers: JobRegisters, bad: HostileJob) -> bool:
-    """Whether the job ends; if not, a soft reset has ended it."""
+    """Returns whether the job ends; a soft reset stops a job that does not."""
     try:
         found = _run(device, registers, bad)
         ends = True

@@ -52,7 +52,7 @@ class Made:
     def images(
         self, bounds: Mapping[str, int], tensors: Mapping[str, Entries], apart: int = 1
     ) -> tuple[npt.NDArray[np.int64], list[SparseImage]]:
-        """Where rows lie, and the images of all sparse tensors."""
+        """Returns the places of the rows, and the images of all sparse tensors."""
         levels = list(tile_steps(self.plan))
         turned = {
             name: one.transposed(tuple(self.sparse[name].index(level) for level in levels))
@@ -68,7 +68,7 @@ class Made:
         return places, found
 
     def decoded(self, images: list[SparseImage]) -> Decoded:
-        """What elements find in images."""
+        """Decodes images into the entries that the elements receive."""
         found = []
         for part, image in zip(self.plan.entries, images, strict=True):
             content = np.frombuffer(image.content, np.uint8)

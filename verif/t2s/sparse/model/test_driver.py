@@ -105,7 +105,7 @@ def test_words_are_what_numbers_are() -> None:
 
 
 def test_stored_zeros_are_entries() -> None:
-    """As SciPy has it; what a dense array has of zeros is not stored."""
+    """SciPy does the same. The zeros of a dense array are not stored."""
     matrix = coo_array(([0.0, 2.0, -0.0], ([0, 1, 2], [0, 1, 0])), shape=(3, 2))
     x = np.array([np.inf, 3.0])
     driver = driver_of(config_of("spmv"))
@@ -137,7 +137,7 @@ Y.order(i, k, iii, ii, kk).unroll(ii)
     ("semiring", "pad"), [("minplus", np.inf), ("maxplus", -np.inf), ("minmax", np.inf)]
 )
 def test_pads_are_not_stored(semiring: str, pad: float, format: str, tmp_path: Any) -> None:
-    """Of another semiring what a dense array does not store is its pad: zeros are entries."""
+    """A dense array on another semiring does not store its pads; it stores zeros as entries."""
     file = tmp_path / "mine.py"
     file.write_text(MAPPING.format(format=format, semiring=semiring))
     rng = rng_of(6)

@@ -160,7 +160,7 @@ def test_fractions(name: str, seed: int, style: str) -> None:
 
 @pytest.mark.parametrize("name", ["spmv", "spmm", "spmttkrp"])
 def test_csr_and_ciss_give_the_same_bits(name: str) -> None:
-    """On any number of elements, in any order of rows, interleaved or not."""
+    """The number of elements, the order of rows and interleaving do not change the bits."""
     rng = rng_of(3)
     kernel, fmt = KERNELS[name], FORMATS["fp32"]
     bounds = {"i": 50, "j": 3, "k": 40, "l": 8, "m": 1}

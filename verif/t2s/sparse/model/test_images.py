@@ -223,7 +223,8 @@ def test_dealing_balances() -> None:
 
 
 def test_dealing_looks_at_tiles() -> None:
-    """Of rows with as many entries: those of one tile of k go to elements of their own."""
+    """The rows have equally many entries. Those with entries in the same tile of k are assigned to
+    different elements."""
     rows = RowLoops("i", "iii", "ii", 2, 1, 2, 2)
     counts = np.array([[4, 0], [0, 4], [4, 0], [0, 4]])
     tile, _, element = row_digits(rows, dealt(rows, counts))
@@ -267,7 +268,7 @@ def apart(rows: list[int], places: list[int]) -> int:
 
 @pytest.mark.parametrize("seed", range(cases(80)))
 def test_rows_are_apart(seed: int) -> None:
-    """As far as is asked, if that can be: if the longest rows leave enough to put between."""
+    """Rows keep the requested distance if the longest ones leave enough entries to put between."""
     rng = rng_of(seed)
     lengths = rng.integers(1, 12, int(rng.integers(1, 12)))
     slots = np.repeat(np.arange(len(lengths)), lengths)

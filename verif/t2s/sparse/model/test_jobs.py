@@ -1,4 +1,4 @@
-"""What jobs with sparse operands count, and which cannot be."""
+"""Checks the counters of jobs with sparse operands, and the jobs that are refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .drivers import NAMES, config_of, driver_of
 
 
 def test_counts() -> None:
-    """Of jobs that are counted by hand."""
+    """The jobs are counted by hand."""
     config = config_of("spmv_ciss", data_bits=64)
     plan = config.plan.sparse
     assert plan is not None
@@ -49,7 +49,7 @@ def test_counts() -> None:
 
 
 def test_entries_come_again() -> None:
-    """In each iteration of the loops around them, here those of j."""
+    """The entries arrive again in each iteration of the loops around them, here those of j."""
     config = config_of("spmm")
     step = outermost(config.plan.program)["j"].step
     driver, counts = driver_of(config), []
@@ -161,7 +161,7 @@ def test_no_steps() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_levels_are_outermost_loops(name: str) -> None:
-    """What images take to be the steps of levels is what the program's loops are."""
+    """The steps of levels that images assume are those of the program's loops."""
     plan = config_of(name).plan
     assert plan.sparse is not None
     steps = tile_steps(plan.sparse)
@@ -231,7 +231,7 @@ def test_on_the_model(
 
 @pytest.mark.parametrize("design", ["spmv", "spmm", "spmttkrp", "hadamard", "union"])
 def test_no_entries(design: str, files: dict[str, str], tmp_path: Path) -> None:
-    """Of tensors without entries, and of two that have none in common, all sums are of nothing."""
+    """All sums are empty if tensors have no entries, or if two have none in common."""
     places = np.arange(9)
     first = csr_array((np.ones(9), (places, places)), shape=(9, 13))
     second = csr_array((np.ones(9), (places, places + 1)), shape=(9, 13))

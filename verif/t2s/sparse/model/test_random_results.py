@@ -17,7 +17,7 @@ from ..drawn import FORMS, DrawnSparse
 
 
 def as_tensor(words: Any) -> Tensor:
-    """What is not None, as float64."""
+    """Returns the words that are not None as a tensor in float64."""
     places = np.argwhere(np.frompyfunc(lambda one: one is not None, 1, 1)(words)).astype(np.int64)
     values = words[tuple(places.T)].astype(np.float64)
     return Tensor(shape=words.shape, indices=places, values=values)
@@ -26,7 +26,8 @@ def as_tensor(words: Any) -> Tensor:
 @pytest.mark.parametrize("kernel", FORMS)
 @pytest.mark.parametrize("seed", range(cases(30)))
 def test_whole_numbers(kernel: str, seed: int) -> None:
-    """Of any semiring, exact in any order; bounds that hardly any tile divides."""
+    """Whole numbers are exact in any order, on every semiring. Hardly any tile divides the
+    bounds."""
     rng = rng_of(seed)
     config = DrawnSparse(kernel=kernel, seed=seed)
     program = config.plan.program
