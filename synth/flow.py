@@ -50,7 +50,7 @@ Source = Callable[[str, str], str]
 
 
 def no_source(module: str, signal: str) -> str:
-    """Where a signal of Verilog that was not generated is written: unknown."""
+    """Returns an empty source: a signal of Verilog that was not generated has none."""
     return ""
 
 

@@ -126,7 +126,8 @@ def _harness(interface: str, top: str) -> str:
 
 
 def _count(cells: Mapping[str, int], names: tuple[str, ...]) -> int:
-    """How many cells whose type begins with one of ``names``; a name given twice counts double."""
+    """Counts the cells whose type starts with one of ``names``; a name given twice counts
+    double."""
     return sum(n for prefix in names for kind, n in cells.items() if kind.startswith(prefix))
 
 

@@ -1,4 +1,4 @@
-"""What a synthesis run found out, for people and for programs."""
+"""Reports of synthesis runs, for readers and for programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What the reports of all targets share.
+    """Base of the reports of all targets.
 
     Members
     -------
@@ -38,11 +38,11 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether the slowest path fits the clock that is wanted, if one is."""
+        """True if the slowest path meets the requested clock, or if none is requested."""
         return self.slack_ns is None or self.slack_ns >= 0
 
     def slack_row(self) -> list[tuple[str, str, str]]:
-        """What people are told of the slack, if a clock is wanted: label, number, unit and more."""
+        """Returns the row of the slack if a clock is requested: label, number, unit and verdict."""
         if self.period_ns is None or self.slack_ns is None:
             return []
         clock = f"{self.period_ns:g} ns ({1000 / self.period_ns:,.1f} MHz)"
@@ -182,7 +182,7 @@ class PathReport:
     steps: tuple[PathStep, ...] = ()
 
     def table(self) -> RenderableType:
-        """Where it runs, a row for each segment."""
+        """Table of the path, with a row for each segment."""
         from rich.table import Table
 
         table = Table(title="critical path, instance by instance", title_justify="left")

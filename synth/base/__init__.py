@@ -1,1 +1,1 @@
-"""What all flows share: running yosys, its errors, results kept on disk."""
+"""Code that all flows share: running yosys, its errors, results kept on disk."""

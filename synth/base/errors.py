@@ -1,4 +1,4 @@
-"""What the flows raise when a tool is missing or fails."""
+"""Errors that the flows raise when a tool is missing or fails."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""From Verilog to gates: the steps of the flow."""
+"""Maps Verilog to gates: the steps of the flow."""

@@ -1,4 +1,4 @@
-"""From one module to gates of a cell library.
+"""Maps one module to gates of a cell library.
 
 One script for every design. Multipliers become Dadda trees, comparisons prefix trees. Full adders
 (``extract_fa`` recovers those that are written as gates, ``maccmap`` makes those of multi-operand

@@ -70,7 +70,7 @@ class Design:
         return module
 
     def counts(self) -> dict[str, int]:
-        """How many instances of each module the whole design has."""
+        """Counts the instances of each module in the whole design."""
         counts = dict.fromkeys(self.modules, 0)
         counts[self.top] = 1
         for name in reversed(self.order()):

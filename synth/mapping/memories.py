@@ -70,7 +70,7 @@ _CONSTANTS = {"1'0", "1'1", "1'x"}
 
 @dataclass(frozen=True)
 class StandIn:
-    """What takes a memory's place.
+    """Module that replaces a memory.
 
     Members
     -------

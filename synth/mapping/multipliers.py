@@ -43,7 +43,7 @@ def multiplications(rtlil: str) -> list[Multiplication]:
 
 
 def _extension(cell: str, pin: str) -> int:
-    """How often the sign bit stands in front of an operand."""
+    """Returns how many copies of the sign bit extend an operand."""
     joined = re.search(rf"connect \\{pin} {{ (.*) }}", cell)
     if joined is None:
         return 0

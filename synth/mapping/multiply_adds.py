@@ -35,7 +35,7 @@ class MultiplyAdd(NamedTuple):
 
     @property
     def interface(self) -> str:
-        """Of such a cell, as a black box."""
+        """RTLIL of such a cell as a black box."""
         widths = {"A": self.a, "B": self.b, "C": self.total}
         ports = [f"  wire width {n} input {i} \\{p}" for i, (p, n) in enumerate(widths.items(), 1)]
         ports.append(f"  wire width {self.total} output 4 \\Y")
@@ -76,7 +76,8 @@ def _without_extension(bits: list[str]) -> list[str]:
 
 
 def _addend(product: _Cell, add: _Cell) -> list[str] | None:
-    """What the product is added to; None if it is not added, whole and with its sign."""
+    """Returns the operand that is added to the product; None if the product is not added whole and
+    with its sign."""
     total = add.facts["Y_WIDTH"]
     if not add.signed or total < len(product.pins["Y"]):
         return None

@@ -42,7 +42,7 @@ class MappedModule:
 
 @dataclass(frozen=True)
 class Driver:
-    """Where a cell is that drives a net.
+    """Cell that drives a net, and its place in the hierarchy.
 
     Members
     -------

@@ -114,7 +114,7 @@ def _stages(number: int) -> str:
 
 
 def gta_area(target: str = "cmos", *, progress: Progress = quiet, **parameters: Any) -> Table:
-    """What a lane's array and its fused adders take, beside separate units for each format.
+    """Compares the area of a lane's array and its fused adders with separate units for each format.
 
     Shares are of the separate units with as many register stages as the fused adders have. Both
     lanes are arithmetic alone until the last two lines: register files, memories, operand queues

@@ -96,7 +96,7 @@ class LaneParts:
         return self._measure("lanes, joined", "lane_cluster", make, together=False)
 
     def arithmetic(self) -> float:
-        """Of a lane, without what joins the adders."""
+        """Area of a lane's arithmetic, without the interconnect of the adders."""
         return ELEMENTS * self.element().area + self.accumulator() + self.row_adders()
 
     @property

@@ -109,7 +109,7 @@ def _rows(report: AsicReport, lanes: int) -> list[Row]:
 
 
 def matraptor_area(target: str = "cmos", *, progress: Progress = quiet, **parameters: Any) -> Table:
-    """Where the area of the accelerator goes, all lanes together.
+    """Breaks down the area of the accelerator by part, all lanes together.
 
     Logic is measured. Memories are not synthesised: their area is an estimate from their bits, see
     :func:`..memory_area.bit_area`. The papers' figures are for 28 nm and 8 lanes, their queues'

@@ -13,12 +13,12 @@ __all__ = ["Areas", "Part", "area_columns", "area_unit", "part_of"]
 
 
 def area_unit(target: str) -> str:
-    """What areas of a table are given in."""
+    """Returns the unit of a table's areas."""
     return "transistors" if target == "cmos" else "mm2"
 
 
 def area_columns(target: str, *shares: str) -> list[str]:
-    """Of a table of :meth:`Areas.figures`, whose shares follow."""
+    """Returns the columns of a table of :meth:`Areas.figures`, followed by the shares."""
     unit = area_unit(target)
     return [
         f"logic, {unit}",
@@ -31,7 +31,7 @@ def area_columns(target: str, *shares: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Part:
-    """Of all instances of a part: area of its logic, and bits of its memories."""
+    """Area of the logic, and bits of the memories, of all instances of a part."""
 
     logic: float
     bits: int

@@ -74,7 +74,7 @@ def _rows(report: AsicReport) -> list[Row]:
 def sida_area(
     target: str = "cmos", *, full: bool = False, progress: Progress = quiet, **parameters: Any
 ) -> Table:
-    """Where the area of the accelerator goes.
+    """Breaks down the area of the accelerator by part.
 
     Logic is measured. Memories are not synthesised: their area is an estimate from their bits, see
     :func:`..memory_area.bit_area`. The paper's figures are for an 8 nm process, 1,024

@@ -162,7 +162,7 @@ def _sum_row(reports: Reports) -> Row:
 
 
 def _product_rows(reports: Reports, tile: int) -> list[Row]:
-    """What one product costs, beside a fused multiply-add."""
+    """Returns the rows of the area per product, beside a fused multiply-add."""
     fma = _FMA_AREA if reports["mma"].library == _MEASURED_LIBRARY else None
     rows = []
     for label in ("mma", f"mma, window {SMALLEST_WINDOW}", _ALL):
@@ -176,7 +176,7 @@ def _product_rows(reports: Reports, tile: int) -> list[Row]:
 def simd2_area(
     target: str = "cmos", *, tile: int = 4, pipeline: int = 4, progress: Progress = quiet
 ) -> Table:
-    """What the operations cost: added to mma, each alone, in other formats and sizes.
+    """Compares the area of operations: added to mma, each alone, in other formats and sizes.
 
     On fp16 with fp32 sums and the default window unless the label says otherwise; fp8, fp32 and
     fp64 with their default accumulators. Columns of the smallest window and of 16-bit integers

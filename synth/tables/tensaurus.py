@@ -103,7 +103,7 @@ def _rows(report: AsicReport) -> list[Row]:
 def tensaurus_area(
     target: str = "cmos", *, full: bool = False, progress: Progress = quiet, **parameters: Any
 ) -> Table:
-    """Where the area of the accelerator goes.
+    """Breaks down the area of the accelerator by part.
 
     Logic is measured. Memories are not synthesised: their area is an estimate from their bits, see
     :func:`..memory_area.bit_area`. The paper's figures are for 28 nm and 8 x 8 elements

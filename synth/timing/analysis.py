@@ -67,7 +67,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Timing:
-    """What the analysis found: the slowest path of all (None without any), and the FO4 delay in
+    """Result of the analysis: the slowest path of all (None without any), and the FO4 delay in
     ns."""
 
     path: Path | None

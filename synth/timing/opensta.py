@@ -20,7 +20,7 @@ __all__ = ["flat_verilog", "opensta_available", "opensta_delay"]
 
 
 def opensta_available() -> bool:
-    """Whether the command ``sta`` is there."""
+    """Returns whether the command ``sta`` is installed."""
     return shutil.which("sta") is not None
 
 

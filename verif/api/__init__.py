@@ -1,1 +1,1 @@
-"""What Python programs use: the public names, and the examples of their page."""
+"""Tests of the Python interface: its public names, and the examples of its page."""

@@ -26,7 +26,7 @@ SPARSE = csr_array(random_array((12, 12), density=0.2, rng=np.random.default_rng
 
 @pytest.fixture(autouse=True)
 def _nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """In the directory, nor left behind among the temporary files."""
+    """Checks that a test leaves nothing in the directory or among the temporary files."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     for name in ("temporary", "here"):
         (tmp_path / name).mkdir()
@@ -70,7 +70,7 @@ def test_the_report_is_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_files_by_their_names() -> None:
-    """What is asked for is written, and is the result."""
+    """Operands and output given as file names: the written file holds the result."""
     np.save("left.npy", A)
     np.save("right.npy", B)
     found = tilewright.run("gemm", "left.npy", Path("right.npy"), backend="model", output="d.npz")
@@ -209,7 +209,7 @@ def run(name: str, backend: str = "model") -> tuple[int, dict[str, Any]]:
 
 
 def counters(driver: Any) -> Any:
-    """Of the last product: some drivers have those of its jobs."""
+    """Returns the counters of the last product; some drivers keep them by job."""
     if not hasattr(driver, "jobs"):
         return driver.counts
     return [getattr(job, "counts", job) for job in driver.jobs]
@@ -217,7 +217,7 @@ def counters(driver: Any) -> Any:
 
 @pytest.mark.slow
 def test_the_page_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On RTL and on the cycle model, too: where it says so itself."""
+    """Runs the page's examples, which name RTL and the cycle model themselves."""
     monkeypatch.chdir(tmp_path)
     assert examples(page("python.md"), "python")
     run("python.md")
@@ -238,7 +238,7 @@ def test_the_same_program_on_another_backend(
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["engine.md", "matraptor.md", "tensaurus.md", "sida.md"])
 def test_every_counter_is_equal(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On RTL and on the cycle model, in the last program of each page."""
+    """RTL and the cycle model report equal counters in the last program of each page."""
     monkeypatch.chdir(tmp_path)
     found = {}
     for backend in ("model", "rtl", "cycles"):

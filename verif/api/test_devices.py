@@ -35,7 +35,7 @@ NO_BYTES: list[tuple[Any, str]] = [
 
 
 def marked(name: str, backend: str) -> Any:
-    """By what it takes: most models nothing, some seconds, or more."""
+    """Marks a case by its run time: most models need no time, others seconds or more."""
     if backend == "model" and name != "matraptor":
         return name, backend
     soon = {("c2sr_converter", "rtl"), ("matraptor", "model")}
@@ -157,7 +157,7 @@ def test_options_of_drivers(name: str) -> None:
 
 
 def test_operands_of_other_types() -> None:
-    """Of the drivers' functions, whatever the backend."""
+    """The drivers' functions refuse operands of other types on every backend."""
     dense = np.ones((2, 2))
     sparse = "a matrix in C2SR, as `formats.to_c2sr` gives it"
     engine = "a Matrix, as the driver's `matrix` gives it"
@@ -194,7 +194,7 @@ def test_a_unit_from_elsewhere(backend: str) -> None:
 
 @pytest.mark.long
 def test_counters_of_rtl_and_cycle_model_are_equal() -> None:
-    """On a memory of any fixed latency, one of the caller's, too."""
+    """RTL and cycle model agree on a memory of any fixed latency, even one the caller defines."""
     flat = FLAT.__class__(name="flat", banks=0, latency=7)
     found = {}
     for latency, memory in ((20, "flat"), (7, flat)):

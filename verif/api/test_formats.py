@@ -113,7 +113,7 @@ def test_c2sr() -> None:
 
 
 def test_ciss() -> None:
-    """Of a tensor by any mode, and of a matrix of SciPy."""
+    """Converts a tensor by each mode, and a SciPy matrix, to CISS and back."""
     config = units["tensaurus"].config(rows=2)
     places = np.array([[0, 0, 1], [0, 1, 0], [2, 1, 1]])
     values = np.array([1.0, 2.0, 3.0])

@@ -19,7 +19,7 @@ _PACKAGE = Path(tilewright.__file__)
 
 
 def modules_after(statement: str) -> set[str]:
-    """What a new interpreter imports to run a statement."""
+    """Returns the modules that a new interpreter imports to run a statement."""
     text = f"import sys; known = set(sys.modules); {statement}; print(*set(sys.modules) - known)"
     command = [sys.executable, "-c", text]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -53,7 +53,7 @@ def test_others_are_not() -> None:
 
 
 def test_type_checkers_see_every_name() -> None:
-    """What is imported for them is what is found at run time."""
+    """The names imported for type checkers are the names found at run time."""
     tree = ast.parse(_PACKAGE.read_text())
     branch = next(node for node in tree.body if isinstance(node, ast.If))
     imported = {

@@ -69,7 +69,7 @@ def test_what_a_table_refuses() -> None:
 
 
 def test_synth_takes_a_configuration_and_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the command does."""
+    """`synth` passes on a configuration and a clock exactly as the command does."""
     asked: list[Any] = []
 
     def synthesize(unit: Any, config: Any, target: str, *, period: float | None) -> Any:

@@ -47,7 +47,7 @@ def test_registers() -> None:
 
 
 def test_what_is_generated(tmp_path: Path) -> None:
-    """By parameters, by a configuration, and by one with changes: the same bytes."""
+    """Parameters, a configuration, and a configuration with changes generate the same bytes."""
     kind = tilewright.units["m3xu"].config
     config = kind(rows=2, cols=2, depth=4)
     expected = emit("m3xu", config)

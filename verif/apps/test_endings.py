@@ -1,4 +1,4 @@
-"""How the command line ends that is interrupted, or whose output goes nowhere."""
+"""The command line ends cleanly if it is interrupted or if its output cannot be written."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ PATIENCE = 120
 
 @pytest.fixture(autouse=True)
 def heard() -> Iterator[None]:
-    """What the tests start would ignore the signals that the tests are told to, as in the
-    background of a shell or under nohup."""
+    """Restores the default handlers of signals that the test process ignores, as it does in the
+    background of a shell or under nohup: the processes it starts would ignore them too."""
     ignored = [n for n in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(n) is signal.SIG_IGN]
     for number in ignored:
         signal.signal(number, signal.default_int_handler)
@@ -182,7 +182,8 @@ def test_standard_output_that_takes_nothing(words: list[str]) -> None:
 
 
 def test_closed_streams(tmp_path: Path) -> None:
-    """What is opened later must not get their numbers, and errors not go where results do."""
+    """Files opened later do not reuse the numbers of closed streams, and errors never go to the
+    output."""
     shell = f'exec "$0" -m tilewright "$@" <&- >&- 2> {tmp_path}/said'
     for words, status in ((["list"], 0), (["show", "m4xu"], 2)):
         command = ["sh", "-c", shell, sys.executable, *words]

@@ -78,7 +78,8 @@ def test_rounded_distances_stay_within_their_bound(run: Run, fmt: str) -> None:
 
 
 def test_equal_distances(run: Run) -> None:
-    """Of equally near points the first ones are taken; others than scikit-learn's are right."""
+    """Takes the first of equally near points; a different choice than scikit-learn's counts as
+    right."""
     points = np.ones((6, 2))
     nearest, _, report = searched(run, *samples(run, points, [[1, 1]]), *MODEL, "-k", 3)
     assert nearest.tolist() == [[0, 1, 2]]

@@ -137,7 +137,7 @@ def test_devices_grow_with_their_jobs(run: Run, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("backend", slow_but([], ["model", "cycles", "rtl"], ["model", "rtl"]))
 def test_a_small_product_in_little_memory(tmp_path: Path, backend: str) -> None:
-    """As under ``ulimit -v 8000000``."""
+    """A small product runs with 8 GB of address space (``ulimit -v 8000000``)."""
     file = almost_empty(tmp_path / "a.mtx", 6)
     words = ["run", "spgemm", str(file), "--backend", backend, "--lanes", "2"]
     words += ["--set", "queues=5", "--set", "outstanding=16"]
@@ -235,7 +235,7 @@ def test_the_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As in a container that runs under a number of its own."""
+    """Chooses a temporary directory if the user has no home, as in a container."""
 
     def nobody(_: int) -> None:
         raise KeyError("no such user")
@@ -269,7 +269,7 @@ def test_the_private_directory_is_ours_alone(
 
 @pytest.mark.slow
 def test_a_build_that_finds_no_room(tmp_path: Path, here: Path) -> None:
-    """In what we write, and in what the compiler writes: one line, and nothing is left."""
+    """A full disk, for our own files or the compiler's, ends in one line and leaves no files."""
     cache = with_tools(tmp_path / "cache")
     np.save(here / "a.npy", np.eye(2))
     words = ["run", "gemm", "a.npy", "a.npy", *SMALLEST]

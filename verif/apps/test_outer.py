@@ -1,4 +1,4 @@
-"""What uses the model of MatRaptor's outer products: the device model, the driver, the command."""
+"""Tests the users of MatRaptor's outer-product model: the device model, the driver, the command."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_the_driver_cuts_what_does_not_fit(parallel: tuple[int, int]) -> None:
 
 
 def test_one_job_if_it_fits() -> None:
-    """With the hardware's pointers; and jobs of both modes on one device."""
+    """A product that fits is one job with the hardware's pointers; one device runs both modes."""
     cfg = config(lanes=4, channels=2)
     rng = np.random.default_rng(14)
     a, b = operands(rng, cfg, (30, 20, 40), 0.4)
@@ -190,15 +190,16 @@ def test_one_job_if_it_fits() -> None:
 
 
 def tile_bytes(shape: tuple[int, int], entries: tuple[int, int], height: int, width: int) -> int:
-    """What two lanes read of 10 columns of A and rows of B, beats of 8 bytes."""
+    """Returns the bytes that two lanes read for 10 columns of A and rows of B, with beats of 8
+    bytes."""
     down, across = -(-shape[0] // height), -(-shape[1] // width)
     pairs = down * across * 10 * 2 * 16
     return pairs + across * entries[0] * 8 + down * 2 * entries[1] * 8
 
 
 def test_tiles_read_little() -> None:
-    """Of a result that does not fit, the tiles that fit and make the fewest reads, found by trying
-    all."""
+    """A result that does not fit is split into the tiles with the fewest reads, as a search of all
+    sizes finds them."""
     cfg = config(lanes=2, queues=3, queue_depth=32, data_bits=64)
     for rows, columns, entries in ((40, 60, (100, 500)), (200, 20, (500, 100)), (7, 100, (1, 99))):
         found = tiles_of(cfg, (rows, columns), 10, entries)

@@ -1,4 +1,4 @@
-"""Where outputs go: through links, into pipes and devices, whole or not at all."""
+"""Outputs pass through links and into pipes and devices, and are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -160,7 +160,8 @@ def test_kinds_of_content_into_a_pipe(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_only_seems_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As root has it, and on some network drives: found by trying, which leaves nothing."""
+    """A directory that only seems writable, as to root or on network drives, is found by a trial
+    write."""
     path = tmp_path / "new.json"
     assert obstacle(path) == ""
     assert list(tmp_path.iterdir()) == []

@@ -75,7 +75,7 @@ def test_what_a_refusal_names_takes_the_file(run: Run, line: str) -> None:
 
 @pytest.mark.parametrize("app", ["pagerank", "spgemm", "gemm", "spmv", "cg"])
 def test_malformed(run: Run, app: str) -> None:
-    """In one line that names the file."""
+    """Refuses each malformed file with one line that names it."""
     folder = data_file("malformed")
     for file in sorted(folder.iterdir()):
         given = (file, file) if app == "gemm" else (file,)

@@ -1,4 +1,4 @@
-"""What ``tilewright run`` of sparse products refuses, each in a line of its own."""
+"""``tilewright run`` of sparse products refuses bad input with one line per case."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ FIXED = {
 
 @pytest.mark.parametrize("case", FIXED)
 def test_a_semiring_that_an_application_cannot_take(run: Run, case: str) -> None:
-    """From --set or a file; its own may be named."""
+    """Refuses a wrong semiring from --set or a file, and accepts the application's own."""
     words, semiring, name = FIXED[case]
     file, toml = write_graph(run.directory / "g.mtx", RING, 5), run.directory / "unit.toml"
     for wrong in ("maxmin", "x"):

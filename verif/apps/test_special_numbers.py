@@ -59,6 +59,6 @@ def test_warnings(run: Run, app: str) -> None:
 
 @pytest.mark.parametrize("app", REFUSE)
 def test_refusals(run: Run, app: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """In one line, without a warning before it."""
+    """Refuses with one line, without a warning before it."""
     assert run.refused(app, *REFUSE[app].split()).startswith("a.npy: ")
     assert capsys.readouterr() == ("", "")

@@ -35,7 +35,7 @@ def read(tmp_path: Path, text: str, **named: Any) -> Tensor:
 
 
 def refused(tmp_path: Path, text: str, **named: Any) -> str:
-    """What a file is refused with, behind its name."""
+    """Returns the reason that the error gives after the file's name."""
     with pytest.raises(UserError) as caught:
         read(tmp_path, text, **named)
     name, _, why = str(caught.value).partition(": ")

@@ -24,7 +24,7 @@ _SUMS = ("mma", "minplus", "maxplus", "orand")
 
 
 def _parts(name: str) -> dict[str, type[ScalarProduct | ScalarSum | OptionalSum]]:
-    """What there is of a semiring."""
+    """Returns the operators that a semiring has, by name."""
     if name not in _SUMS:
         return {"product": ScalarProduct}
     return {"product": ScalarProduct, "sum": ScalarSum, "optional": OptionalSum}

@@ -261,7 +261,7 @@ def test_convert_against_numpy(formats: tuple[str, str]) -> None:
 
 
 def test_the_oracle_agrees_with_numpy_on_fp8() -> None:
-    """What these tests lean on, checked: decoding of every fp8 pattern."""
+    """Checks the decoding of every fp8 pattern, on which these tests rely."""
     for name in ("fp8e4m3", "fp8e5m2"):
         fmt = FLOAT_FORMATS[name]
         for pattern, real in enumerate(reals(patterns(fmt), fmt)):

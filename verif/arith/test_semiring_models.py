@@ -46,7 +46,7 @@ def test_every_narrow_pattern_has_the_librarys_value(name: str) -> None:
 
 @pytest.mark.parametrize("name", NARROW)
 def test_rounding_to_narrow_formats_is_the_librarys(name: str) -> None:
-    """From fp32 patterns of every kind: ties, subnormals, overflow, NaN."""
+    """Rounds fp32 patterns of every kind: ties, subnormals, overflow, NaN."""
     fmt = FLOAT_FORMATS[name]
     raw, _ = operand_pairs(FP32, cases(100_000), 1)
     rng = np.random.default_rng(8)
@@ -80,7 +80,7 @@ def narrow_values(patterns: Array, name: str) -> Array:
 @pytest.mark.parametrize("result", softfloat.FORMATS)
 @pytest.mark.parametrize("element", softfloat.FORMATS)
 def test_sums_and_products_are_softfloats(element: str, result: str, operator: str) -> None:
-    """In the result's format, which holds every operand."""
+    """Computes in the result's format, which holds every operand."""
     fmt, wide = FLOAT_FORMATS[element], FLOAT_FORMATS[result]
     row = SEMIRINGS[ROUNDED[operator]]
     a, b = operand_pairs(fmt, cases(20_000), 2)

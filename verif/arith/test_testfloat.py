@@ -95,7 +95,7 @@ def fused(a: Patterns, b: Patterns, c: Patterns, fmt: FloatFormat) -> Patterns:
 
 
 def relation(a: int, b: int, fmt: FloatFormat) -> tuple[bool, bool, bool]:
-    """Whether a is less, equal, unordered."""
+    """Returns whether a is less than b, whether both are equal, and whether they are unordered."""
     if "nan" in (decode(a, fmt).kind, decode(b, fmt).kind):
         return False, False, True
     zeros = not (a | b) & (1 << (fmt.bits - 1)) - 1

@@ -94,7 +94,7 @@ def _bursts(memory: AxiMemory, side: Side) -> list[tuple[int, int, int, int]]:
 
 
 def _check_partial(scene: PartsScene, before: Storage, *, complete: bool) -> None:
-    """What was written is part of what was asked for; all of it if ``complete``."""
+    """Checks that memory changed only as requested, and completely if ``complete``."""
     possible: dict[int, list[set[int]]] = {}
     expected = before.copy()
     for item in scene.write.traffic.values():

@@ -26,7 +26,7 @@ class Request:
 
 @dataclass
 class Traffic:
-    """What one reader or writer is asked for.
+    """Requests and data of one reader or writer.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Traffic:
     data: list[tuple[int, int]] = field(default_factory=list)
 
     def addresses(self, width: int) -> Iterator[tuple[int, bool]]:
-        """Of every beat, and whether it is the last of its request."""
+        """Yields the address of every beat, and whether it is the last of its request."""
         for request in self.requests:
             for index in range(request.beats):
                 yield request.address + index * width, index == request.beats - 1
@@ -51,7 +51,7 @@ class Traffic:
 
 
 def content(address: int) -> int:
-    """What the beat at an address holds before anything is written; different everywhere."""
+    """Returns the initial content of the beat at an address; it differs between addresses."""
     return (address + 1) * _ODD & (1 << 256) - 1
 
 
@@ -232,11 +232,12 @@ class PartsScene(Scene):
             )
 
     def initial(self, address: int) -> int:
-        """What the memory holds at the start."""
+        """Returns the initial content of the memory at an address."""
         return content(address) & (1 << 8 * self.width) - 1
 
     def base(self, side: str, index: int) -> int:
-        """Where a reader or writer works; in our own memory as far up as addresses go."""
+        """Returns the first address of a reader's or writer's region; in our own memory the regions
+        lie at the top of the address range."""
         place = (2 * index + (side == "write")) * REGION
         top = 1 << (20 if self.ram else self.settings["addr_bits"])
         return top - 16 * REGION + place

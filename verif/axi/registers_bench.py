@@ -21,7 +21,7 @@ TIME_OUT = 200_000
 
 
 class Model:
-    """What the registers must hold and answer.
+    """Model of the registers: the values and responses that are expected.
 
     Members
     -------

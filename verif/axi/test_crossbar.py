@@ -39,7 +39,7 @@ def _lists(size: str, channel: Callable[[int, int], int], beats: int) -> dict[st
 
 
 def scenarios(size: str) -> dict[str, list[dict[str, Any]]]:
-    """By the test that judges them; all run in one simulation."""
+    """Returns scenarios, grouped by the test that judges them; all run in one simulation."""
     longest = SIZES[size].burst_beats
     patterns: tuple[dict[str, Any], ...] = (ROUGH, {"latency": [1, 30], "mixed": True})
     random: list[dict[str, Any]] = [

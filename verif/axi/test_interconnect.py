@@ -90,7 +90,7 @@ def _run(
 
 
 def _addresses(rng: np.random.Generator) -> list[Words]:
-    """Of each member: random addresses, and lengths of up to four beats."""
+    """Draws bursts for each member: random addresses, and lengths of up to four beats."""
     return [
         rng.integers(1 << 16, size=BURSTS, dtype=np.uint32)
         | rng.integers(4, size=BURSTS, dtype=np.uint32) << np.uint32(16)

@@ -34,7 +34,7 @@ LATENCIES = (1, 10)
 
 
 def scenarios(size: str) -> dict[str, list[dict[str, Any]]]:
-    """By the test that judges them; all run in one simulation."""
+    """Returns scenarios, grouped by the test that judges them; all run in one simulation."""
     even: dict[str, Any] = {"latency": [1, 40], "mixed": True}
     patterns: tuple[dict[str, Any], ...] = (ROUGH, even)
     random = [{**p, "seed": n} for n in range(SEEDS) for p in patterns]

@@ -61,7 +61,8 @@ def run(sizes: Sizes, scenarios: list[dict[str, Any]], *, ram: bool = False) -> 
 
 
 def scenarios(sizes: Sizes) -> dict[str, list[dict[str, Any]]]:
-    """By the test that judges them; all run in one simulation, as a start takes seconds."""
+    """Returns scenarios, grouped by the test that judges them. All run in one simulation, because
+    starting one takes seconds."""
     long = {"longest": 3 * min(sizes.burst_beats, 100)}
     single = [[3 * n, 1] for n in range(40)]
     short = {"lists": {"read": single, "write": single}, "latency": [150, 200], "mixed": True}

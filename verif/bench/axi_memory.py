@@ -33,7 +33,7 @@ def _nothing(address: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour:
-    """How a memory answers.
+    """Timing and error responses of a memory.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class _Burst:
 
 @dataclass
 class Record:
-    """What happened at the port.
+    """Record of the transfers at the port.
 
     Parameters
     ----------
@@ -228,7 +228,8 @@ class AxiMemory:
                 self._ready[channel].value = int(value)
 
     def _willing(self) -> dict[str, bool]:
-        """Which channels may have their READY in the next cycle, by what has happened so far."""
+        """Returns for each channel whether its READY may be high in the next cycle, given what has
+        happened so far."""
         how = self._behaviour
         ready = {channel: not self._pause[channel]() for channel in ("ar", "aw", "w")}
         if how.ready_after_valid:
@@ -305,7 +306,7 @@ class AxiMemory:
             self._fault(f"ID {id} has {len(queue)} bursts under way on {channel}")
 
     def _take_beat(self) -> None:
-        """What happens on W."""
+        """Accepts a beat on W and checks its order."""
         offered = self._valid["w"].value == 1
         if offered and not self._sending and self._held["w"] is None:
             self._begun += 1
@@ -351,7 +352,7 @@ class AxiMemory:
         return head if head is not None and head.due <= self._now else None
 
     def _answered(self, channel: str) -> bool:
-        """Whether the response that is out was taken."""
+        """Returns whether the pending response was accepted."""
         if self._ready[channel].value == 1:
             return True
         if not self._may_wait:

@@ -109,7 +109,7 @@ class CocotbBuild:
 
     @property
     def directory(self) -> Path:
-        """Where the build is kept."""
+        """Directory of the build."""
         return self._directory
 
     def _build(self, verilog: str) -> None:
@@ -229,7 +229,8 @@ class CocotbBuild:
             raise AxiRuleError("; ".join(found[:_MOST_FAULTS]))
 
     def result(self, work: Path) -> Any:
-        """What a run has left in ``result.json``, None if it left none.
+        """Returns the content of ``result.json`` that a run wrote, or None if there is no such
+        file.
 
         Raises BuildError if that is damaged, as on a full disk, of which Icarus says nothing.
         """

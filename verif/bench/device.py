@@ -190,7 +190,7 @@ class AxiDevice(SimulatedDevice[Config]):
         bad_writes: Mapping[int, int] | None = None,
         modes: bool = False,
     ) -> None:
-        """How the memory answers from now on; see ``axi_memory.Behaviour``.
+        """Sets how the memory responds from now on; see ``axi_memory.Behaviour``.
 
         ``bad_reads``, ``bad_writes``: responses by the address of a beat, of a burst. With
         ``modes`` the seed also draws which READY waits for which VALID, see ``axi_modes``.

@@ -24,7 +24,7 @@ TIMED = 16
 
 
 def halves(count: int) -> tuple[int, int]:
-    """Of so many operations, those with gaps and stalls, and those back to back."""
+    """Splits a number of operations into those with gaps and stalls and those back to back."""
     return count - count // 2, count // 2
 
 

@@ -121,7 +121,7 @@ class Scene:
             self.faults += memory.faults
 
     async def joined(self, tasks: Iterable[Any]) -> bool:
-        """Whether all tasks have come to their end, in time."""
+        """Waits for all tasks and returns whether they finished before the time-out."""
         try:
             await with_timeout(Combine(*tasks), self.time_out * PERIOD_NS, "ns")
         except TimeoutError:
@@ -138,7 +138,8 @@ class Scene:
         self.fault(f"`{name}` is {getattr(self.dut, name).value}, and does not become {value:#x}")
 
     async def until_idle(self, name: str, value: int = 1, *, sides: Iterable[str]) -> None:
-        """As :meth:`until`; then the bus must owe nothing to the sides, "read" and "write"."""
+        """Waits as :meth:`until`; then no response may be outstanding on the sides, "read" and
+        "write"."""
         await self.until(name, value)
         owed = sum(memory.owed(side) for memory in self.memories for side in sides)
         if owed:
@@ -161,7 +162,7 @@ def break_off(tasks: Iterable[Any]) -> None:
 
 
 def span(cycles: list[int]) -> list[int]:
-    """How many transfers there were, and in how many cycles from the first to the last."""
+    """Returns the number of transfers and the number of cycles from the first to the last."""
     return [len(cycles), cycles[-1] - cycles[0] + 1 if cycles else 0]
 
 

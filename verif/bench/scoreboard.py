@@ -1,4 +1,4 @@
-"""In-order comparison of what left a stream with what should have left it."""
+"""Compares, in order, the payloads that a stream produced with the expected ones."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ class Scoreboard:
 
     @property
     def complete(self) -> bool:
-        """Whether everything expected has come, and nothing differed."""
+        """True if every expected payload has arrived without a difference."""
         return self.checked == len(self._expected) and self.wrong == 0

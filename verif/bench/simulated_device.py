@@ -1,4 +1,4 @@
-"""What the devices have in common that are RTL in a simulator's process of its own."""
+"""Base of the devices that are RTL in a separate simulator process."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class StreamTrace:
 
 @dataclass(frozen=True, kw_only=True)
 class JobResult:
-    """What a job found.
+    """Result of a job.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class JobResult:
         return not (self.timed_out or self.faults or self.wrong)
 
     def complaint(self) -> str:
-        """What is wrong, in one line; empty if nothing is."""
+        """Description of the first failure in one line; empty if there is none."""
         if self.timed_out:
             return f"timed out after {self.checked} results"
         if self.faults:

@@ -42,7 +42,7 @@ class Pauser:
         self._paused = False
 
     def __call__(self) -> bool:
-        """Whether to pause in this cycle."""
+        """Returns whether to pause in this cycle."""
         if self._chance == 0:
             return False
         if self._left == 0:

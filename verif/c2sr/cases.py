@@ -77,8 +77,8 @@ class ConverterCase:
         )
 
     def written(self, memory_bytes: int, entries: int | None = None) -> npt.NDArray[np.bool_]:
-        """Which bytes a job writes, those of an array's padding not among them; with ``entries``,
-        those that it may write if it has so much room."""
+        """Marks the bytes that a job writes, without the padding of arrays; with ``entries``, the
+        bytes that it may write if the result has capacity for that many entries."""
         layout, rows = self.config.layout, self.matrix.shape[0]
         inside = np.zeros(memory_bytes, np.bool_)
         if self.direction == "c2sr_to_csr":
@@ -189,7 +189,8 @@ def run(
 
 
 def addresses(case: ConverterCase, row: int, *, source: bool) -> list[int]:
-    """Of the row's pair or pointer, and of its first entry; of the matrix or of the result."""
+    """Returns the addresses of a row's pair or pointer and of its first entry, in the matrix or in
+    the result."""
     layout, base = case.config.layout, case.base
     starts = case.matrix.patterns().starts
     if source == (case.direction == "csr_to_c2sr"):

@@ -79,8 +79,8 @@ def check(rng: np.random.Generator, device: Converter, case: ConverterCase) -> J
 
 
 def read_bytes(config: C2srConverterConfig, case: ConverterCase) -> Ints:
-    """What has to be read over each channel: of CSR whole blocks; of C2SR the beats of the pairs,
-    and those of the entries, but for a beat with which the row before ended."""
+    """Returns the bytes that each channel must read. CSR is read in whole blocks. C2SR is read in
+    beats of pairs and beats of entries, but a beat that the row before shares is read once."""
     layout, matrix = config.layout, case.matrix
     rows, size, beat = matrix.shape[0], layout.entry_bytes, config.beat_bytes
     found = np.zeros(config.channels, np.int64)

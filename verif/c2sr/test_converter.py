@@ -110,7 +110,8 @@ def test_all_small_numbers_of_rows(device: Converter, direction: str) -> None:
 
 @pytest.mark.parametrize("direction", MODES)
 def test_an_entry_every_cycle(device: Converter, direction: str) -> None:
-    """What twice as many rows take longer, once reading is ahead, on a memory with a beat a cycle.
+    """Measures the cycles that a job takes longer if its rows are doubled: one entry per cycle once
+    reading runs ahead, on a memory with one beat per cycle.
 
     The channels' beats alone can make it less, if rows are short: pairs and row pointers take
     some, and so do beats with little in them.

@@ -136,7 +136,7 @@ def test_integers_of_floats_round_to_even() -> None:
 
 
 def test_truth_values() -> None:
-    """As in SciPy, true and true is true."""
+    """Adds truth values as SciPy does: the sum of two true values is true."""
     matrix = raw_csr((1, 2), [(0, 1, 1), (0, 0, 1), (0, 1, 1)], np.bool_)
     assert to_csr(from_csr(matrix, layout())).toarray().tolist() == [[1.0, 1.0]]
 

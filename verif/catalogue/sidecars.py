@@ -51,7 +51,7 @@ def emitted(label: str) -> Emitted:
 
 
 def as_read(sidecar: Mapping[str, Any]) -> dict[str, Any]:
-    """What a program that reads the file has."""
+    """Returns the sidecar as a program that reads the JSON file sees it."""
     found: dict[str, Any] = json.loads(json.dumps(sidecar))
     return found
 
@@ -64,7 +64,7 @@ def checker() -> JSONSchema:
 
 
 def faults(sidecar: Mapping[str, Any]) -> list[str]:
-    """Where a sidecar breaks the schema."""
+    """Returns the places where a sidecar breaks the schema, each with the error."""
     found = checker().evaluate(JSON(dict(sidecar)))
     if found.valid:
         return []

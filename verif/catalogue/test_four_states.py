@@ -1,4 +1,4 @@
-"""Where bits may be unknown: behind the reset no output depends on what was there before."""
+"""Four-state simulation: after reset no output depends on bits that were unknown before it."""
 
 import re
 import shutil
@@ -49,7 +49,7 @@ SAMPLE = [
 
 
 def said(verilog: str, directory: Path) -> str:
-    """What Icarus prints of a unit with its bench."""
+    """Returns what Icarus prints for a unit with its bench."""
     (directory / "bench.v").write_text(verilog)
     for command in ("iverilog -g2012 -s bench -o bench.vvp bench.v", "vvp -n bench.vvp"):
         done = subprocess.run(

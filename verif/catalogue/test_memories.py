@@ -40,7 +40,7 @@ _DECLARATION = re.compile(r"^ *(?:(?:input|output) *)?logic\b[^;)]*", re.M)
 
 
 def memories(verilog: str) -> int:
-    """How many arrays are declared, in whatever way: their size comes after the name."""
+    """Counts the arrays that a unit declares; in every form the size follows the name."""
     bare = re.sub("//.*", "", verilog)
     declared = (f"{match[0]};" for match in _DECLARATION.finditer(bare))
     return sum(len(re.findall(r"\][,;]", text)) for text in declared)

@@ -57,7 +57,7 @@ def check_program(config: Any, job: ProgramJob, memory: Memory) -> None:
 
 
 def instruction(name: str, operands: tuple[tuple[str, int], ...]) -> Instruction:
-    """As the assembler has it."""
+    """Builds an instruction in the assembler's form."""
     operation = INSTRUCTIONS[name]
     numbers = (
         scalar_operand(number) if of == "scalars" and kind in "abc" else number

@@ -39,7 +39,7 @@ def test_an_accelerators_registers_and_errors(name: str) -> None:
 
 
 def test_the_overview_has_every_register_once() -> None:
-    """Of each accelerator, and of each variant of it, at its offset."""
+    """Lists every register of each accelerator and of each of its variants once, at its offset."""
     lines = section("Where each register is").splitlines()
     heading = next(line for line in lines if line.startswith("| register"))
     titles = [part.strip() for part in heading.split("|")[1:-1]]

@@ -118,7 +118,7 @@ def test_what_it_names_is_there(name: str) -> None:
 
 
 def test_the_schema_ships() -> None:
-    """As data of the package."""
+    """The package's data includes the schema."""
     project = tomllib.loads((page("..") / "pyproject.toml").read_text())
     patterns = project["tool"]["setuptools"]["package-data"]["*"]
     (found,) = Path(sidecar_module.__file__).parent.glob("*.json")

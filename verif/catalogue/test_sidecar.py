@@ -69,7 +69,7 @@ DRIVEN = slow_but(
 
 
 def test_the_driver_knows_nothing_of_units() -> None:
-    """What its modules import of the project: themselves, and what runs Verilog."""
+    """The driver's modules import only each other and the runners of Verilog from the project."""
     folder = Path(streams.__file__).parent
     imports = r"^(?:from|import) (tilewright[\w.]*)"
     named = {x for file in folder.glob("*.py") for x in re.findall(imports, file.read_text(), re.M)}
@@ -158,7 +158,7 @@ def drive_jobs(made: Emitted, golden: Golden, seed: int) -> None:
 
 
 def check_traffic(sidecar: Mapping[str, Any], traffic: Mapping[str, ManagerTraffic]) -> None:
-    """What went over the bus is within what the sidecar says."""
+    """Checks that the traffic on the bus stays within the sidecar's limits."""
     managers = [port for port in sidecar["axi"] if port["role"] == "manager"]
     assert {port["prefix"] for port in managers} == set(traffic)
     for port in managers:
@@ -256,7 +256,7 @@ def test_a_wrong_tensor_is_found(
 
 @pytest.mark.slow
 def test_a_wrong_order_of_words_is_found() -> None:
-    """Of the result's image, whose innermost loop is the columns of elements."""
+    """Reorders the loops of the result's image, whose innermost loop is the columns of elements."""
     made = emitted("t2s")
     sidecar = as_read(made.sidecar)
     (operation,) = sidecar["operations"]
@@ -269,7 +269,7 @@ def test_a_wrong_order_of_words_is_found() -> None:
 
 @pytest.mark.slow
 def test_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On units that are built for the driver, too."""
+    """Runs the page's examples, including those on units that are built for the driver."""
     monkeypatch.chdir(tmp_path)
     made = emitted("m3xu")
     (tmp_path / "unit.json").write_text(json.dumps(made.sidecar))

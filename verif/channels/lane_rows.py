@@ -57,7 +57,7 @@ class LaneRow:
 
 @dataclass(frozen=True)
 class WriterJob:
-    """What the row writer is given with ``start``."""
+    """Inputs of the row writer that are valid with ``start``."""
 
     pairs_base: int
     entries_base: int

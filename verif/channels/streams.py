@@ -14,7 +14,7 @@ Word = Mapping[str, int]
 
 
 class StreamRun:
-    """What goes into a component, in order, and what comes out.
+    """Drives a component's input streams and records its outputs, in order.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class StreamRun:
         return self._clear_at is not None
 
     def payloads(self, name: str) -> list[dict[str, int]]:
-        """What came out of a stream."""
+        """Returns the payloads that a stream produced."""
         return [payload for _, payload in self.found[name]]
 
     async def _bench(self, sim: Any) -> None:
@@ -107,12 +107,12 @@ class StreamRun:
             sim.set(getattr(self._part, name), int(done))
 
     def _nothing(self, port: Any) -> Word:
-        """What an input shows that offers nothing."""
+        """Draws the payload of an input that is not valid."""
         fields = port.payload.shape()
         return {name: self._random.getrandbits(field.width) for name, field in fields}
 
     def _observe(self, sim: Any, cycle: int, name: str, held: dict[str, dict[str, int]]) -> None:
-        """What moves; a payload that waits must stay as it is."""
+        """Records a transfer; a payload that is not accepted must stay unchanged."""
         port = getattr(self._part, name)
         if not sim.get(port.valid):
             assert name not in held, f"`{name}` was valid and is not any more, in cycle {cycle}"

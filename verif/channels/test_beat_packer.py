@@ -70,7 +70,7 @@ def test_every_byte_once(name: str, gap: float, stall: float) -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_consecutive_words_are_asked_for_by_blocks(name: str) -> None:
-    """From the beginning of a block on, four blocks and a word."""
+    """Requests four blocks and a word, from the start of a block, block by block."""
     geometry, rng = GEOMETRIES[name], random.Random(f"blocks {name}")
     count = 4 * geometry.interleave // 8 + 1
     words = [

@@ -13,7 +13,7 @@ from tilewright.hw.spec.c2sr import PAIR_BYTES, VALUES, C2srLayout
 
 
 def at_every_place(words: Any, count: int, beat: int, beat_bits: int) -> list[tuple[int, ...]]:
-    """What ``words(beat, number)`` are for each number."""
+    """Returns the values of ``words(beat, number)`` for each number."""
     m, data, number = Module(), Signal(beat_bits), Signal(range(max(2, count)))
     taken = [Signal(64, name=f"word_{n}") for n in range(2)]
     for wire, value in zip(taken, words(data, number), strict=True):

@@ -15,7 +15,7 @@ BLOCKS = 40
 
 
 def addresses(geometry: ChannelGeometry, *, stall: float, seed: str) -> list[int]:
-    """Where the blocks that are asked for are, of two arrays at 0 one after the other."""
+    """Returns the addresses of the requested blocks, for two arrays at 0 in succession."""
     part, rng, found = FlatBlocks(geometry), random.Random(seed), list[int]()
 
     async def bench(sim: Any) -> None:

@@ -69,7 +69,7 @@ def test_widths_hold_what_they_must(name: str) -> None:
 
 @pytest.mark.parametrize("lanes", range(1, 17))
 def test_lanes_and_channels(lanes: int) -> None:
-    """How many of one share one of the other, counted row by row."""
+    """Counts row by row how many lanes share a channel, and channels a lane."""
     for channels in range(1, 17):
         if lanes % channels and channels % lanes:
             with pytest.raises(ValueError, match=f"multiple of it, {lanes}, not {channels}$"):

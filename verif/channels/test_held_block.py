@@ -23,9 +23,8 @@ class Use:
 
 
 def draw_uses(rng: random.Random, geometry: ChannelGeometry, blocks: int) -> list[Use]:
-    """Of every block one use or more, in ascending order; some beats never, some several times.
-
-    A beat that is used again is not done before its last use.
+    """Draws one or more uses of every block in ascending order; some beats are never used, some
+    several times. A beat that is used again is done only with its last use.
     """
     uses = []
     for block in range(blocks):
@@ -36,7 +35,7 @@ def draw_uses(rng: random.Random, geometry: ChannelGeometry, blocks: int) -> lis
 
 
 class Run:
-    """What the component shows at every use, and the cycle of each.
+    """Runs the component and records its output at every use, and the cycle of each.
 
     Parameters
     ----------
@@ -111,14 +110,14 @@ def test_every_use_sees_its_beat(name: str, gap: float) -> None:
 
 
 def _ends(uses: list[Use]) -> list[bool]:
-    """Whether a use is its block's last."""
+    """Marks each use that is the last of its block."""
     following = [use.block for use in uses[1:]]
     return [use.block != after for use, after in zip(uses, [*following, None], strict=True)]
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_beat_every_cycle(name: str) -> None:
-    """Where each is used once."""
+    """Uses each beat once, and one per cycle."""
     geometry = GEOMETRIES[name]
     uses = [Use(block, beat, True) for block in range(8) for beat in range(geometry.block_beats)]
     run = Run(geometry, uses, gap=0.0, seed=name)

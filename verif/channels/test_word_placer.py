@@ -1,4 +1,4 @@
-"""Where words of arrays in channels go, against their byte addresses."""
+"""Checks where the placer puts words of arrays in channels against their byte addresses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STEPS = by_size((1, 3), (1, 3, 16), (1, 2, 3, 4, 8, 16))
 @pytest.mark.parametrize(("gap", "stall"), [(0.0, 0.0), (0.3, 0.4)])
 @pytest.mark.parametrize("name", EVERY)
 def test_places(name: str, gap: float, stall: float) -> None:
-    """In order, one a cycle where nothing waits."""
+    """Places words in order, one per cycle without stalls."""
     geometry, rng = GEOMETRIES[name], random.Random(f"places {name} {gap}")
     for word_bytes in word_sizes(geometry):
         for step in STEPS:

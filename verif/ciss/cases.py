@@ -30,7 +30,7 @@ class Case:
 
     @property
     def oracle(self) -> dict[str, Any]:
-        """What the oracle is told."""
+        """Arguments of the oracle for this case."""
         x = self.layout
         return {
             "rows": x.rows, "fmt": x.value, "iw": x.index_bits, "marker": x.marker,

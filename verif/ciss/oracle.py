@@ -16,7 +16,7 @@ BITS = {"fp16": 16, "bf16": 16, "fp32": 32, "fp64": 64, "int8": 8, "int32": 32}
 
 
 class Refused(Exception):
-    """What is wrong with a stream."""
+    """Raised for an illegal stream, with the reason."""
 
 
 def pattern(value: float | int, fmt: str) -> int:

@@ -165,8 +165,8 @@ def test_kinds_of_matrices() -> None:
 
 
 def test_sums_are_in_order_and_whole() -> None:
-    """As they come in float64; whole numbers beyond 2^53 exactly, modulo 2^64, if the format is of
-    integers too, and dropped where the format makes them 0."""
+    """Sums are made in float64 and in order. Whole numbers beyond 2^53 are summed exactly, modulo
+    2^64, if the format is of integers too, and dropped where the format makes them 0."""
     here = [((0, 0), x) for x in (2.0**53, 1.0, -(2.0**53), 1.0)]
     assert canonical(tensor((1, 1), here)).values.tolist() == [1.0]
     assert canonical(tensor((1, 1), here[::-1])).values.tolist() == [2.0]
@@ -236,7 +236,7 @@ def test_broken_streams_name_entry_and_slot(lot: range) -> None:
 
 
 def check_broken(seed: int) -> str:
-    """Whether the stream was refused or read; it must be what the rules say."""
+    """Returns whether the stream was refused or read, after checking that against the rules."""
     case, rng = random_case(seed), random.Random(seed)
     where = case.layout
     memory = bytearray(stream(case.entries, order=where.order, **case.oracle)[0])

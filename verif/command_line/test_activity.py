@@ -1,4 +1,4 @@
-"""What takes its time says so, to whoever listens; what is compiled is counted apart."""
+"""Long activities report to every listener; compilation time is counted separately."""
 
 from contextlib import suppress
 
@@ -60,8 +60,8 @@ def test_each_of_several_listeners_hears_what_is_its_own() -> None:
 
 
 def test_compiling_is_counted_once_and_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a clock of our own: compilations that lie within others are theirs, one that fails
-    counts, nothing else does."""
+    """Counts compilations on a fake clock: nested ones are part of the outer one, a failed one
+    counts, and nothing else does."""
     now = 100.0
     monkeypatch.setattr("time.perf_counter", lambda: now)
     watch = Stopwatch()

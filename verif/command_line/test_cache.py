@@ -61,7 +61,7 @@ def files(cache: Path) -> set[str]:
 
 
 def report(cache: Path, *words: str) -> dict[str, Any]:
-    """What a command line with ``--json`` says, by kind: entries and bytes."""
+    """Returns entries and bytes by kind, as a command line with ``--json`` reports them."""
     file = cache.parent / "report.json"
     assert main(["cache", *words, "--json", str(file)]) == 0
     found: dict[str, Any] = json.loads(file.read_text())
@@ -141,8 +141,8 @@ def test_beside_a_command_that_runs(cache: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_names_of_what_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the builds leave is known; nothing is compiled here. Tools that a link leads to are not
-    ours."""
+    """The cache knows the names of all that builds leave, though nothing is compiled here. Tools
+    behind a link do not count as ours."""
     empty_cache(tmp_path / "cache", monkeypatch)
 
     def link(output: Path, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""What shells are told when they ask how words may go on: by themselves, and by shells."""
+"""Completion of words in shells, by the answers to a shell and in real shells."""
 
 import os
 import shutil

@@ -226,7 +226,7 @@ def test_what_is_shown(unit: str, tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_alone_on_standard_output() -> None:
-    """In a process of its own."""
+    """Runs the command in a new process: standard output holds only the report."""
     command = [sys.executable, "-m", "tilewright", "list", "--json", "-"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert (json.loads(done.stdout)["command"], done.stderr) == ("tilewright list --json -", "")
@@ -257,7 +257,7 @@ def test_an_output_that_is_read(
 
 
 def test_files_are_read_or_written() -> None:
-    """Of each option that takes a file it is known which, so that none is both."""
+    """Every option that takes a file either reads or writes it, and the tables say which."""
     found: set[str] = set()
     for words in [
         *([name] for name, command in COMMANDS.items() if not command.group),

@@ -95,7 +95,7 @@ def test_a_wrong_unit_is_found(unit: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("unit", entries())
 def test_files_are_clean(unit: str, tmp_path: Path) -> None:
-    """By the rules of the project; they name no place of this machine, and are short."""
+    """The files are short, follow the project's rules and name no path of this machine."""
     entry = entries()[unit]
     sidecar = dict(describe(entry.unit, entry.small_config))
     texts = _skeleton_texts(entry, Emitted("", sidecar))

@@ -1,4 +1,4 @@
-"""What a command imports before it says something: little, for it is what a user waits for."""
+"""Commands import little before their first output, because the user waits for it."""
 
 import json
 import os
@@ -202,7 +202,8 @@ def test_refused_files(tmp_path: Path) -> None:
 
 
 def test_refused_shapes(tmp_path: Path) -> None:
-    """As far as first lines tell, or a .npy file does."""
+    """Refuses matrices whose shape the first lines, or the header of a .npy file, show to be
+    wrong."""
     wide = tmp_path / "wide.mtx"
     wide.write_text("%%MatrixMarket matrix coordinate real general\n3 4 0\n")
     array = tmp_path / "wide.npy"
@@ -245,7 +246,7 @@ def test_in_words() -> None:
 
 
 class Terminal:
-    """What a terminal has been given to show."""
+    """Collects what is written to a terminal."""
 
     def __init__(self, end: int, file: IO[str]) -> None:
         self._end, self._file = end, file
@@ -309,7 +310,8 @@ def test_a_pipe_stays_quiet(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.slow
 def test_generate_shows_its_steps(tmp_path: Path) -> None:
-    """On a terminal; in a pipe the same command says nothing on standard error."""
+    """Shows the steps on a terminal; in a pipe the same command writes nothing to standard
+    error."""
     words = [*COMMAND, "generate", "simd2", "--set", "tile=2", "-o", "unit.v"]
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(_COLUMNS)}
@@ -331,7 +333,7 @@ def test_generate_shows_its_steps(tmp_path: Path) -> None:
 
 
 def _read(descriptor: int) -> bytes:
-    """What a terminal shows next; nothing behind its end, of which Linux makes an error."""
+    """Returns the next bytes of a terminal; none after its end, where Linux raises an error."""
     try:
         return os.read(descriptor, _MOST)
     except OSError:

@@ -1,1 +1,1 @@
-"""What every accelerator that is registered is held to, whatever it computes."""
+"""Tests that every registered accelerator must pass, whatever it computes."""

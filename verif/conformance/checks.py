@@ -1,4 +1,4 @@
-"""What jobs of every accelerator must do, on its RTL in any simulator. All raise Mismatch."""
+"""Checks jobs of any accelerator, on its RTL in any simulator. All checks raise Mismatch."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Device = TypeVar("Device", bound=JobRtl[Any])
 
 
 def refused_jobs(made: Subject) -> dict[Check, dict[str, int]]:
-    """For each rule that can be broken, the registers of a job that breaks it first; what its
-    condition names is set in the registers of a recorded job."""
+    """Returns for each breakable rule the registers of a job that breaks it first. They are those
+    of a recorded job, with the fields of the rule's condition set."""
     found: dict[Check, dict[str, int]] = {}
     for check in made.spec.checks:
         for job in made.jobs:
@@ -186,7 +186,7 @@ class Conformance(Generic[Device]):
         return range(span[0] // beat * beat, span[0] + span[1], beat)
 
     def matters(self, job: Job, beat: int) -> bool:
-        """Whether a job on the model has other results if a beat holds something else."""
+        """Returns whether a job on the model has other results if the content of a beat changes."""
         flipped = np.zeros(MEMORY_BYTES, np.uint8)
         flipped[beat : beat + self.subject.beat_bytes] = 0x15
         try:

@@ -40,7 +40,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What a parameter of a configuration may be.
+    """Accepted and refused values of a configuration's parameter.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class Edge:
-    """What job registers may hold.
+    """Accepted and refused values of job registers.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def _stricter(check: Check) -> Iterator[Check]:
 
 
 def breakable(spec: JobSpec, check: Check) -> bool:
-    """Whether some value of its register breaks a rule."""
+    """Returns whether some value of its register breaks a rule."""
     most = (1 << spec.registers[check.register].field("value").width) - 1
     match check.rule:
         case Rule.AT_MOST:
@@ -298,8 +298,8 @@ def changed_parameters(config: type[Config]) -> Iterator[tuple[str, str, Any]]:
 
 
 def range_complaints(limits: Limits, name: str, allowed: Any) -> bool:
-    """Whether a range, in place of a parameter's own, accepts what the table refuses, refuses what
-    it accepts, or says something else."""
+    """Returns whether a range that replaces a parameter's own contradicts the table: it accepts a
+    refused value, refuses an accepted one, or gives another message."""
 
     def said(value: Any) -> str:
         try:
@@ -318,5 +318,5 @@ def range_complaints(limits: Limits, name: str, allowed: Any) -> bool:
 
 
 def all_named(limits: Limits, unit: Unit) -> bool:
-    """Whether a table has a row for each parameter of a unit."""
+    """Returns whether a table has a row for each parameter of a unit."""
     return {row.name for row in limits.settings} == {x.name for x in unit.config.parameters()}

@@ -95,7 +95,7 @@ class Subject:
         return made
 
     def modelled(self, registers: Mapping[str, int], memory: Bytes) -> tuple[JobStatus, Bytes]:
-        """How the model ends a job, and what memory holds then."""
+        """Runs a job on the model and returns its status and the memory after it."""
         model = self.model(memory)
         status = JobRegisters(model, self.spec).submit(registers)
         return status, model.memory

@@ -45,7 +45,7 @@ def device_of(made: Subject, **settings: Any) -> AxiDevice[Any]:
 
 @pytest.fixture(scope="module", params=_STRUCTURES)
 def unit(request: pytest.FixtureRequest) -> Iterator[Unit]:
-    """On the memories of cocotbext-axi."""
+    """Runs the unit on the memories of cocotbext-axi."""
     made = subject(request.param)
     with device_of(made, axi_ram=True, stall=_STALL) as device:
         yield Conformance(made, device)
@@ -113,7 +113,8 @@ def test_registers_are_free_while_a_job_runs(unit: Unit) -> None:
 
 
 def test_errors_of_the_bus(unit: Unit) -> None:
-    """Of a beat of each array that some jobs read, and of a burst of each that they write."""
+    """Injects an error in a beat of each array that some jobs read, and in a burst of each array
+    that they write."""
     rng = begin(unit, 5)
     for number, job in enumerate(unit.subject.jobs[few(unit)]):
         for beat, must, _ in unit.read_beats(job, rng)[:: by_size(2, 1, 1)]:
@@ -138,9 +139,9 @@ def test_soft_reset_at_any_time(unit: Unit) -> None:
 
 @pytest.mark.parametrize("structure", _STRUCTURES)
 def test_managers_keep_their_promises(structure: str) -> None:
-    """On our own memory, whose answers overtake each other: no pause within a burst that is
-    written, no more bursts in flight than said, and responses that are taken at once. EXOKAY is no
-    error."""
+    """Managers obey their rules on our own memory, whose responses overtake each other: no pause
+    within a write burst, no more bursts in flight than declared, and responses accepted at once.
+    EXOKAY is not an error."""
     made = subject(structure)
     with device_of(made) as device:
         unit = Conformance(made, device)

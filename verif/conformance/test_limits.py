@@ -1,5 +1,5 @@
-"""What units accept and refuse is what their tables, written by hand, say; and every rule of jobs
-and every range of a parameter is one that some row of a table holds."""
+"""Units accept and refuse the values that handwritten tables list, and some row of a table covers
+every rule of jobs and every range of a parameter."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_every_change_of_a_range_is_found(name: str) -> None:
 
 @pytest.mark.parametrize("name", accelerators())
 def test_rules_of_jobs(name: str) -> None:
-    """As they are, and with each changed: the first is right, and each of the others wrong."""
+    """Accepts the rules as they are, and finds each changed rule wrong."""
     entry, limits = entries()[name], table(name)
     spec = entry.unit.job_spec(entry.unit.config(**{**entry.small, **limits.config}))
     assert list(rule_complaints(limits, spec)) == []

@@ -130,7 +130,8 @@ def test_registers_are_free_while_a_job_runs(unit: Unit) -> None:
 
 @pytest.mark.slow
 def test_read_errors(unit: Unit) -> None:
-    """Of a beat of each array that jobs read, with each response; all readers meet some."""
+    """Injects each error response in a beat of each array that jobs read; every reader meets
+    some."""
     rng, met = begin(unit, 6), set[str]()
     for number, job in enumerate(unit.subject.jobs * by_size(1, 1, 10)):
         for place, (beat, must, names) in enumerate(unit.read_beats(job, rng)):
@@ -143,7 +144,8 @@ def test_read_errors(unit: Unit) -> None:
 
 
 def test_write_errors(unit: Unit) -> None:
-    """Of a burst of each array that jobs write, with each response; EXOKAY is no error."""
+    """Injects each error response in a burst of each array that jobs write; EXOKAY is not an
+    error."""
     rng = begin(unit, 7)
     for number, job in enumerate(unit.subject.jobs * by_size(1, 1, 10)):
         for place, span in enumerate(job.outputs):
@@ -178,7 +180,8 @@ def test_arrays_behind_the_memory(unit: Unit) -> None:
 
 
 def test_soft_reset_in_any_cycle(unit: Unit) -> None:
-    """Of a short job on a memory that answers at once, and of any job on any memory."""
+    """Resets a short job in many cycles on a memory that answers at once, and any job on any
+    memory."""
     rng = begin(unit, 8)
     job, stopped = unit.subject.jobs[0], 0
     cycles = rng.permutation(unit.check_job(job).counts["cycles"] + 4)

@@ -1,4 +1,4 @@
-"""What a reader finds in the emitted text: comments, and names where there could be numbers."""
+"""The emitted text has comments, and names instead of bare numbers."""
 
 import re
 import shutil

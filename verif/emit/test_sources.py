@@ -1,4 +1,4 @@
-"""Where in the Python a module and its signals are written."""
+"""Emitted modules and signals name the Python lines that define them."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def _plain(match: re.Match[str]) -> str:
 
 
 def _name(match: re.Match[str]) -> str:
-    """What an instance of a loop is called in the component."""
+    """Returns the component's name of an instance in a loop."""
     return "\\" + "_".join(number for number in match.groups() if number)
 
 
@@ -117,7 +117,7 @@ def test_lines_are_short(unit: str) -> None:
 
 @pytest.mark.parametrize("unit", EVERY_UNIT)
 def test_shifts_are_by_signals(unit: str) -> None:
-    """By a constant they are slices; and what is shifted is not made wider for it first."""
+    """Shifts by a constant are slices, and the operand of a shift is not widened first."""
     text = _text(unit)
     assert re.findall(r".*(?:<<|>>) *\d+'.*", text) == []
     assert re.findall(r".*\} (?:<<|>>).*", text) == []
@@ -264,7 +264,7 @@ class Halves(wiring.Component):
 
 
 def test_a_vector_made_from_itself() -> None:
-    """In Verilog the process would read the upper half before it is written."""
+    """Refused, because in Verilog the process would read the upper half before it is written."""
     message = "^bits of signal `o` depend on other bits of it under conditions: make them signals"
     with pytest.raises(ValueError, match=message):
         emit_component(Halves(), name="halves")

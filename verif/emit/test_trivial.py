@@ -1,4 +1,4 @@
-"""What need not be computed is not."""
+"""The emitted text omits computations that have a constant or trivial result."""
 
 import re
 

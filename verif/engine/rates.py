@@ -1,4 +1,4 @@
-"""How busy an engine keeps its unit on a large product, by its counters and by the bench."""
+"""Measures an engine's utilisation on a large product, by its counters and by the bench."""
 
 from __future__ import annotations
 
@@ -102,13 +102,13 @@ def large_product(config: EngineConfig, operation: str, *, transposed_b: bool = 
 
 
 def bytes_of(job: Job) -> int:
-    """Where the memory that such a job needs ends."""
+    """Returns the address after the last byte of memory that a job needs."""
     return job.base["d"] + job.m * job.stride["d"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
-    """What was counted during a job.
+    """Counts of a job.
 
     Parameters
     ----------

@@ -56,7 +56,8 @@ def native_build(name: str) -> Emitted:
 @pytest.mark.parametrize("name", slow_but([], RATES, ["simd2"]))
 @pytest.mark.parametrize("transposed_b", [False, True])
 def test_large_products_keep_the_unit_busy(name: str, transposed_b: bool) -> None:
-    """At least 95 % of the cycles, by the counters, whose bytes are those that the bus moved.
+    """Keeps the unit busy in at least 95 % of the cycles; the byte counters equal the bytes on the
+    bus.
 
     The figures are those of docs/engine.md, with B as it is and transposed.
     """
@@ -92,8 +93,8 @@ def test_large_products_keep_the_unit_busy(name: str, transposed_b: bool) -> Non
 def test_the_counters_are_what_is_seen_from_outside(
     name: str, transposed_b: bool, axi_ram: bool
 ) -> None:
-    """To the cycle, at the input of a unit that takes an operation every cycle or every other
-    one, on either memory."""
+    """Counters agree to the cycle with the bench at the unit's input, for units that accept an
+    operation in every cycle or every second one, on either memory."""
     config, operation = RATES[name]
     job = large_product(config, operation, transposed_b=transposed_b)
     with EngineAxiDevice(config, memory_bytes=1 << 20, axi_ram=axi_ram) as device:

@@ -79,8 +79,8 @@ def test_rows_a_page_apart() -> None:
 @pytest.mark.parametrize("config", [SEMIRINGS, Simd2EngineConfig(tile=4, format="int16")])
 @pytest.mark.parametrize("rows", [1, 13, 257])
 def test_matrices_begin_where_a_burst_may(config: Simd2EngineConfig, rows: int) -> None:
-    """In a flat memory, so that rows of a power of two take one burst each, whatever lies before
-    them."""
+    """Matrices start at a multiple of a burst in a flat memory, so a row whose size is a power of
+    two takes one burst."""
     plan = plan_product(config, "mma", (rows, 5, 3), use_c=False)
     burst = config.burst_beats * config.beat_bytes
     assert [matrix.address % burst for matrix in plan.matrices.values()] == [0, 0, 0]

@@ -51,7 +51,7 @@ class Example:
         path.chmod(0o755)
 
     def with_verilator(self) -> None:
-        """From now on there is the command ``verilator`` that an environment of ours has."""
+        """Adds the command ``verilator`` to the environment."""
         self._program("verilator", f'"{install_verilator()}"')
 
     @property
@@ -81,7 +81,7 @@ class Example:
         )  # fmt: skip
 
     def prints(self, command: str) -> str:
-        """What a command prints that must end well."""
+        """Runs a command that must succeed and returns its output."""
         done = self.run(command)
         assert done.returncode == 0, f"{command}:\n{done.stdout}\n{done.stderr}"
         return done.stdout

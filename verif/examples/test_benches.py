@@ -36,7 +36,7 @@ def write_header(folder: Path, **changes: Any) -> None:
 
 
 def compiles(folder: Path, source: str, *options: str) -> str:
-    """What the compiler says of a file of the example; empty if it takes it."""
+    """Returns the compiler's messages for a file of the example; empty if it compiles."""
     strict = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-x", "c", "-std=c11")
     command = [*find_compiler().command, *strict, *options, "-I", str(folder), "-fsyntax-only"]
     done = run_program([*command, str(HERE / source)])
@@ -45,7 +45,7 @@ def compiles(folder: Path, source: str, *options: str) -> str:
 
 
 def run_on_model(folder: Path, parameters: dict[str, Any], **options: Any) -> int:
-    """What the program finds wrong on a model."""
+    """Returns the number of errors that the program finds on a model."""
     library = on_host.build(folder, **options)
     memory = on_host.MEMORY_BYTES
     with tilewright.device("matraptor", memory_bytes=memory, **parameters) as device:
@@ -140,7 +140,7 @@ def test_verilog(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_in_verilator(tmp_path: Path) -> None:
-    """With the command that the environment has for everybody's benches."""
+    """Runs the bench with the command ``verilator`` on the PATH."""
     example = Example("cocotb", tmp_path)
     example.with_verilator()
     _, generate, run = example.commands
@@ -174,7 +174,7 @@ def test_it_knows_the_sidecar_only(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where ``unit.sv`` and ``unit_pkg.sv`` are."""
+    """Directory that holds ``unit.sv`` and ``unit_pkg.sv``."""
     made = Example("systemverilog", tmp_path_factory.mktemp("generated"))
     made.prints(next(word for word in made.commands if word.startswith("tilewright ")))
     return made.directory

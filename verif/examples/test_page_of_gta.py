@@ -64,7 +64,7 @@ REGIONS = (
 
 
 def formula(row: str, column: str, values: dict[str, int]) -> int:
-    """What a row of the table gives."""
+    """Evaluates a formula of the table."""
     (line,) = (line for line in TABLE.splitlines() if line.startswith(f"| {row}"))
     cell = line.split("|")[1 + COLUMNS[column]].strip().replace("`", "")
     text, _, even = cell.partition(", made ")

@@ -17,7 +17,7 @@ PLAIN = replace(GTA, parts={"cluster": "tilewright.verif.gta.plain_cluster:Plain
 
 
 class PlainModel(GtaModel):
-    """What :class:`PlainCluster` does with an EXECUTE."""
+    """Model of :class:`PlainCluster`: how it executes an EXECUTE."""
 
     def _execute(self, region: Region, fields: dict[str, int]) -> None:
         lanes, ws = self.lanes, OPERATIONS[fields["operation"]] == "ws"

@@ -96,7 +96,7 @@ class ListCase:
         return replace(self, commands=tuple(commands), memory=memory)
 
     def written(self) -> npt.NDArray[np.bool_]:
-        """Which bytes of the memory STOREs may write."""
+        """Marks the bytes of memory that STOREs may write."""
         found = np.zeros(len(self.memory), np.bool_)
         for kind, fields in self.commands:
             if kind == "store":

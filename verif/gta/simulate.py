@@ -25,7 +25,7 @@ _FEW_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class _Sizes:
-    """Of what a run draws.
+    """Limits of the operands that a run draws.
 
     Parameters
     ----------

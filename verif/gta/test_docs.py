@@ -1,5 +1,4 @@
-"""What docs/gta.md says of registers, errors and commands is what the tables say; its example
-works."""
+"""docs/gta.md lists registers, errors and commands as the tables do, and its example works."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def test_large_products(device: NativeGta) -> None:
 
 
 def test_after_a_soft_reset_nothing_is_left(device: NativeGta) -> None:
-    """Of a job that is broken off in the middle of bursts and folds."""
+    """Resets jobs in the middle of bursts and folds; the next job is unaffected."""
     rng = rng_of(3)
     registers = JobRegisters(device, job_spec(device.config))
     stopped, count = 0, by_size(10, 12, 600)

@@ -109,7 +109,7 @@ def test_parts() -> None:
 
 @pytest.mark.slow
 def test_it_pays() -> None:
-    """Where little is left over along columns and M is long, fewer cycles."""
+    """Saves cycles if few columns are left over and M is long."""
     config, cycles = GtaConfig(), []
     driver = GtaDriver(TimedGta(config, 1 << 22, values=False))
     a, b = np.zeros((128, 512), np.uint64), np.zeros((512, 33), np.uint64)

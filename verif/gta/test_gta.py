@@ -13,7 +13,7 @@ from tilewright.verif.kit.sampling import slow_but
 
 @pytest.mark.parametrize("name", slow_but(["tiny"], ["tiny", "all"]))
 def test_simulate_counts_jobs(name: str) -> None:
-    """As many as asked for, of every format, on memories of both kinds."""
+    """Runs the requested number of jobs, of every format, on memories of both kinds."""
     config = DEVICES[name].config
     report = run(GTA, config, seed=5, count=40)
     assert report.passed

@@ -18,7 +18,7 @@ def test_verilator_finds_nothing_in_the_scan_of_one_lane(tmp_path: Path) -> None
 
 
 def test_steps_of_one_float_of_one_limb(tmp_path: Path) -> None:
-    """Of many adders: no limbs to count, and a turn's pause of one bit, always the same."""
+    """Many adders leave no limbs to count, and the pause of a turn is a constant bit."""
     config = GtaConfig(lanes=1, formats=("bf16",), float_adders=64)
     text = emit_component(ProductSteps(config), name="steps").verilog
     assert complaints("verilator", text, "steps", tmp_path) == ""

@@ -67,7 +67,8 @@ def test_on_the_rtl(name: str) -> None:
 
 
 def _less_than_alone(device: NativeGta) -> None:
-    """Of floats, 8 x 8 sums: one lane's elements."""
+    """A pair of float products takes less time than both alone; 8 x 8 sums fill one lane's
+    elements."""
     rng, driver = np.random.default_rng(72), GtaDriver(device)
     calls = [
         ProductCall(format=name, a=words(rng, name, (8, k)), b=words(rng, name, (k, 8)))
@@ -189,8 +190,7 @@ def test_what_a_device_has_not() -> None:
 
 
 def test_rectangles_of_different_layouts() -> None:
-    """Of eight lanes: 0 and 2 are one below the other in 4 x 2, 4 to 7 beside each other too, 1 and
-    5 in 2 x 4."""
+    """Lanes 0 and 2 of eight are a rectangle in 4 x 2, 1 and 5 in 2 x 4: the layouts differ."""
     driver = GtaDriver(GtaModel(GtaConfig(lanes=8), LARGE_MEMORY_BYTES))
     zeros = np.zeros((2, 2), np.uint64)
     first, second = (

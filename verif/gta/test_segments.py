@@ -34,7 +34,7 @@ CONFIGS = {
 
 
 def cases(config: GtaConfig, seed: int, count: int) -> Iterator[ProductCase]:
-    """Of integers, of more than one segment."""
+    """Draws integer products with more than one segment."""
     rng = rng_of(seed)
     while count:
         segments = int(rng.choice([2, 3, 4, 5]))
@@ -46,8 +46,8 @@ def cases(config: GtaConfig, seed: int, count: int) -> Iterator[ProductCase]:
 
 
 def ten_segments(config: GtaConfig) -> Iterator[ProductCase]:
-    """Of each format, in each dataflow: K of ten segments of one, and of several products each,
-    behind each other, or of integers some at the same time; and K of 1."""
+    """Yields products of each format in each dataflow. K has ten segments of one or of several
+    products, or is 1; segments follow each other, and some of integers run at the same time."""
     rng = rng_of(67)
     for format in (*config.integers, *config.floats):
         flows = ("ws", "is", "os") if format in config.integers else ("os",)
@@ -94,7 +94,7 @@ def test_on_the_rtl(name: str) -> None:
 
 
 def _cycles(device: NativeGta, segments: int) -> int:
-    """Of 8 x 8 sums of 1,000 products: one array's rows and columns."""
+    """Returns the cycles of 8 x 8 sums of 1,000 products, as large as one array."""
     rng = np.random.default_rng(63)
     a, b = words(rng, "int8", (8, 1000)), words(rng, "int8", (1000, 8))
     settings = {"segments": segments, "dataflow": "os"}
@@ -126,7 +126,7 @@ def driver_of(**changes: Any) -> GtaDriver:
 
 
 def laid_out(driver: GtaDriver, format: str, segments: int, **settings: Any) -> tuple[int, int]:
-    """How many segments run at the same time, and into how many parts K is cut."""
+    """Returns how many segments run at the same time, and how many parts K is split into."""
     rng = np.random.default_rng(65)
     a, b = words(rng, format, (5, 100)), words(rng, format, (100, 7))
     result = settings.get("result", "wrap")

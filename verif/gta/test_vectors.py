@@ -113,7 +113,7 @@ def test_chains_that_no_memory_holds() -> None:
 
 
 def test_sums_that_no_element_holds() -> None:
-    """Of int64, of which a product has eight of limbs."""
+    """Refuses int64, whose products need sums of eight limb products."""
     driver = GtaDriver(GtaModel(MODELS["sums"], 1 << 16))
     ones = np.ones((2, 2), np.uint64)
     message = "`partial_bits` must be more for sums of products of int64, not 20"

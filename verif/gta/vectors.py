@@ -66,7 +66,7 @@ class VectorCase:
 
 
 def things_of(format: str) -> list[str]:
-    """What a driver can do with vectors of a format, see :class:`VectorCase`."""
+    """Returns the vector operations of a driver on a format, see :class:`VectorCase`."""
     functions = [x for x in functions_of(format) if x in OPERATIONS or x == "select"]
     return [*functions, *SLIDES, *(f"reduce {name}" for name in REDUCTIONS)]
 

@@ -11,7 +11,7 @@ from tilewright.verif.harness.moves import MEMORY_BYTES, mover
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[NativeAccelerator[None]]:
-    """Of a file's tests; its state is whatever the one before has left."""
+    """Device that a file's tests share; each test finds the state that the previous one left."""
     with NativeAccelerator(
         mover(), None, memory_bytes=MEMORY_BYTES, register_time_out=2000
     ) as device:

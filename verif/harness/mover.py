@@ -127,14 +127,14 @@ class AxiMover(wiring.Component):
         return m
 
     def _waits(self, m: Module, channel: str) -> Value:
-        """Whether the last cycle's valid waited for ready."""
+        """Returns whether valid waited for ready in the last cycle."""
         waits = Signal(name=f"{channel}_waits")
         port = f"m0_axi_{channel}"
         m.d.sync += waits.eq(getattr(self, f"{port}valid") & ~getattr(self, f"{port}ready"))
         return waits
 
     def _waits_for_data(self, rule: Value, name: str, left: Value) -> Value:
-        """Whether an address waits until its data were accepted, which AXI forbids."""
+        """Returns whether an address waits until its data are accepted, which AXI forbids."""
         waits = (rule == Rule.AW_WAITS_FOR_WREADY) & (name == "aw")
         return waits & (self._data_left >= left)
 
@@ -248,7 +248,7 @@ class AxiMover(wiring.Component):
             ]
 
     def _registers(self, m: Module, rule: Value) -> None:
-        """What goes wrong on the register bus."""
+        """Breaks the rules of the register bus."""
         waits = Signal()
         m.d.sync += waits.eq(self.s_axil_rvalid & ~self.s_axil_rready)
         with m.If((rule == Rule.REGISTER_DROPPED) & waits):

@@ -31,7 +31,7 @@ def write(device: NativeAccelerator[Any], name: str, value: int) -> None:
 
 
 def read(device: NativeAccelerator[Any], name: str) -> int:
-    """What a register holds."""
+    """Returns the value of a register."""
     register = REGISTERS[name]
     words = (device.read_register(register.offset + 4 * n) for n in range(register.words))
     return sum(word << 32 * n for n, word in enumerate(words))
@@ -65,6 +65,6 @@ def move(device: NativeAccelerator[Any], control: int, **what: Any) -> int:
 
 
 def sum_of(device: NativeAccelerator[None], beats: int, address: int = 0) -> int:
-    """What the mover should have added up of beats in memory."""
+    """Returns the expected sum of beats in memory."""
     words = np.frombuffer(device.read_memory(address, beats * 8), np.uint64)
     return int((words & np.uint64(0xFFFF_FFFF)).sum())

@@ -153,7 +153,7 @@ def test_stalls_by_channel(device: NativeAccelerator[None]) -> None:
 
 
 def test_order(device: NativeAccelerator[None]) -> None:
-    """In order, or with beats of different IDs mixed."""
+    """Reads in order, or with the beats of different IDs interleaved."""
     for mixed in (False, True):
         device.behave(AxiBehaviour(seed=3, latency=(1, 100), mixed=mixed))
         move(device, READ, bursts=16, beats=8)

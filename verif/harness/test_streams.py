@@ -234,7 +234,8 @@ def test_refused_verilog_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_every_file_of_a_harness_is_part_of_it() -> None:
-    """What is not would be missing where it is compiled, and could change without a new build."""
+    """Every file is listed: an unlisted one would be missing where the harness is compiled, and a
+    change to it would not cause a new build."""
     folder = Path(str(glue.__file__)).with_name("cpp")
     for harness in (glue.STREAMS, ACCELERATOR):
         files = {path.name for path in (harness.source, *harness.headers)}

@@ -104,14 +104,14 @@ class FullBuild(StreamBuild):
 
 
 class Unbuilt(CocotbBuild):
-    """Of no unit."""
+    """Build without a unit."""
 
     def _build(self, verilog: str) -> None:
         pass
 
 
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the simulator says of it, or does not say."""
+    """Reports a full disk, whether or not the simulator mentions it."""
 
     class Runner:
         error = ""

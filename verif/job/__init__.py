@@ -1,1 +1,1 @@
-"""What all accelerators that run jobs share."""
+"""Tests of the parts that all accelerators with jobs share."""

@@ -1,4 +1,4 @@
-"""What accelerators count: in which cycles something happens, and how many bits are set."""
+"""Accelerators' activity counters: cycles in which something happens, and numbers of bits set."""
 
 from __future__ import annotations
 

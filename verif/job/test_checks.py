@@ -93,7 +93,7 @@ def _others() -> Iterator[tuple[str, Config]]:
 
 
 def _specs() -> dict[str, JobSpec]:
-    """Of every accelerator that is registered, and of some configurations more."""
+    """Returns the jobs of every registered accelerator, and of some further configurations."""
     units = {name: entry.unit for name, entry in entries().items() if entry.unit.jobs}
     found = {name: unit.job_spec(unit.config()) for name, unit in units.items()}
     small = {name: entries()[name].small_config for name in units}

@@ -1,4 +1,4 @@
-"""What drivers of every accelerator stand on: places in memory, registers by name, ends of jobs."""
+"""Base of all accelerators' drivers: places in memory, registers by name, ends of jobs."""
 
 from __future__ import annotations
 

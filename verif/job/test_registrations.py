@@ -20,7 +20,7 @@ ACCELERATORS = {name: entry for name, entry in entries().items() if entry.unit.j
 
 
 def _page(unit: Unit) -> str:
-    """That of its system."""
+    """Returns the page of a unit's system."""
     return next(
         system.pages[0] for system in systems() if unit in (entry.unit for entry in system.entries)
     )

@@ -106,7 +106,8 @@ RTL = NativeParts("job_states", {"controlled": Controlled})
 
 @dataclass
 class Reference:
-    """What software must see, a cycle at a time; written down from the register page."""
+    """Reference of the state that software must see, cycle by cycle, written from the register
+    page."""
 
     state: str = "idle"
     done: int = 0
@@ -189,7 +190,7 @@ class Host:
         self._left: set[str] = set()
 
     def offer(self, ctx: Any) -> None:
-        """What the bus shows in this cycle."""
+        """Drives the bus in this cycle."""
         rng, registers = self._rng, self._registers
         if self._write is None and rng.random() < 0.5:
             if rng.random() < 0.7:
@@ -226,7 +227,7 @@ class Host:
         return self._write if self._strobe & 1 else (0, 0)
 
     def after(self, ctx: Any, moves: set[str]) -> None:
-        """What was accepted is offered no more."""
+        """Withdraws the transfers that were accepted."""
         for name in moves & {"aw", "w", "ar"}:
             ctx.set(getattr(self._registers, name).valid, 0)
             self._left.discard(name)

@@ -1,1 +1,1 @@
-"""What benches of several subjects share beside their drivers and monitors (``verif/bench``)."""
+"""Code that benches of several subjects share besides drivers and monitors (``verif/bench``)."""

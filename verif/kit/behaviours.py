@@ -1,4 +1,4 @@
-"""How the memory of a natively simulated accelerator may behave: settings at random."""
+"""Draws settings of the memory of a natively simulated accelerator at random."""
 
 from __future__ import annotations
 

@@ -35,7 +35,8 @@ _WRONG: dict[Rule, Callable[[Check, int, int], int]] = {
 
 
 def wrong_values(spec: JobSpec, job: Mapping[str, int]) -> dict[Check, int]:
-    """For every rule that counts in a job, a value of its register that breaks it and no other.
+    """Returns for every rule that applies to a job a value of its register that breaks only this
+    rule.
 
     A rule that no value of its register breaks is left out.
 

@@ -21,6 +21,6 @@ def with_tools(directory: Path) -> Path:
 
 
 def empty_cache(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """For the rest of the test the cache is a new directory as of `with_tools`."""
+    """Sets a new directory, made by `with_tools`, as the cache for the rest of the test."""
     monkeypatch.setenv("TILEWRIGHT_CACHE", str(with_tools(directory)))
     return directory

@@ -75,7 +75,7 @@ def ports_of(verilog: str, module: str) -> dict[str, tuple[str, int]]:
 
 
 def _channels(ports: Mapping[str, tuple[str, int]]) -> list[_Channel]:
-    """Of all ports; the unit sends where it drives ``valid``."""
+    """Returns the channels of all ports; the unit is the sender if it drives ``valid``."""
     prefixes = [name.removesuffix("valid") for name in ports if name.endswith("valid")]
     channels = [_Channel(prefix, ports[f"{prefix}valid"][0] == "output") for prefix in prefixes]
     for channel in channels:
@@ -91,7 +91,8 @@ def _random(width: int) -> str:
 
 
 def _drive(channel: _Channel, *, managed: bool) -> Iterator[str]:
-    """What a channel's other side does in a cycle; nothing comes where it is that of a manager."""
+    """Yields the lines that drive a channel's other side in a cycle; a manager's other side sends
+    nothing."""
     if channel.sent:
         yield f"{channel.ready} = $urandom & 1;"
         return
@@ -109,7 +110,8 @@ def _check(port: str, valid: str = "1'b1") -> str:
 
 
 def _payload_check(channel: _Channel, name: str) -> str:
-    """Of write data the bytes that a strobe names; of all else every bit."""
+    """Returns the check of a payload: for write data the bytes whose strobe is set, otherwise all
+    bits."""
     if not name.endswith("_wdata"):
         return _check(name, channel.valid)
     count = channel.payload[name] // 8

@@ -1,4 +1,4 @@
-"""What other tools say of generated Verilog: each reads a text from a scratch directory."""
+"""Runs other tools on generated Verilog in a scratch directory and returns their complaints."""
 
 from __future__ import annotations
 

@@ -104,7 +104,8 @@ def read_imports(root: Path) -> Imports:
 
 
 def children(imports: Imports, package: str) -> dict[str, set[str]]:
-    """Which of the modules and packages side by side in ``package`` import which of the others."""
+    """Returns for each module and package directly in ``package`` those of the others that it
+    imports."""
     depth = package.count(".") + 2 if package else 1
 
     def child(name: str) -> str | None:

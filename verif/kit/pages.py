@@ -1,4 +1,4 @@
-"""What pages of the documentation say, for the benches that hold them against the tables."""
+"""Reads pages of the documentation, for benches that compare them with the tables."""
 
 from __future__ import annotations
 

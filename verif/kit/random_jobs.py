@@ -1,4 +1,4 @@
-"""What ``simulate`` does for an accelerator at native speed: one random job after the other."""
+"""Runs ``simulate`` for an accelerator at native speed: random jobs in succession."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["JobsUnderWay", "run_jobs"]
 
 @dataclass
 class JobsUnderWay:
-    """What the jobs of a run share; ``number`` counts from 0, ``kind`` is that of the job."""
+    """State that the jobs of a run share; ``number`` counts from 0, ``kind`` is the job's kind."""
 
     device: NativeAccelerator[Any]
     rng: np.random.Generator

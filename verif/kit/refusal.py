@@ -1,4 +1,4 @@
-"""What a constructor says when it refuses its parameters."""
+"""Returns the message of a constructor that refuses its parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``simulate`` found: its report, as text and for machines."""
+"""Report of ``simulate``, as text and for machines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Timing:
 
     @property
     def complaint(self) -> str:
-        """What is wrong; empty if nothing is."""
+        """Difference from the sidecar's latency or interval; empty if there is none."""
         if (self.latency, self.interval) == (self.latency_promised, self.interval_promised):
             return ""
         return f"{self.mode}: latency or interval is not the sidecar's"
@@ -42,7 +42,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What a simulation found.
+    """Result of a simulation.
 
     Parameters
     ----------
@@ -78,13 +78,13 @@ class Report:
 
     @property
     def together(self) -> str:
-        """What is wrong with the cycles of operations back to back; empty if nothing is."""
+        """Difference in the cycles of operations back to back; empty if there is none."""
         if self.cycles_promised in (None, self.cycles):
             return ""
         return f"back to back: {self.cycles} cycles, not {self.cycles_promised}"
 
     def timing_complaints(self) -> list[str]:
-        """What is wrong with cycles, one line each."""
+        """Differences in cycles, one line each."""
         return [one for one in [*(t.complaint for t in self.timings), self.together] if one]
 
     def cases(self) -> list[Case]:

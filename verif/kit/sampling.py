@@ -108,9 +108,9 @@ def by_size(quick: Chosen, default: Chosen, long: Chosen) -> Chosen:
 
 
 def leaves_out(module: str) -> bool:
-    """Whether the size of the test leaves out a module of tests, of which this is the text: the
-    quick test takes those that are marked ``quick``, the default test all but those that are marked
-    ``long``, by a ``pytestmark`` of their own."""
+    """Returns whether the size of the test leaves out a test module, given its text. The quick test
+    keeps modules whose ``pytestmark`` is ``quick``; the default test keeps all but those whose
+    ``pytestmark`` is ``long``."""
     marks = set(re.findall(r"\bpytest\.mark\.(\w+)", "".join(_MODULE_MARKS.findall(module))))
     return by_size("quick" not in marks, "long" in marks, False)
 

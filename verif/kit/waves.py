@@ -1,4 +1,4 @@
-"""What wave files hold: VCD as its text says, FST as GTKWave's own reader does."""
+"""Reads wave files: VCD by its text, FST with GTKWave's own reader."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read_vcd(path: Path) -> tuple[int, Waves]:
 
 
 def read_fst(path: Path) -> tuple[int, Waves]:
-    """As `read_vcd`."""
+    """Reads an FST file; the result is that of `read_vcd`."""
     lib = pylibfst.lib
     file = lib.fstReaderOpen(str(path).encode())
     assert file != pylibfst.ffi.NULL, f"{path} is no FST file"

@@ -57,11 +57,12 @@ class SparseCase:
         return self.a.patterns().columns
 
     def product(self) -> SparseProduct:
-        """What the model says."""
+        """Result of the golden model."""
         return spgemm(self.config, self.a, self.b, capacity=self.capacity)
 
     def addresses(self, what: str, numbers: Any, channels: Any) -> Any:
-        """Of every byte of words: ``what`` of ``ARRAYS``, their numbers in their channels."""
+        """Returns the address of every byte of words: ``what`` of ``ARRAYS``, their numbers in
+        their channels."""
         layout = self.config.layout
         size = PAIR_BYTES if what.endswith("pairs") else layout.entry_bytes
         offsets = np.asarray(numbers)[:, None] * size + np.arange(size)
@@ -70,19 +71,19 @@ class SparseCase:
         return (self.base[what] + flat * layout.interleave + within).reshape(-1)
 
     def pair_addresses(self, what: str, rows: Any) -> Any:
-        """Of every byte of the pairs of some rows."""
+        """Returns the address of every byte of the pairs of some rows."""
         channels = self.config.channels
         return self.addresses(f"{what}_pairs", rows // channels, rows % channels)
 
     def row_addresses(self, what: str, matrix: C2sr, row: int) -> Any:
-        """Of every byte of the entries of a row of A, B or C."""
+        """Returns the address of every byte of the entries of a row of A, B or C."""
         numbers = matrix.pointers[row] + np.arange(matrix.lengths[row])
         channel = np.full(len(numbers), row % self.config.channels)
         return self.addresses(f"{what}_entries", numbers, channel)
 
     def result_bytes(self, memory_bytes: int, c: C2sr | None) -> npt.NDArray[np.bool_]:
-        """Which bytes of memory a job may change: those of C, or if it fails, those that C may
-        have."""
+        """Marks the bytes of memory that a job may change: those of C, or if the job fails, the
+        region reserved for C."""
         config, rows = self.config, np.arange(self.a.shape[0])
         inside = np.zeros(memory_bytes, np.bool_)
         inside[self.pair_addresses("c", rows)] = True
@@ -191,7 +192,7 @@ def random_case(
 
 
 def first_rows(config: MatRaptorConfig, rows: int, wrong: npt.NDArray[np.bool_]) -> list[int]:
-    """Of the rows that are wrong the first one in the order of each lane."""
+    """Returns the first wrong row in the order of each lane."""
     found = []
     for lane in range(config.lanes):
         found += [

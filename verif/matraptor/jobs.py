@@ -33,7 +33,7 @@ from tilewright.verif.matraptor.cases import SparseCase
 
 
 def result_pointers(config: MatRaptorConfig, lengths: Ints, capacity: int) -> Ints:
-    """Where in its channel the hardware writes each row of C, given the rows' lengths.
+    """Returns the position in its channel at which the hardware writes each row of C.
 
     Lanes that share a channel have a region of ``capacity`` entries each, one after the other.
 
@@ -87,7 +87,7 @@ def by_rows(config: MatRaptorConfig, t: C2sr, rows: int) -> C2sr:
 
 
 def fits(config: MatRaptorConfig, rows: int, columns: int) -> bool:
-    """Whether a result of this shape can be summed on the chip."""
+    """Returns whether the chip's queues can sum a result of this shape."""
     lines = sum_lines(config, rows, columns)
     return columns <= config.queue_depth and int(lines.max()) <= config.queue_depth
 

@@ -47,7 +47,7 @@ def operands(
 
 
 def scipy_structure(a: Any, b: Any) -> Any:
-    """Which entries the product has: counts of terms, which never cancel."""
+    """Returns the entries of the product as counts of terms, which never cancel."""
     ones = [sp.csr_array((np.ones(x.nnz, np.int64), x.indices, x.indptr), shape=x.shape)
             for x in (a, b)]  # fmt: skip
     found = ones[0] @ ones[1]

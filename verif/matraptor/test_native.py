@@ -159,8 +159,8 @@ def test_every_semiring_is_here() -> None:
 
 
 def conflicts(rng: np.random.Generator, device: Device, apart: bool) -> int:
-    """Of a product of which every lane reads B's rows in channels of its own, as it does A's if
-    there are enough channels; or all lanes those of the first channel."""
+    """Counts the conflicts of a product. Either every lane reads B's rows in its own channels, as
+    it reads A's if there are enough channels, or all lanes read those of the first channel."""
     config = device.config
     rows, inner, cols = 24, 48, 12
     i, k = np.arange(rows)[:, None], np.arange(inner)[None, :]

@@ -60,7 +60,7 @@ def matrix_coverage(
 
 
 def missing(counts: Counts, required: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """What was required and never occurred."""
+    """Returns the required points that never occurred."""
     return [point for point in required if not counts.get(point, 0)]
 
 

@@ -72,8 +72,9 @@ def addend_values(config: Simd2Config, count: int, rng: Generator) -> Words:
 
 
 def positions(config: Simd2Config, count: int, rng: Generator) -> Words:
-    """Where the elements of a stood: half of the operations as software writes them, two different
-    places of a group in order, half any. Zeros without sparsity."""
+    """Draws positions of the elements of a. Half of the operations have them as software writes
+    them, two different places of a group in order; the other half have any. Zeros without sparsity.
+    """
     shape = (count, config.tile, config.tile)
     if config.sparsity == "none":
         return np.zeros(shape, np.uint64)

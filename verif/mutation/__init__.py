@@ -1,1 +1,1 @@
-"""How good the tests are: small faults are put into the emitted Verilog, and tests must fail."""
+"""Measures the tests: it puts small faults into the emitted Verilog, and tests must fail."""

@@ -61,7 +61,7 @@ smallest one."""
 
 
 def with_origins() -> None:
-    """From now on every module of emitted Verilog says in a comment which class it comes from."""
+    """Makes every module of emitted Verilog name the class that it comes from, in a comment."""
     add: Any = hierarchy.Hierarchy._add
 
     def _add(self: Any, text: str, component: Any, *rest: Any) -> Any:
@@ -75,7 +75,7 @@ def with_origins() -> None:
 
 
 def keep_texts() -> None:
-    """From now on no module is written twice: a process that runs tests inherits what was."""
+    """Writes each module once: a process that runs tests inherits the texts of its parent."""
     write, kept = unit.to_verilog, dict[tuple[Any, ...], tuple[str, dict[str, Use]]]()
 
     def to_verilog(blocks: Sequence[Block], *step: Any) -> tuple[str, dict[str, Use]]:
@@ -136,8 +136,8 @@ class Designs:
         self._build_library = build.build_library
 
     def is_small(self, module: str, size: int) -> bool:
-        """Whether a design is one of the smaller ones that hold a module: only in these it is
-        mutated. They are its own benches, where no other part hides what it does."""
+        """Returns whether a design is one of the smaller ones that hold a module. Only these are
+        mutated: they are the module's own benches, where no other part hides its behaviour."""
         return size <= _TIMES * self._smallest[module]
 
     @property
@@ -158,7 +158,7 @@ class Designs:
         waves: Any = None,
         **options: Any,
     ) -> Path:
-        """As `build.build_library`."""
+        """Replaces `build.build_library`."""
         if waves is None:
             text = f"{verilog} {harness.source}"
             key = f"{sidecar['module']}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"

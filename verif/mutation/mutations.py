@@ -52,7 +52,7 @@ class Mutation:
 
     @property
     def short(self) -> str:
-        """For people."""
+        """Short description for readers."""
         words = self.change.split()
         options = dict(zip(words[::2], words[1::2], strict=True))
         bit = f"[{options['-portbit']}]" if "-portbit" in options else ""

@@ -44,7 +44,7 @@ _ROOT = Path(__file__).parents[2]
 
 @dataclass
 class Outcome:
-    """What became of a mutant."""
+    """Outcome of a mutant."""
 
     mutation: Mutation
     design: str
@@ -68,13 +68,13 @@ class Use:
 
     @property
     def cost(self) -> float:
-        """For a kill."""
+        """Expected cost of a kill."""
         return (self.seconds + 0.005) * (self.runs + 2) / (self.kills + 1)
 
 
 @dataclass
 class _Child:
-    """How a process that ran tests ended."""
+    """Exit status and output of a process that ran tests."""
 
     status: int
     said: dict[str, Any] = field(default_factory=dict)
@@ -108,7 +108,7 @@ class _Log:
         self._told = self._begun = time.monotonic()
 
     def has(self, design: str, mutation: Mutation) -> bool:
-        """Whether the mutant was decided before."""
+        """Returns whether the mutant was decided before."""
         change = mutation.change
         return any(
             row["design"] == design and row["mutation"]["change"] == change for row in self._rows
@@ -310,8 +310,8 @@ class Mutants:
                 self.sound = False
 
     def _chosen(self, designs: list[Design]) -> list[tuple[Design, Mutation]]:
-        """As many mutants as there are to be, one of each module at a time: those of a run that is
-        cut off are a sample, too."""
+        """Draws the requested number of mutants, one of each module in turn: even a run that is cut
+        off is a sample."""
         rng = random.Random(f"{self._settings.seed} chosen")
         pool: dict[str, list[tuple[Design, Mutation]]] = defaultdict(list)
         for design in designs:

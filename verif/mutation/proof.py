@@ -140,7 +140,7 @@ def _names(signal: str) -> list[str]:
 
 
 def _qualifiers(outputs: Iterable[str]) -> dict[str, str]:
-    """Of those outputs that mean something only while another one is high, that one's name."""
+    """Returns for each output that is valid only while another one is high the name of that one."""
     found, names = {}, set(outputs)
     for name in names:
         for end, other in QUALIFIERS.items():
@@ -177,8 +177,9 @@ def _whole(netlist: str, compared: Iterable[str], qualifiers: Mapping[str, str])
 
 
 def is_equivalent(directory: Path, mutation: Mutation, seconds: int) -> bool | None:
-    """Whether no sequence of inputs after a reset tells the mutated netlist of a directory from the
-    other one; None if the prover does not know after some seconds of processor time.
+    """Returns whether no sequence of inputs after a reset distinguishes the mutated netlist of a
+    directory from the original; None if the prover does not know within ``seconds`` of processor
+    time.
 
     Registers that a reset does not set begin with zeros, and so do memories, as they do in the
     simulations. Some outputs are compared only while they mean something: :data:`QUALIFIERS`.
@@ -236,7 +237,7 @@ def _run_yosys(directory: Path, seconds: float) -> float:
 
 
 def _is_zero(netlist: Path) -> bool:
-    """Whether the one output of a netlist in AIGER is 0, and nothing else is left."""
+    """Returns whether the only output of a netlist in AIGER is 0, and no logic is left."""
     if not netlist.exists():
         return False
     head, output, *_ = netlist.read_bytes().split(b"\n")

@@ -1,4 +1,4 @@
-"""What tests had simulated: the same again, on a mutant, without the tests around it.
+"""Repeats the recorded simulations of tests on a mutant, without the tests around them.
 
 A test whose simulations all give what they gave before passes as it did before; so only those need
 to run for which something differs.
@@ -34,7 +34,7 @@ class Story:
     complete: bool = True
 
     def differs(self) -> bool:
-        """Whether one gives something else now."""
+        """Returns whether a simulation now has another result."""
         return not all(step() for step in self.steps)
 
 

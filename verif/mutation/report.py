@@ -21,7 +21,7 @@ def read_rows(file: Path) -> list[dict[str, Any]]:
 
 
 def read_end(file: Path) -> dict[str, Any] | None:
-    """How the run went that wrote a result file: ``seconds`` and ``sound``; None if it was cut
+    """Reads the last row of a result file: ``seconds`` and ``sound`` of the run; None if it was cut
     off."""
     text = file.read_text() if file.exists() else ""
     rows = [json.loads(line) for line in text.splitlines()[-1:] if text.endswith("\n")]
@@ -30,13 +30,13 @@ def read_end(file: Path) -> dict[str, Any] | None:
 
 
 def killed_share(counts: Mapping[str, int]) -> float:
-    """Of those that are not equivalent; 1 if there are none."""
+    """Returns the killed share of the mutants that are not equivalent; 1 if there are none."""
     alive = counts["survivor"]
     return counts["killed"] / (counts["killed"] + alive) if counts["killed"] + alive else 1.0
 
 
 def table(mutants: Iterable[Mapping[str, Any]]) -> str:
-    """By module and by folder."""
+    """Returns the table of mutants by module and by folder."""
     modules: dict[str, Counter[str]] = defaultdict(Counter)
     for one in mutants:
         modules[one["mutation"]["module"]][one["verdict"]] += 1

@@ -1,4 +1,4 @@
-"""What a run of mutants is told, by the process that starts it."""
+"""Settings of a run of mutants, from the process that starts it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls) -> Settings:
-        """What the process was told."""
+        """Reads the settings from the environment."""
         told = json.loads(os.environ[VARIABLE])
         folders, result = tuple(told.pop("folders")), Path(told.pop("result"))
         return cls(folders=folders, result=result, **told)

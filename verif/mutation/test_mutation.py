@@ -122,7 +122,7 @@ endmodule
 
 
 def test_payloads_are_compared_while_valid_is_high(tmp_path: Path) -> None:
-    """Of the multiplexer's inputs, the one of a low ``valid`` does not matter."""
+    """The multiplexer's input that a low ``valid`` selects is not compared."""
     mutations = all_mutations(GATED, "gated", tmp_path, (EXAMPLE,), {})
     compared = {
         one.change.split("-port ")[1].split()[0]: is_equivalent(tmp_path, one, 10)

@@ -1,4 +1,4 @@
-"""What graph commands find besides values, and write: critical paths, forests, files, pictures."""
+"""Outputs of graph commands besides values: critical paths, forests, files, pictures."""
 
 from __future__ import annotations
 

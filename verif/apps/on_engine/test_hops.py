@@ -35,7 +35,7 @@ def graph_of(path: Path, problem: Problem, edges: Edges, vertices: int) -> Graph
 
 
 def random_graph(path: Path, problem: Problem, generator: np.random.Generator) -> Graph:
-    """With loops, edges worth nothing and, where that may be, weights below 0."""
+    """Draws a graph with loops, zero weights and, where allowed, negative weights."""
     vertices = int(generator.integers(3, 16))
 
     def draw(count: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What ``--on engine`` refuses, in one line and before anything is built."""
+"""``--on engine`` refuses bad input with one line, before anything is built."""
 
 from __future__ import annotations
 

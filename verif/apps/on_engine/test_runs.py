@@ -37,7 +37,7 @@ EDGES: dict[str, Edges] = {
 
 
 def report_of(run: Run, *words: object) -> dict[str, Any]:
-    """What a run that must pass writes."""
+    """Returns the report of a run that must pass."""
     assert run(*words, "--json", run.directory / "report.json") == 0
     return run.report()
 
@@ -105,7 +105,7 @@ def test_shortest_paths_against_scipy(run: Run) -> None:
     ],
 )  # fmt: skip
 def test_products_of_either_unit(run: Run, unit: str, options: tuple[str, ...]) -> None:
-    """With C, and of sizes that are whole neither in tiles nor in beats."""
+    """Runs products with C whose sizes are multiples neither of a tile nor of a beat."""
     a, b, c = (draw(seed, *shape) for seed, shape in ((1, (9, 13)), (2, (13, 7)), (3, (9, 7))))
     files = [run.save("a.npy", a), run.save("b.npy", b), "--c", run.save("c.npy", c)]
     rtl = report_of(run, "gemm", *files, "--unit", unit, *options, *ENGINE)

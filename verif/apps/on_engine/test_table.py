@@ -25,7 +25,7 @@ BLOCKS = ("--set", "block_rows=2", "--set", "block_cols=2", "--set", "block_dept
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of everything less."""
+    """Reduces the sizes of every part of the table."""
     monkeypatch.setattr(inputs, "PAPERS_SIZES", SIZES)
     monkeypatch.setattr(inputs, "LAYER", 8)
     monkeypatch.setattr(measured, "FEATURES", 16)
@@ -76,7 +76,7 @@ def test_figures_of_every_application(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_the_cycles_are_those_of_a_run(tmp_path: Path) -> None:
-    """Of a graph file of as many vertices."""
+    """The table's cycles equal those of a run on a graph file with as many vertices."""
     file, report = tmp_path / "table.json", tmp_path / "report.json"
     words = ["table", "simd2-applications", "--only", "apsp", *BLOCKS, "--json", str(file)]
     assert main(words) == 0

@@ -55,7 +55,7 @@ class _Verdict(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Found:
-    """What runs came to.
+    """Totals of a set of runs.
 
     Parameters
     ----------

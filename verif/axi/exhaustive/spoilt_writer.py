@@ -35,7 +35,7 @@ class SpoiltPart(wiring.Component):
         return {name: self.spoil == number for number, name in enumerate(self._ways, 1)}
 
     def held(self, m: Module, *ports: Any) -> list[Signal]:
-        """For each port whether its VALID waited for READY in the cycle before."""
+        """Returns for each port whether its VALID waited for READY in the previous cycle."""
         waits = [Signal(name=f"held_{number}") for number in range(len(ports))]
         m.d.sync += [w.eq(port.valid & ~port.ready) for w, port in zip(waits, ports, strict=True)]
         return waits

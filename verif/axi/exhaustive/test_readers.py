@@ -275,7 +275,7 @@ def judged(name: str, what: str, table: Table) -> Found:
 
 @every_kind
 def test_any_repeated_pattern_of_addresses_and_beats(name: str) -> None:
-    """Of AR and of R, of four and five cycles, so that all their phases meet."""
+    """Repeats AR patterns of four cycles and R patterns of five, so that all their phases meet."""
     table = cases(
         ar=all_patterns(4, repeats=True),
         r=all_patterns(5, repeats=True),
@@ -298,7 +298,7 @@ def test_any_repeated_pattern_of_data_that_is_taken(name: str) -> None:
 
 @every_kind
 def test_any_beginning_of_ready(name: str) -> None:
-    """From the first ARVALID on; then always ready, and all is done soon."""
+    """Tries every READY pattern from the first ARVALID; READY then stays high and all ends soon."""
     count = by_size(4, 8, 12)
     table = cases(ar=all_patterns(count, repeats=False), patience=LONG + 2 * count)
     judged(name, "beginnings", table)

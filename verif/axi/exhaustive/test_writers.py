@@ -50,7 +50,7 @@ def unhindered(name: str) -> int:
 
 @every_kind
 def test_any_repeated_pattern_of_ready(name: str) -> None:
-    """Of AW and of W, of four and five cycles, so that all their phases meet."""
+    """Repeats AW patterns of four cycles and W patterns of five, so that all their phases meet."""
     table = cases(
         aw=all_patterns(4, repeats=True),
         w=all_patterns(5, repeats=True),
@@ -64,7 +64,7 @@ def test_any_repeated_pattern_of_ready(name: str) -> None:
 
 @every_kind
 def test_any_beginning_of_ready(name: str) -> None:
-    """From the first AWVALID on; then always ready, and all is done soon."""
+    """Tries every READY pattern from the first AWVALID; READY then stays high and all ends soon."""
     count = by_size(3, 5, 7)
     beginnings = all_patterns(count, repeats=False)
     table = cases(aw=beginnings, w=beginnings, patience=unhindered(name) + 2 * count + 6)
@@ -73,7 +73,7 @@ def test_any_beginning_of_ready(name: str) -> None:
 
 @every_kind
 def test_any_order_of_responses(name: str) -> None:
-    """Of writers that share a bus, among those that wait."""
+    """Tries every order of responses among the outstanding bursts of writers that share a bus."""
     table = cases(
         aw=FEW, w=FEW, every=by_size((9,), (5, 9), (3, 5, 9, 17)), order=range(16),
         patience=25 * unhindered(name),

@@ -62,8 +62,9 @@ class Arrays(wiring.Component):
 
 
 class _Watched(wiring.Component):
-    """What is mixed with a writer for the member ``answerable``: out; of each burst writer, whether
-    its queue of addresses has one at its end, as it must have whenever a response comes."""
+    """Mixin that adds the output ``answerable`` to a writer. Each bit of it stands for one burst
+    writer and is 1 if the writer's address queue has an entry at its head, as it must when a
+    response arrives."""
 
     _answerable: Signal
 
@@ -134,8 +135,8 @@ MODES = [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)]
 
 @dataclass
 class Traffic:
-    """What the parts of a writer are asked for: by part, payloads as numbers; and the bytes that
-    memory has afterwards, by address."""
+    """Requests and data of a writer's parts, by part and as numbers, and the bytes that memory must
+    hold afterwards, by address."""
 
     requests: list[list[int]]
     data: list[list[int]]

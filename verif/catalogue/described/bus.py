@@ -1,4 +1,4 @@
-"""What went over the managers' ports, cycle by cycle, against what the sidecar says of them."""
+"""Checks the transfers on the managers' ports, cycle by cycle, against the sidecar."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _SMALL = 3
 
 
 def decode(formats: Mapping[str, Any], name: str, word: int) -> Number:
-    """What a container word stands for."""
+    """Returns the value that a container word encodes."""
     form = formats[name]
     bits = form["container_bits"]
     if form["kind"] == "complex":

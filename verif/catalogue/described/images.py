@@ -22,7 +22,7 @@ _DENSE = ("matrix", "image")
 
 @dataclass(frozen=True)
 class Arrays:
-    """What a placement takes of memory.
+    """Memory that a placement needs.
 
     Parameters
     ----------
@@ -123,8 +123,8 @@ def arrays(
 
 
 def _distances(place: Mapping[str, Any], shape: Sequence[int]) -> list[tuple[int, int]]:
-    """Of each loop of an image the bytes from an iteration to the next, where runs follow each
-    other at once, and its iterations."""
+    """Returns for each loop of an image its iterations and the bytes from one iteration to the
+    next, if runs follow each other without gaps."""
     sizes = dict(zip(place["modes"], shape, strict=True))
     found: list[tuple[int, int]] = []
     behind = place["element_bytes"]
@@ -169,7 +169,7 @@ def _channel_bytes(
 
 
 class _Sparse:
-    """Where the records of a sparse matrix are."""
+    """Locates the records of a sparse matrix in memory."""
 
     def __init__(self, place: Mapping[str, Any], registers: Mapping[str, int]) -> None:
         self._place, self._registers = place, registers
@@ -198,7 +198,7 @@ class _Sparse:
         return _channel_bytes(self._place, base, size, channel, number)
 
     def runs(self, memory: Memory, rows: int) -> Iterator[tuple[int, int, int]]:
-        """Of each row: its number, its first entry, its length."""
+        """Yields for each row its number, its first entry and its length."""
         if not self.c2sr:
             starts = [
                 _record(memory, self.head(row), self.heads["parts"])["start"]

@@ -55,7 +55,7 @@ class JobDriver:
         return value << int(self._rules.field(where["register"], where["field"])["low"])
 
     def state(self, name: str) -> int:
-        """What a control reads as."""
+        """Reads the value of a control."""
         where = self._jobs["controls"][name]
         field = self._rules.field(where["register"], where["field"])
         return self.read(where["register"]) >> field["low"] & ((1 << field["width"]) - 1)
@@ -96,7 +96,8 @@ class JobDriver:
         return {"error": names[code] if error else None, "detail": detail}
 
     def results(self, job: Job) -> Matrices:
-        """What a job left that ended well. Raises AssertionError if other bytes have changed."""
+        """Returns the results of a job that completed without error. Raises AssertionError if other
+        bytes have changed."""
         memory = np.frombuffer(self._device.read_memory(0, len(job.memory)), np.uint8)
         unchanged, found = np.ones(len(memory), np.bool_), {}
         for operand in operands_of(job.operation, "out"):

@@ -46,7 +46,7 @@ def _indices(operand: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def shape_of(operand: Mapping[str, Any], sizes: Mapping[str, int]) -> Shape:
-    """Of an operand, with sizes by name."""
+    """Returns an operand's shape, given the sizes by name."""
     return tuple(sizes[name] for name in _indices(operand))
 
 
@@ -56,7 +56,7 @@ def located(operand: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _present(rng: np.random.Generator, operand: Mapping[str, Any], shape: Shape) -> list[Shape]:
-    """Where a sparse operand has elements."""
+    """Draws the positions at which a sparse operand has elements."""
     structure = operand["placement"].get("structure")
     if structure is None:
         return [tuple(at) for at in np.argwhere(rng.random(shape) < 0.4).tolist()]

@@ -1,4 +1,4 @@
-"""What job registers hold, and the rules that they obey."""
+"""Values of job registers, and the rules that restrict them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ __all__ = ["Rules", "breaks"]
 
 
 def breaks(rule: Mapping[str, Any], value: int, registers: Mapping[str, int]) -> bool:
-    """Whether its register may not have this value, with what the others hold."""
+    """Returns whether a value breaks its register's rule, given the values of the other
+    registers."""
     number = rule.get("number", 1)
     value *= prod(registers[name] for name in rule.get("factors", ()))
     broken: dict[str, bool] = {
@@ -31,7 +32,7 @@ class Rules:
         self.registers: dict[str, dict[str, Any]] = {x["name"]: x for x in sidecar["registers"]}
 
     def field(self, register: str, name: str) -> dict[str, Any]:
-        """What the sidecar says of a field."""
+        """Returns the sidecar's entry for a field."""
         fields: list[dict[str, Any]] = self.registers[register]["fields"]
         return next(x for x in fields if x["name"] == name)
 
@@ -48,7 +49,8 @@ class Rules:
                 yield rule
 
     def _holds(self, when: Mapping[str, Any], registers: Mapping[str, int]) -> bool:
-        """Whether a condition holds for these registers, and so do those behind it."""
+        """Returns whether a condition, and every condition chained to it, holds for these
+        registers."""
         field = self.field(when["register"], when["field"])
         value = registers[when["register"]] >> field["low"] & ((1 << field["width"]) - 1)
         also = "also" not in when or self._holds(when["also"], registers)

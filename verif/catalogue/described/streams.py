@@ -81,7 +81,7 @@ class StreamDriver:
         self._expected.append((None, illegal["transfers"]))
 
     def run(self, pauses: Pauses) -> list[Matrices]:
-        """What the operations gave, in their order; nothing of illegal ones.
+        """Returns the results of the operations in order; illegal operations have none.
 
         Raises AssertionError if a flag is wrong, or a bit set that is neither flag nor element.
         """
@@ -131,7 +131,7 @@ class StreamDriver:
     def _places(
         self, operand: Mapping[str, Any], operation: Mapping[str, Any]
     ) -> tuple[Ints, Ints]:
-        """Of each element that is stored its transfer, and the place of each of its bits."""
+        """Returns the transfer of each stored element and the position of each of its bits."""
         place, sizes = operand["placement"], sizes_of(operation)
         columns, structure = sizes[operand["columns"]], place.get("structure")
         if structure:

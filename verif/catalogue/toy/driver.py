@@ -17,7 +17,7 @@ Words = npt.NDArray[np.uint32]
 
 
 def added(values: Words, constant: int) -> Words:
-    """What the accelerator computes: sums modulo 2 ** 32."""
+    """Computes the accelerator's result: sums modulo 2 ** 32."""
     return values + np.uint32(constant)
 
 

@@ -1,4 +1,4 @@
-"""What ``simulate toy_adder`` does: random jobs against the model. A system's: ``verif/<name>``."""
+"""Simulates ``toy_adder``: random jobs against the model. A system's file is ``verif/<name>``."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def run(
 def _untouched(
     device: NativeAccelerator[ToyAdderConfig], before: bytes, values: Words, beat_bytes: int
 ) -> bool:
-    """Whether the array is as it was, and all that lies behind the sums, which follow it."""
+    """Returns whether the array, and everything after the sums that follow it, is unchanged."""
     used = 2 * (-(-values.nbytes // beat_bytes) * beat_bytes)
     same = device.read_memory(0, values.nbytes) == values.tobytes()
     return same and device.read_memory(used, len(before) - used) == before[used:]

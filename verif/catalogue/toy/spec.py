@@ -85,7 +85,7 @@ def job_spec(config: ToyAdderConfig) -> JobSpec:
 
 
 def _operation(config: ToyAdderConfig) -> OperationEntry:
-    """For the sidecar: what jobs compute, and where the operands lie."""
+    """Describes for the sidecar the operation of a job and the placement of its operands."""
     source = MatrixPlacement(
         base="SOURCE", align=config.beat_bytes, element_bytes=4, read_bytes=config.beat_bytes
     )
@@ -118,7 +118,7 @@ def _operation(config: ToyAdderConfig) -> OperationEntry:
 
 
 def _traffic(config: ToyAdderConfig) -> Traffic:
-    """For the sidecar: what the manager may do on the bus."""
+    """Describes for the sidecar the manager's traffic on the bus."""
     sizes = {"longest_beats": BURST_BEATS, "outstanding": config.outstanding, "id_bits": ID_BITS}
     reads, writes = (one_id_each("array", [name], **sizes) for name in ("source", "target"))
     return Traffic(reads=reads, writes=writes)

@@ -1,4 +1,4 @@
-"""What ``run toy-add`` computes. A system's: ``scripts/tilewright/apps/SUBJECT``."""
+"""Computes ``run toy-add``. A system's file is ``scripts/tilewright/apps/SUBJECT``."""
 
 from __future__ import annotations
 

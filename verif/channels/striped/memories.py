@@ -15,10 +15,11 @@ __all__ = ["ChannelMemory", "Manner"]
 
 @dataclass(frozen=True)
 class Manner:
-    """How a memory behaves: ``latency`` in cycles, at random between the two; ``stall``: share of
-    the cycles without a beat, and of those without an address, and with any ARREADY may rise only
-    after ARVALID has been high for a cycle, in some channels; ``mixed``: beats of different IDs
-    come in any order; ``one_read``: ARREADY is high only while no read is under way."""
+    """Behaviour of a memory. ``latency``: least and greatest number of cycles, drawn at random.
+    ``stall``: share of the cycles without a beat, and of those without an address; if it is not 0,
+    ARREADY of some channels rises only after ARVALID has been high for a cycle. ``mixed``: beats of
+    different IDs arrive in any order. ``one_read``: ARREADY is high only while no read is in
+    flight."""
 
     latency: tuple[int, int] = (1, 1)
     stall: float = 0.0

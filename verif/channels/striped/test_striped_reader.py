@@ -110,7 +110,7 @@ class Run:
         return found
 
     def check(self, count: int) -> None:
-        """That these lines came, and no others."""
+        """Checks that exactly these lines arrived."""
         assert len(self.sink.words) == count
         for (content, last), word in zip(self.expected, self.sink.words, strict=False):
             data = word & (1 << 8 * len(content)) - 1
@@ -171,7 +171,8 @@ def test_lines_leave_in_order_whatever_the_memory_does(name: str, manner: str) -
 @pytest.mark.slow
 @every_reader
 def test_nearly_every_cycle_of_the_ports_is_used(name: str) -> None:
-    """Of one long run, on a memory that answers after eight cycles, with slots for that long."""
+    """Uses 98 % of the port cycles in one long run, on a memory with a latency of eight cycles and
+    with enough slots to cover it."""
     geometry, blocks, _ = READERS[name]
     lines = 220 * geometry.channels // blocks // geometry.block_beats + 1
     run = Run(name, [(1, lines * blocks * geometry.interleave)], PERFECT, slots=32)

@@ -133,7 +133,8 @@ def test_memory_has_the_bytes_and_no_others(name: str) -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_beat_a_cycle_in_every_channel(name: str) -> None:
-    """As fast as the channels of which all bytes are written: lines are at most their stripe."""
+    """Writes as fast as the channels whose bytes are all written; lines are at most a stripe
+    long."""
     geometry, count = GEOMETRIES[name], LINES[name]
     stripes = 24
     requests = drawn(geometry, count, 1, [stripes * geometry.stripe_bytes])
@@ -165,7 +166,7 @@ def test_requests_of_a_line_follow_each_other(name: str) -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_stop_leaves_nothing_behind(name: str) -> None:
-    """What was written until then belongs to requests; what comes later is written as ever."""
+    """Only requested bytes are written before the stop, and later writes work as usual."""
     geometry, count = GEOMETRIES[name], LINES[name]
     requests = drawn(geometry, count, 2, [5 * count * geometry.interleave + 3] * 4)
     whole = expected(requests)

@@ -1,1 +1,1 @@
-"""What is written for integrators, read by programs that are not ours."""
+"""Checks the files for integrators with programs that are not ours."""

@@ -15,7 +15,7 @@ __all__ = ["compiled_rdl", "standard_faults"]
 
 
 class _Silent(MessagePrinter):
-    """What the compiler refuses is raised anyway; warnings there must be none."""
+    """Message printer that fails on warnings; the compiler raises its errors anyway."""
 
     def print_message(self, severity: Any, text: str, src_ref: Any) -> None:
         assert severity.name != "WARNING", text
@@ -37,6 +37,6 @@ def _schema() -> Any:
 
 
 def standard_faults(text: str) -> str:
-    """Where a component breaks the schema of IEEE 1685-2014; empty if it does not."""
+    """Returns the violations of the IEEE 1685-2014 schema; empty if there are none."""
     valid = _schema().validate(etree.fromstring(text.encode()))
     return "" if valid else str(_schema().error_log)

@@ -95,7 +95,7 @@ def constants(sidecar: dict[str, Any]) -> Iterator[tuple[str, int]]:
 
 @pytest.mark.parametrize("language", slow_but(["c11"], LANGUAGES))
 def test_headers_of_all_units_compile_together(language: str, tmp_path: Path) -> None:
-    """In one program, without a warning; they are the same when written again."""
+    """Compiles all headers in one program without a warning; a second run writes the same text."""
     made = headers(ALL)
     assert made == headers(ALL)
     text = "int main(void) { return 0; }\n"
@@ -104,7 +104,7 @@ def test_headers_of_all_units_compile_together(language: str, tmp_path: Path) ->
 
 
 def test_every_constant(tmp_path: Path) -> None:
-    """What a C compiler makes of each name is what the sidecars say; there are no others."""
+    """Each constant has, in C, the sidecar's value, and the headers define no others."""
     expected = [pair for name in ALL for pair in constants(sidecar_of(name))]
     assert len(expected) > 2000
     assert len({name for name, _ in expected}) == len(expected)
@@ -180,7 +180,8 @@ def test_payloads(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", SOME_ACCELERATORS)
 def test_jobs(name: str, tmp_path: Path) -> None:
-    """On registers that are plain memory: constants are checked, a job written, its end told."""
+    """Runs jobs on registers in plain memory: the C code checks constants, writes a job, sees its
+    end."""
     sidecar = sidecar_of(name)
     unit, registers = sidecar["unit"], {x["name"]: x for x in sidecar["registers"]}
     words: dict[int, int] = {}

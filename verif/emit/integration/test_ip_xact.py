@@ -60,7 +60,7 @@ def test_the_schema_refuses_what_is_not_of_the_standard() -> None:
 
 @pytest.mark.parametrize("name", SOME_ACCELERATORS)
 def test_every_register_and_field(name: str, tmp_path: Path) -> None:
-    """As PeakRDL's importer understands them."""
+    """PeakRDL's importer reads every register and field as the sidecar describes it."""
     sidecar = sidecar_of(name)
     path = tmp_path / "unit.xml"
     path.write_text(ip_xact(sidecar, ["unit.sv"]))

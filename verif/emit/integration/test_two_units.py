@@ -35,7 +35,7 @@ def unit(name: str) -> tilewright.Generated:
 
 @cache
 def files(name: str, folder: Path) -> dict[str, str]:
-    """What is written of a unit, by the names of the options; the modules as ``unit``."""
+    """Writes all files of a unit and returns their texts by option; the modules are ``unit``."""
     paths = {one: folder / f"{name}.{one}" for one in OTHERS}
     unit(name).write(folder / f"{name}.sv", **paths)
     texts = {one: path.read_text() for one, path in paths.items()}
@@ -189,7 +189,8 @@ FORMATS = ("fp16", "fp16", "fp32")
 
 @pytest.mark.parametrize("name", ["left", "A__b", "_x"])
 def test_every_name_begins_with_it(name: str) -> None:
-    """Of modules, types and constants of the header; the rest of the text is as without a name."""
+    """Modules, types and constants of the header start with the name; the rest of the text is the
+    same as without a name."""
     options: dict[str, Any] = {"tile": 2, "ops": ["minplus", "orand"]}
     named = tilewright.generate("simd2", name=name, **options)
     plain = tilewright.generate("simd2", **options)
@@ -202,7 +203,7 @@ def test_every_name_begins_with_it(name: str) -> None:
     assert {one for one in words if one != name and not one.startswith(f"{name}_")} == set()
 
     def instances(text: str, prefix: str) -> list[str]:
-        """What every module is called behind the prefix, and where it is instantiated."""
+        """Returns the names of all modules and instances after the prefix."""
         return sorted(re.findall(rf"^(?:module|  ){prefix}(\w*) \w* ?\(", text, re.M))
 
     assert instances(named.verilog, name) == instances(plain.verilog, "simd2")

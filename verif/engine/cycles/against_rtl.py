@@ -86,7 +86,7 @@ def sampled_config(rng: np.random.Generator) -> EngineConfig:
 
 
 def any_latency(rng: np.random.Generator) -> int:
-    """Of a flat memory: 1 to 200, often short."""
+    """Draws the latency of a flat memory: 1 to 200 cycles, often short."""
     return int(rng.choice([1, 2, 3, 20, 200]) if rng.integers(2) else rng.integers(1, 201))
 
 

@@ -1,4 +1,4 @@
-"""What no job of an engine can beat: that nothing does beat it; DRAMs; other units' rates."""
+"""No job is faster than an engine's bound; also DRAMs, and units with another rate."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def check(found: EngineCycles) -> None:
 
 @every_memory
 def test_random_jobs(memory: MemoryModel) -> None:
-    """On any engine, at any clock, on memories with short queues too."""
+    """Tries any engine at any clock, also on memories with short queues."""
     rng = np.random.default_rng(5)
     configs = list(CONFIGS.values())
     for _ in range(cases(400)):
@@ -91,7 +91,7 @@ def test_rows_a_power_of_two_apart_share_a_bank() -> None:
 
 
 def test_a_unit_of_another_rate() -> None:
-    """As a product that really takes two steps."""
+    """A unit with interval 2 takes as long as a product that needs two steps."""
     config = Simd2EngineConfig(
         tile=4, format="fp32", multiplier_bits=12, ops=("mma", "minplus"), managers=2
     )
@@ -104,7 +104,7 @@ def test_a_unit_of_another_rate() -> None:
 
 
 def test_the_vector_unit_is_as_much_slower_as_a_tile_is_deep() -> None:
-    """Where the unit is the limit."""
+    """Compares the two where the unit, not the memory, is the limit."""
     job = product_job(LARGE, "minplus", 1024, 1024, 1024)
     matrix, vector = (run_job(LARGE, job, interval=interval) for interval in (None, 16))
     assert vector.utilisation > 0.98

@@ -90,7 +90,8 @@ def test_all_counters_of_long_matrices(both: Both, shape: tuple[int, int, int]) 
 
 @one_engine
 def test_registers_of_the_model_are_those_of_the_rtl(both: Both) -> None:
-    """By the driver, results too; a job that is refused counts nothing and is no time."""
+    """Compares registers and results through the driver; a refused job changes no counter and takes
+    no time."""
     rng = np.random.default_rng(3)
     a, b, c = rng.integers(0, 9, (13, 21)), rng.integers(0, 9, (21, 17)), np.ones((13, 17))
     both.reset(latency=9)
@@ -124,7 +125,8 @@ IN_DOCS: tuple[EngineConfig, ...] = (
 
 
 def test_rates_of_the_docs() -> None:
-    """What `simulate` prints of large products on the RTL, whose memory answers at once."""
+    """The page's rates equal those that `simulate` prints for large products on the RTL, whose
+    memory answers at once."""
     text = page("engine.md").read_text()
     for config in IN_DOCS:
         for operation in typical_operations(config):

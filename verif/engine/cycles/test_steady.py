@@ -24,7 +24,7 @@ TILE_16 = Simd2EngineConfig(tile=16, data_bits=256, managers=3, outstanding=32)
 
 @pytest.fixture
 def left_out(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Whether something was left out, each time that it was asked, in short rows too."""
+    """Records at each call whether periods were left out; short rows count too."""
     monkeypatch.setattr(steady, "WORTH", 0)
     found: list[bool] = []
     whole = Periods.leave_out

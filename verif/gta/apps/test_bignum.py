@@ -28,7 +28,7 @@ on_golden = partial(pgemm, "int64")
 
 
 def by_limbs(a: Array, b: Array) -> Array:
-    """As the array does it, with the narrowest sums there are."""
+    """Multiplies by limbs as the array does, with the narrowest possible sums."""
     exact = product_by_limbs("int64", a, b, depth=8, partial_bits=20, result_bits=64)
     return exact.astype(np.uint64)
 
@@ -60,7 +60,7 @@ def test_by_limbs() -> None:
 
 
 def test_no_sum_passes_int64() -> None:
-    """Of pieces that are all ones; the sum is exact, not modulo 2**64."""
+    """Multiplies pieces that are all ones; the sum is exact, not modulo 2**64."""
     ones = (1 << COLUMN_BITS) - 1
     a, b = bignum_factors(ones, ones)
     sums = np.dot(a.astype(object), b.astype(object))
@@ -69,7 +69,7 @@ def test_no_sum_passes_int64() -> None:
 
 
 def test_shape_of_the_workload() -> None:
-    """Of 65,536 bits; and what the matrices have is what the shape says."""
+    """Checks the shape for 65,536 bits, and that the matrices have the shape that is announced."""
     assert bignum_shape(65536, 65536) == (2431, 37, 64)
     for x_bits, y_bits in ((0, 0), (1, 4000), (COLUMN_BITS, COLUMN_BITS + 1)):
         rows, columns, depth = bignum_shape(x_bits, y_bits)

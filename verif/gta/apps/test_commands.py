@@ -1,4 +1,4 @@
-"""What GTA's applications compute, against arithmetic of the tests' own, at small sizes."""
+"""Compares GTA's applications with independent arithmetic at small sizes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def xyz(*colour: int) -> list[float]:
 
 @pytest.mark.slow
 def test_the_photograph(run: Run) -> None:
-    """As large as the workload."""
+    """Converts a photograph of the workload's size."""
     where = run.directory / "report.json"
     assert run("color", "--backend", "model", "--json", where) == 0
     assert run.report()["shape"] == [427, 640]
@@ -136,7 +136,7 @@ def triangles(packed: Any) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("size", slow_but([(33, 16)], [(1, 64), (30, 8), (33, 16), (70, 64)]))
 def test_lu_modulo_2_to_32(run: Run, size: tuple[int, int]) -> None:
-    """Of a product of triangles, rows out of order."""
+    """Factors a product of triangular matrices with its rows permuted."""
     rows, block = size
     rng = np.random.default_rng(rows)
     square = rng.integers(-(1 << 31), 1 << 31, (2, rows, rows))
@@ -185,7 +185,7 @@ def test_lu_beyond_fp64(run: Run) -> None:
 
 
 def test_pca(run: Run) -> None:
-    """Of data that lie close to a plane."""
+    """Analyses data that lie close to a plane."""
     rng = np.random.default_rng(3)
     basis = np.linalg.qr(rng.standard_normal((5, 5)))[0]
     data = rng.standard_normal((60, 5)) * [9, 4, 0.1, 0.05, 0.01] @ basis + 7
@@ -203,8 +203,8 @@ def test_pca(run: Run) -> None:
 
 @pytest.mark.parametrize("shape", [(5, 12), (8, 12), (20, 64), (6, 6)])
 def test_pca_of_few_samples(run: Run, shape: tuple[int, int]) -> None:
-    """As many components as samples, of which the last has no variance: any direction will do for
-    it, if other features are left, and scikit-learn has another one."""
+    """Analyses as many components as samples. The last component has no variance: if other features
+    are left, its direction is arbitrary, and scikit-learn's differs."""
     data = np.random.default_rng(1).standard_normal(shape)
     out, where = run.directory / "v.npy", run.directory / "report.json"
     assert run("pca", run.save("a.npy", data), "-o", out, "--json", where) == 0
@@ -220,7 +220,7 @@ def test_pca_of_few_samples(run: Run, shape: tuple[int, int]) -> None:
 def test_pca_finds_a_wrong_component_of_few_samples(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whose direction is known, as its variance is not another's."""
+    """Finds a component turned slightly from its direction, which is unique as its variance is."""
     right = np.linalg.eigh
 
     def turned(matrix: Any) -> Any:
@@ -240,7 +240,7 @@ def test_pca_finds_a_wrong_component_of_few_samples(
 
 @pytest.mark.slow
 def test_pca_of_digits(run: Run) -> None:
-    """As large as the workload; and features that never change."""
+    """Analyses a data set of the workload's size; some of its features never change."""
     where = run.directory / "report.json"
     assert run("pca", "--components", 10, "--json", where) == 0
     report = run.report()
@@ -282,7 +282,7 @@ def test_mlp(run: Run, mode: str) -> None:
 
 
 def test_mlp_that_is_drawn(run: Run) -> None:
-    """By its seed; NeRF's shape at its full width."""
+    """Draws the network from its seed; NeRF's shape at its full width."""
     layers = drawn_network(3, 8, 256)
     shapes = [layer.weights.shape for layer in layers]
     assert shapes == [(63, 256), *[(256, 256)] * 3, (319, 256), *[(256, 256)] * 3, (256, 4)]

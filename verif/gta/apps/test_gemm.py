@@ -205,7 +205,7 @@ def test_the_model_alone_counts_nothing(run: Run) -> None:
 
 
 def test_products_add_up() -> None:
-    """Of several p-GEMMs, some of them again."""
+    """Counters add up over several p-GEMMs, including a repeated one."""
     choice = GtaChoice(config=GtaConfig(), format="int32", backend="cycles")
     rng = np.random.default_rng(5)
     shapes = [(9, 5, 8), (20, 30, 12), (9, 5, 8)]

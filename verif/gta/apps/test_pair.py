@@ -77,7 +77,7 @@ def test_on_the_rtl(run: Run, name: str) -> None:
 
 
 def test_cycles(run: Run) -> None:
-    """Of the model of cycles; the results are the golden model's, and nothing is compared."""
+    """Runs on the cycle model: the results are the golden model's, and nothing is compared."""
     drawn, out = [files(run, name, 4, k, 6) for name, k in (("x", 9), ("y", 12))], "d.npy"
     jobs = [f"{text},mode=int16,out={run.directory / f'{number}{out}'}"
             for number, (text, _) in enumerate(drawn)]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What GTA's applications refuse, in one line; nothing is written."""
+"""GTA's applications refuse bad input in one line and write nothing."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_memory_grows(run: Run, on_model: list[int], monkeypatch: pytest.MonkeyP
 def test_what_the_driver_refuses(
     run: Run, on_model: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In one line; so is a memory that `addr_bits` do not reach."""
+    """Reports the driver's refusals, and a memory beyond `addr_bits`, in one line."""
     reasons: list[ValueError] = [
         ValueError("`vector_bytes` must be more"),
         NoRoom("too little memory", 1 << 41),
@@ -120,7 +120,7 @@ def test_what_differs_is_found(
 @pytest.mark.slow
 @pytest.mark.parametrize("dataflow", ["ws", "is", "os", "simd"])
 def test_on_the_rtl(run: Run, dataflow: str) -> None:
-    """Of the smallest configuration, each dataflow; figures are those of the counters."""
+    """Runs each dataflow on the smallest configuration; the report's figures are the counters'."""
     laying = ("--dataflow", dataflow, "--layout", "2x1")
     assert run(*words(run, "gemm", "tiny"), *laying) == 0
     report = run.report()
@@ -139,7 +139,7 @@ def test_on_the_rtl(run: Run, dataflow: str) -> None:
 
 @pytest.mark.slow
 def test_a_filled_schedule_on_the_rtl(run: Run) -> None:
-    """As a file asks for it; the model of cycles counts the same."""
+    """Runs a filled schedule that a file selects; the cycle model counts the same cycles."""
     path, found = run.directory / "s.toml", []
     path.write_text('dataflow = "os"\nlayout = "2x1"\ndirection = "lateral"\nfilled = true\n')
     for backend in ("rtl", "cycles"):
@@ -210,7 +210,8 @@ FLOATS = ("bf16", "fp16", "fp32", "fp64")
 
 @pytest.mark.parametrize("format", FLOATS)
 def test_rounding_is_within_its_bound(format: str) -> None:
-    """Of sums that cancel, too; an error some times as large is not."""
+    """Rounding errors stay within the bound, also under catastrophic cancellation; an error several
+    times as large does not."""
     rng = np.random.default_rng(31)
     for _ in range(by_size(3, 10, 100)):
         depth = int(rng.integers(1, 60))
@@ -255,7 +256,7 @@ def test_what_is_not_finite_is_left_out() -> None:
 
 @pytest.mark.parametrize("format", [name for name in FORMATS_OF_GTA if name.startswith("int")])
 def test_ends_of_integers(format: str) -> None:
-    """As integers of any type, and as floats where they are whole."""
+    """Accepts the ends of the range as integers of any type, and whole numbers as floats."""
     fmt = FORMATS[format]
     assert isinstance(fmt, IntFormat)
     ends = np.array([fmt.lowest, fmt.highest, -1, 0], np.int64)

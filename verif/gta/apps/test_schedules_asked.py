@@ -52,7 +52,8 @@ def test_segments(run: Run) -> None:
 
 
 def test_segments_on_the_rtl(run: Run, on_model: list[int]) -> None:
-    """On a model in its place: regions at the same time; floats follow each other."""
+    """Runs on a model in place of the RTL: integer regions work at the same time, those of floats
+    in succession."""
     report = product(run, "--segments", "2", "--backend", "rtl", *settings("all"))
     assert " 1x1, 2 segments, lateral, tiles of " in report["schedules"][0]["schedule"]
     assert report["schedules"][0]["file"]["segments"] == 2
@@ -93,7 +94,7 @@ def test_a_file_is_obeyed(run: Run, name: str, suffix: str) -> None:
 
 @pytest.mark.parametrize("suffix", ["toml", "json"])
 def test_what_is_saved_is_taken_again(run: Run, suffix: str, on_model: list[int]) -> None:
-    """By both backends."""
+    """Both backends accept a saved schedule."""
     path = run.directory / f"s.{suffix}"
     for backend in (CYCLES, ("--backend", "rtl", *settings("all"))):
         found = product(run, "--save-schedule", path, *backend)["schedules"][0]
@@ -115,7 +116,7 @@ def test_direction_and_layout_on_the_rtl(run: Run, on_model: list[int]) -> None:
 
 
 def test_explain_on_the_rtl(run: Run, on_model: list[int]) -> None:
-    """What the driver estimates, the chosen one first, beside the score of schedules."""
+    """Explains the driver's estimates, the chosen one first, next to the scores of schedules."""
     report = product(run, "--explain", "--backend", "rtl", *settings("all"))
     assert "…" not in run.out
     lines = [line for line in run.out.splitlines() if re.match("│ (ws|is|os) ", line)]

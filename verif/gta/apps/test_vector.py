@@ -107,7 +107,7 @@ def test_reductions_of_rows(run: Run, on_model: list[int]) -> None:
 
 
 def test_one_number(run: Run, on_model: list[int]) -> None:
-    """Of no dimension, it stands for as many; of a reduction it is printed."""
+    """Broadcasts an operand without dimensions, and prints the result of a reduction."""
     files = run.save("a.npy", np.arange(1, 10)), run.save("number.npy", np.array(-3))
     out = run.directory / "o.npy"
     assert run("vector", "mul", *files, "--mode", "int16", "-o", out) == 0
@@ -128,8 +128,8 @@ def test_one_number(run: Run, on_model: list[int]) -> None:
 
 @pytest.mark.parametrize(("mode", "chosen"), [("fp16", [8, 1, 1, 1, 1]), ("int8", [8, 8, 1, 1])])
 def test_masks(run: Run, mode: str, chosen: list[int], on_model: list[int]) -> None:
-    """What is not 0 in all bits: of floats -0 and NaN, too; the sign of an integer's zero is none,
-    and less than the least number of a format is not 0."""
+    """A mask selects by bits that are not all 0: -0 and NaN of floats count. An integer's zero has
+    no sign, and a number below a format's least is not 0."""
     mask = np.array([0.0, -0.0, 1e-300, -7.5, np.nan][: len(chosen)])
     files = [run.save(f"{name}.npy", array) for name, array in
              [("mask", mask), ("b", np.array(1)), ("c", np.array(8))]]  # fmt: skip
@@ -213,7 +213,7 @@ def test_a_run_that_nobody_waits_for(run: Run, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_cycles(run: Run) -> None:
-    """Of the model of cycles; the results are the golden model's, and nothing is compared."""
+    """Runs on the cycle model: the results are the golden model's, and nothing is compared."""
     rows = np.arange(-20, 40).reshape(2, 30)
     file, out = run.save("a.npy", rows), run.directory / "o.npy"
     words = ("--mode", "int16", "--backend", "cycles", "--json", run.directory / "report.json")

@@ -107,7 +107,7 @@ def test_every_cycle(partial_bits: int) -> None:
 @pytest.mark.parametrize("name", ["fp16", "fp32", "fp64"])
 @pytest.mark.parametrize(("integers", "partial_bits"), [((), 40), (("int8",), 20), (("int8",), 40)])
 def test_products_of_significands(name: str, integers: tuple[str, ...], partial_bits: int) -> None:
-    """By diagonals: all bits are in the two ranks."""
+    """Multiplies by diagonals; the two ranks hold all bits of the product."""
     config = GtaConfig(formats=(*integers, name), partial_bits=partial_bits)
     element = LimbElement(config)
     count, bits = limbs(name), FLOAT_FORMATS[name].significand_bits

@@ -23,7 +23,7 @@ IDLE: dict[str, int] = {"limb": 0, "base": 0, "y_shift": 0, "swap": 0, "shift_dr
 
 
 class Wave:
-    """What each row, and column, is given in each cycle, and what the columns gave.
+    """Inputs of each row and column in each cycle, and the outputs of the columns.
 
     Parameters
     ----------

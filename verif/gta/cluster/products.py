@@ -138,7 +138,7 @@ class Product:
 
     @property
     def results(self) -> int:
-        """Of a group's string."""
+        """Length of a group's string of results."""
         return len(self.a) if self.weights else self.row_folds * self.depth
 
     @property

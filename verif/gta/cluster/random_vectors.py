@@ -103,7 +103,7 @@ def _most_chain(config: GtaConfig, name: str) -> int:
 
 
 def _start(rng: np.random.Generator, command: VectorCommand) -> Patterns:
-    """What lies where the results will be."""
+    """Draws the initial content of the results' place."""
     shape = len(command.region.lanes), BANKS, command.time, OCTET
     name = command.name
     if command.function == "dot":

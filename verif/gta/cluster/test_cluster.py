@@ -1,4 +1,4 @@
-"""What else joined lanes promise."""
+"""Tests of joined lanes besides products and vectors."""
 
 from __future__ import annotations
 

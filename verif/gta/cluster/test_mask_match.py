@@ -1,4 +1,4 @@
-"""Where each lane stands in its region, by plain counting."""
+"""Checks each lane's position in its region by plain counting."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ NARROW = {
 
 
 def ends(config: GtaConfig, region: Region, name: str) -> list[Product]:
-    """Of the most negative, and the largest, numbers alone, in both operations, each by itself."""
+    """Products of the most negative and of the largest numbers, each alone, in both operations."""
     bits = 8 * element_bytes(name)
     low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
     k = config.most_products
@@ -90,7 +90,7 @@ def ends(config: GtaConfig, region: Region, name: str) -> list[Product]:
 
 @pytest.mark.parametrize("name", slow_but([], NARROW, ["shared"]))
 def test_ends_of_the_range(name: str) -> None:
-    """In segments as long as sums of an element allow."""
+    """Uses segments of the greatest length that the sums of an element allow."""
     config = NARROW[name]
     bench = ClusterBench(config)
     region = Region(1, config.lanes, across=config.lanes)

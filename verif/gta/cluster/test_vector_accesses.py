@@ -55,7 +55,7 @@ def _asked(request: Mapping[str, int]) -> list[int]:
 
 
 def _words(memories: Memories, request: Mapping[str, int]) -> npt.NDArray[np.uint8]:
-    """What they have of results."""
+    """Returns the words of the results that a request addresses."""
     at = 16 * request["address"]
     return memories.result[request["lane"], _asked(request), at : at + 16]
 
@@ -151,7 +151,7 @@ def at_the_end(config: GtaConfig, function: str, name: str, **fields: Any) -> Ve
 
 @pytest.mark.parametrize("build", slow_but([], CONFIGS_BANKS, ["shared"]))
 def test_full_banks(build: str) -> None:
-    """Of every function on every format; operands are alike, zeros, or any."""
+    """Runs every function on every format; operands are equal, zeros, or random."""
     config = CONFIGS_BANKS[build]
     bench = ClusterBench(config)
     bench.arrange_one()
@@ -275,7 +275,7 @@ def commands_order(
 
 @pytest.mark.parametrize("name", slow_but([], CONFIGS_ORDER, ["shared"]))
 def test_commands_on_each_others_results(name: str) -> None:
-    """Of one function, so that they follow each other at once where they may."""
+    """Repeats one function, so that commands follow each other at once where possible."""
     config = CONFIGS_ORDER[name]
     bench = ClusterBench(config)
     bench.arrange_one()

@@ -76,7 +76,7 @@ def test_random_commands(name: str) -> None:
 
 @pytest.mark.parametrize("name", slow_but([], ["one lane", "all"], []))
 def test_every_function(name: str) -> None:
-    """On every format, with many octets."""
+    """Runs every function on every format, with many octets."""
     config = CONFIGS[name]
     bench = ClusterBench(config)
     regions = [Region(1, config.lanes, across=config.lanes)]
@@ -182,7 +182,7 @@ def test_every_class_of_values(build: str) -> None:
 
 @pytest.mark.parametrize("build", slow_but([], BUILDS, ["shared"]))
 def test_vector_floats_random_commands(build: str) -> None:
-    """Of each function, at once behind each other; all octets take the cycles that they should."""
+    """Runs commands of each function back to back; all octets take the expected cycles."""
     bench = bench_of(build)
     config = bench.config
     for number, name in enumerate(config.floats):

@@ -141,7 +141,7 @@ class VectorCommand:
         return self.region.lanes, slice(None), slice(begin, begin + self.time * OCTET * self.width)
 
     def found(self, result: Bytes) -> Bytes:
-        """What lies where the results do."""
+        """Returns the memory's content at the results' place."""
         return result[self._place()]
 
     def computed(self, old: Bytes | None) -> Bytes:

@@ -107,8 +107,8 @@ def test_jobs_that_fail_end_as_on_the_model() -> None:
 
 
 def test_the_drivers_choice_is_nearly_the_best() -> None:
-    """Of each dataflow the tiles that the driver chooses, cycle for cycle; what it chooses of all
-    takes hardly more than the best of them."""
+    """The driver chooses good tiles for each dataflow, cycle for cycle, and its overall choice
+    takes hardly longer than the best dataflow."""
     config, rng = GtaConfig(lanes=2), rng_of(4)
     driver = GtaDriver(TimedGta(config, LARGE_MEMORY_BYTES))
     shares = []
@@ -137,7 +137,7 @@ def test_partial_sums_hold_no_stores_back(dataflow: str) -> None:
 
 
 def test_a_large_product() -> None:
-    """Of many folds between two STOREs; it takes hardly more than its multiplications."""
+    """A product with many folds between two STOREs takes hardly longer than its multiplications."""
     size = by_size(256, 1024, 2048)
     driver = GtaDriver(TimedGta(GtaConfig(), 1 << 26, values=False))
     zeros = np.zeros((size, size), np.uint64)

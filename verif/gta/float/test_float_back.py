@@ -35,7 +35,7 @@ from tilewright.verif.kit.sampling import by_size, slow_but
 
 
 def step_layout(config: GtaConfig) -> data.StructLayout:
-    """What comes in a cycle."""
+    """Returns the layout of one cycle's inputs."""
     return data.StructLayout(
         {
             "x": data.ArrayLayout(x_layout(config), ROWS),

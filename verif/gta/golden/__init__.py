@@ -1,1 +1,1 @@
-"""What GTA computes, against arithmetic of others."""
+"""Checks GTA's golden model against independent arithmetic."""

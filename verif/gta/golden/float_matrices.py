@@ -22,7 +22,7 @@ _DEEPEST = 6
 
 
 def result_format(format: str) -> FloatFormat:
-    """Of the sums of a format."""
+    """Returns the format in which products of a format are summed."""
     return FLOAT_FORMATS["fp64" if format == "fp64" else "fp32"]
 
 

@@ -55,7 +55,7 @@ def numbers(patterns: Array) -> Array:
 
 
 def test_bf16_against_exact_fractions() -> None:
-    """What is not finite is left to SoftFloat."""
+    """Compares finite results with exact fractions; SoftFloat checks the others."""
     checked = 0
     for a, b, c in float_matrices("bf16", cases(60_000), 52):
         x, y = numbers(a), numbers(b)

@@ -81,7 +81,7 @@ def test_most_negative_integers(format: str, depth: int) -> None:
 
 
 def test_sums_saturate_once_at_the_end() -> None:
-    """On the way the sum passes both ends of the range; it ends inside."""
+    """The running sum leaves the range at both ends, but the final sum lies inside it."""
     highest, lowest = (1 << 31) - 1, 1 << 31
     a = np.array([[highest, highest, highest, highest, 5]], np.uint64)
     b = np.array([[highest], [highest], [lowest + 1], [lowest + 1], [7]], np.uint64)
@@ -92,7 +92,7 @@ def test_sums_saturate_once_at_the_end() -> None:
 
 @pytest.mark.parametrize(("format", "depth"), [("int8", (1 << 20) + 5), ("int64", (1 << 20) + 3)])
 def test_a_depth_beyond_a_block(format: str, depth: int) -> None:
-    """Of int64 the sum of products of unsigned limbs is the largest that there is."""
+    """Sums more products than a block holds; for int64 the limb sums reach their maximum."""
     ones = np.full((1, depth), (1 << FORMATS[format].bits) - 1, np.uint64)
     largest = ones ^ np.uint64(1 << (FORMATS[format].bits - 1))
     bits = 8 * result_bytes(format)

@@ -53,7 +53,7 @@ def whole(format: str, words: Array) -> list[int]:
 
 
 def finite(format: str, words: Array) -> Array:
-    """What is no infinity and no NaN."""
+    """Selects the words that are neither an infinity nor a NaN."""
     if not is_float(format):
         return words
     infinity = np.uint64(FLOAT_FORMATS[format].infinity)
@@ -98,7 +98,7 @@ def test_largest_diagonals_take_19_bits_and_a_sign(format: str) -> None:
     ids=["one", "segment", "column", "whole"],
 )  # fmt: skip
 def test_limb_products_make_the_product(format: str, depth: int, partial_bits: int) -> None:
-    """In OS and WS: segments and columns of any length that the sums hold."""
+    """Multiplies as in OS and WS: with segments and columns of any length that the sums hold."""
     bits = 8 * result_bytes(format)
     for a, b in integer_matrices(INT_FORMATS[format].bits, cases(40_000), 104):
         found = product_by_limbs(
@@ -116,7 +116,7 @@ def test_long_results(format: str) -> None:
 
 
 def of_one_number(format: str, a: int, b: int, depth: int, partial_bits: int) -> bool:
-    """Whether so many products of two numbers make the right sum, modulo 2**128."""
+    """Returns whether ``depth`` products of two numbers add up to the right sum, modulo 2**128."""
     bits = INT_FORMATS[format].bits
     left, right = (np.full(depth, number % (1 << bits), np.uint64) for number in (a, b))
     found = product_by_limbs(
@@ -129,7 +129,7 @@ def of_one_number(format: str, a: int, b: int, depth: int, partial_bits: int) ->
 @pytest.mark.parametrize("format", INTEGERS)
 @pytest.mark.parametrize("partial_bits", [20, 21, 26])
 def test_the_limit_of_a_segment_fits(format: str, partial_bits: int) -> None:
-    """Of the largest limbs and of the lowest, so many and twice as many."""
+    """Sums of the largest and of the lowest limbs fit at the limit and at twice the limit."""
     fmt = INT_FORMATS[format]
     most = GtaConfig(partial_bits=partial_bits).most_products
     for depth in (most, 2 * most):
@@ -157,8 +157,8 @@ def test_sums_of_int8_are_a_quarter() -> None:
 
 @pytest.mark.parametrize(("format", "depth"), [("int8", 3 << 16), ("int16", 3 << 14)])
 def test_sums_as_long_as_results_may_wrap(format: str, depth: int) -> None:
-    """Of sums of lowest limbs between 2**31 and 2**32: what is lost of them has no place in the
-    result; one bit less, and it has."""
+    """Sums of the lowest limbs lie between 2**31 and 2**32. With 32 bits of partial sums the lost
+    bits lie beyond the result; with 31 they are part of it."""
     highest = INT_FORMATS[format].highest
     word = np.full((1, depth), highest, np.uint64)
     right = depth * highest**2 % (1 << 32)

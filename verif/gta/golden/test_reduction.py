@@ -63,7 +63,7 @@ def test_long_sums_of_floats_ascend(format: str) -> None:
 
 
 def test_bf16_sums_round_at_each_step() -> None:
-    """As ml_dtypes adds; 256 ones are as far as ones get."""
+    """Rounds after each addition as ml_dtypes does; a sum of ones stops at 256."""
     ones = np.full(300, FLOAT_FORMATS["bf16"].one, np.uint64)
     total = ml_dtypes.bfloat16(0)
     for _ in ones:
@@ -75,7 +75,7 @@ def test_bf16_sums_round_at_each_step() -> None:
 @pytest.mark.parametrize("format", FLOATS)
 @pytest.mark.parametrize("operation", ["min", "max"])
 def test_extremes_are_those_of_pairs(format: str, operation: str) -> None:
-    """Of the element-wise operation, which is held against exact arithmetic."""
+    """Compares with the element-wise operation, which is checked against exact arithmetic."""
     fmt = FLOAT_FORMATS[format]
     rng, shape = np.random.default_rng(84), (cases(2000), 5)
     kinds = ("bits", "special", "uniform")

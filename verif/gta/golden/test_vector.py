@@ -63,7 +63,7 @@ def test_upper_halves_of_products(format: str) -> None:
 
 @pytest.mark.parametrize("format", INTEGERS)
 def test_shifts_by_any_word(format: str) -> None:
-    """By its low bits; of words with a low part of 0 and w - 1 there are some."""
+    """Shifts by the low bits of a word; low bits of 0 and w - 1 occur."""
     bits = INT_FORMATS[format].bits
     a, b = integer_pairs(INT_FORMATS[format], COUNT // 2, 74)
     places = b.astype(object) % bits

@@ -77,7 +77,7 @@ def run(config: GtaConfig, size: int, seed: int) -> None:
 
 @pytest.mark.parametrize("formats", slow_but(SETS[:1], SETS))
 def test_groups(formats: tuple[str, ...]) -> None:
-    """Of every size that the configuration has, sums that fill the columns' whole range."""
+    """Sums groups of every size of the configuration, over the whole range of the columns."""
     config = GtaConfig(formats=formats)
     for seed, name in enumerate(config.integers):
         run(config, limbs(name), seed)

@@ -27,7 +27,7 @@ def simulate(part: wiring.Component, bench: Callable[[Any], Coroutine[Any, Any, 
 
 
 def walk_of(command: dict[str, int], rows: int, log: int) -> list[dict[str, int]]:
-    """What two loops say of each fold."""
+    """Returns the fields of each fold by two plain loops."""
     weights = command["operation"] == Operation.WS
     found = []
     row_folds, col_folds = range(command["row_folds"]), range(command["col_folds"])

@@ -18,7 +18,7 @@ __all__ = ["arrange", "fits", "float_products", "products", "vector_command"]
 
 
 def products(job: ArrayJob) -> list[Product]:
-    """Of a job's segments, each in a region of its own, one above the other."""
+    """Returns a product for each segment of a job, in regions stacked one above the other."""
     m, n = (job.n, job.m) if job.dataflow == "is" else (job.m, job.n)
     return [
         Product(
@@ -49,7 +49,7 @@ def arrange(bench: ClusterBench, job: ArrayJob, found: Sequence[Product | FloatP
 
 
 def float_products(config: GtaConfig, job: ArrayJob) -> list[FloatProduct]:
-    """Of a job's segments, one after the other."""
+    """Returns a product for each segment of a job, in succession on one region."""
     return [
         FloatProduct(
             region=Region(job.rows, job.cols, across=job.cols),

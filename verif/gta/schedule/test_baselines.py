@@ -1,4 +1,4 @@
-"""What GTA is compared with: a vector unit and fixed arrays, and on which workloads."""
+"""Baselines of GTA: a vector unit and fixed arrays, and their workloads."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_what_lies_on_the_array(
 
 
 def test_the_parts_of_a_job() -> None:
-    """From the command to the last result, with all that adds up."""
+    """Counts the cycles from the command to the last result as the sum of their parts."""
     job = ArrayJob(m=40, n=16, k=32, format="int8", rows=2, cols=2)
     folds = 40 + (2 * 16 + 16 + 40 - 2)
     assert product_cycles(CONFIG, job) == folds
@@ -74,7 +74,7 @@ def test_the_parts_of_a_job() -> None:
 
 
 def test_segments() -> None:
-    """Of integers at the same time, of floats one after the other, which follow like folds."""
+    """Segments of integers run at the same time; those of floats follow each other like folds."""
     job = ArrayJob(m=30, n=8, k=65, format="int8", segments=4)
     longest = ArrayJob(m=30, n=8, k=17, format="int8")
     assert job.segment_sizes == (17, 16, 16, 16)
@@ -190,8 +190,8 @@ def test_no_floats_without_adders_and_no_numbers_of_another_type() -> None:
 
 
 class Seen(NamedTuple):
-    """What was seen: whether all products, or sums, were the right ones; the cycles to the last
-    product, and to the last sum that left, the first cycle counted as one."""
+    """Result of an observation: whether all products, or sums, were right; the cycles to the last
+    product and to the last sum that left. The first cycle counts as one."""
 
     right: bool
     products: int

@@ -24,7 +24,7 @@ WAYS = ("estimate", "least squares", "fastest array")
 
 
 def products(count: int) -> Iterator[PGemm]:
-    """Of all formats in turn, up to 128 each way, one of three with a long K."""
+    """Draws products of all formats in turn, up to 128 each way, every third with a long K."""
     rng = np.random.default_rng(11)
     for number in range(count):
         format = FORMATS_OF_GTA[number % len(FORMATS_OF_GTA)]
@@ -36,7 +36,7 @@ def products(count: int) -> Iterator[PGemm]:
 
 
 def ways(problem: PGemm) -> dict[str, dict[str, Any]]:
-    """What the driver is told: nothing, or a schedule that it can do."""
+    """Returns the driver's arguments for each way: none, or a schedule that it can run."""
     found = [
         one
         for one in space(CONFIG, problem)
@@ -57,7 +57,7 @@ def ways(problem: PGemm) -> dict[str, dict[str, Any]]:
 
 
 def test_the_estimate_takes_fewer_cycles() -> None:
-    """In all; the page has the figures of the long test."""
+    """The estimate saves cycles in total; the page has the figures of the long test."""
     driver, rng = GtaDriver(TimedGta(CONFIG, 1 << 23)), np.random.default_rng(12)
     totals = dict.fromkeys(WAYS, 0)
     ratios: dict[str, list[float]] = {name: [] for name in WAYS}

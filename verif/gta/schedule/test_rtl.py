@@ -243,7 +243,7 @@ def test_filled(name: str) -> None:
 
 
 def settings(config: GtaConfig) -> list[str]:
-    """As the command line has them."""
+    """Returns the settings as command-line words."""
     chosen = config.resolved().items()
     return [f"{k}={','.join(v) if isinstance(v, list | tuple) else v}" for k, v in chosen]
 
@@ -288,7 +288,7 @@ def test_some_workloads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.long
 def test_all_workloads() -> None:
-    """As the page has them."""
+    """Runs all workloads and compares the figures with the page."""
     table = gta_workloads_rtl("cmos")
     assert [row.label.split(",")[0] for row in table.rows] == list(WORKLOADS)
     text = Path(page("gta-applications.md")).read_text()

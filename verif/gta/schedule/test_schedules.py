@@ -54,9 +54,9 @@ def test_coverage(down: int, across: int, found: str) -> None:
 
 
 def test_the_space() -> None:
-    """Of 16 x 12 x 20 int8 on four lanes: three dataflows of three layouts, of two with halves of K
-    and of one with quarters, both ways; vectors of three layouts and along D, too; and what can be
-    filled."""
+    """Counts the schedules of 16 x 12 x 20 int8 on four lanes. Each of three dataflows has three
+    layouts, two with halves of K and one with quarters, both ways. Vectors have three layouts and
+    one along D. Filled schedules come on top."""
     problem = PGemm(m=16, n=12, k=20, format="int8")
     found = list(schedules(CONFIG, problem))
     assert len(set(found)) == len(found)
@@ -169,8 +169,8 @@ def test_the_chosen_one_is_of_the_space(name: str) -> None:
 
 @pytest.mark.slow
 def test_integers_keep_the_array_busy() -> None:
-    """At least 95 % in the fastest schedule of what covers every layout both ways and streams 16
-    times as long as its longer side; prints the least there was."""
+    """The fastest schedule uses at least 95 % of the array if the product covers every layout both
+    ways and streams 16 times as long as its longer side; prints the least share."""
     least = 1.0
     for seed in range(by_size(2, 3, 60)):
         rng = np.random.default_rng(seed)
@@ -272,8 +272,8 @@ def test_sums_that_are_moved(seed: int) -> None:
 
 @pytest.mark.slow
 def test_cycles_of_sums() -> None:
-    """Of the region that takes longest, operands on chip, by the model that equals the RTL, on any
-    layout, and in pieces of any size."""
+    """Checks the cycles of segment sums with operands on chip: those of the slowest region, by the
+    model that equals the RTL, for any layout and pieces of any size."""
     rng, timed = np.random.default_rng(8), TimedGta(CONFIG_SEGMENTED, 1 << 20, values=False)
     shapes = [(1, 1, 4), (1, 1, 2), (1, 2, 2), (2, 1, 2)]
     checked = 0

@@ -18,7 +18,7 @@ from tilewright.verif.kit.pages import page
 
 
 def test_separate_units() -> None:
-    """As wide as a datapath of 64 bits."""
+    """Separate units fill a datapath of 64 bits."""
     widths = {name: int(re.sub(r"\D", "", name)) for name in FORMATS_OF_GTA}
     assert {name: 64 // width for name, width in widths.items()} == SEPARATE
     assert tuple(PAPER) == FORMATS_OF_GTA

@@ -97,7 +97,8 @@ def ratio(rng: np.random.Generator, timed: TimedGta) -> float:
 
 @pytest.mark.slow
 def test_about_as_long_as_the_hardware() -> None:
-    """On a memory that answers after 20 cycles; the page has the figures of the long test."""
+    """Estimates are close to the hardware's cycles on a memory with a latency of 20; the page has
+    the figures of the long test."""
     rng, timed = np.random.default_rng(3), TimedGta(CONFIG, 1 << 22, values=False)
     found = np.array([ratio(rng, timed) for _ in range(by_size(12, 40, 300))])
     print(f"mean {found.mean():.2f}, from {found.min():.2f} to {found.max():.2f},", end=" ")
@@ -121,5 +122,5 @@ def test_about_as_long_as_the_hardware() -> None:
 def test_the_last_tile(
     sizes: tuple[int, int], tile: tuple[int, int], *, lateral: bool, expected: tuple[int, int]
 ) -> None:
-    """To and fro."""
+    """Finds the last tile of a walk to and fro."""
     assert last_tile(sizes, tile, lateral=lateral) == expected

@@ -44,8 +44,8 @@ def test_a_workload() -> None:
 
 
 def check(row: Row) -> None:
-    """As the page has it; no workload gains more than the multipliers give, nor do accesses get
-    more than they were."""
+    """The page has this row. No workload gains more than the number of multipliers allows, and
+    accesses do not increase."""
     assert f"| {row.label} | {' | '.join(row.cells(row.ours))} |" in PAGE.read_text()
     _, busy, peak, cycles, accesses, *_ = (x or 0.0 for x in row.ours)
     assert 0 < busy <= 100
@@ -83,7 +83,7 @@ def test_what_the_papers_own_gains_allow() -> None:
 
 
 def test_more_adders_help_bf16() -> None:
-    """Of 64 adders in a lane the two stages of each are what limits a chain of sums."""
+    """Two pipeline stages per adder limit a chain of sums if a lane has 64 adders."""
     few, many = (
         gta_workloads("cmos", only="FFL", settings=[f"float_adders={adders}"]).rows[0].ours
         for adders in (8, 64)

@@ -78,9 +78,9 @@ def test_commands_and_bytes(seed: int) -> None:
 
 @pytest.mark.slow
 def test_cycles() -> None:
-    """Of the EXECUTEs of a job by the driver, operands on chip, by the model that equals the RTL:
-    those in which one is under way. Where one is shorter than the check of the next the array
-    waits, which is no part of a schedule."""
+    """Counts the cycles in which an EXECUTE of a driver's job is in flight, with operands on chip,
+    by the model that equals the RTL. If an EXECUTE is shorter than the check of the next, the array
+    waits; a schedule does not count that."""
     rng, timed = np.random.default_rng(7), TimedGta(CONFIG, 1 << 22, values=False)
     checked = 0
     several = 0
@@ -102,8 +102,8 @@ def test_cycles() -> None:
 
 @pytest.mark.slow
 def test_the_layout_that_the_driver_takes() -> None:
-    """By its estimate: of whole jobs hardly slower than the fastest of all; and of a column, or a
-    row, that along D."""
+    """The layout with the best estimate is hardly slower, over whole jobs, than the fastest of all.
+    A column, or a row, gets the layout along D."""
     driver, rng = GtaDriver(TimedGta(CONFIG, 1 << 23, values=False)), np.random.default_rng(3)
     along = Schedule(dataflow="simd", rows=4, cols=1, along=True)
     wanted = {(1, 300, 9): along, (300, 2, 9): replace(along, lateral=False)}

@@ -56,7 +56,7 @@ def mixed_operations(
 def _multiply_adds(
     format: str, a: Words, b: Words, c: npt.NDArray[np.uint32]
 ) -> npt.NDArray[np.uint32]:
-    """Of operations in one format: the words that its results take."""
+    """Returns the words of the results of operations in one format."""
     bits, count = FORMATS[format].bits, elements(format)
     shifts = np.arange(count, dtype=np.uint64) * np.uint64(bits)
     mask = np.uint64((1 << bits) - 1)

@@ -35,7 +35,7 @@ class Operations(NamedTuple):
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Of the stream's payloads."""
+        """Fields of the stream's payloads."""
         return {"format": self.format, "a": self.a, "b": self.b, "c": self.c}
 
 
@@ -115,7 +115,7 @@ def operations(
 def _payloads(
     format: str, kind: str, c: npt.NDArray[np.uint32], rng: Generator
 ) -> tuple[Words, Words, npt.NDArray[np.uint32]]:
-    """Of operations in one format; ``c``: what is above the elements."""
+    """Draws the payloads of operations in one format; ``c``: the bits above the elements."""
     count, each = len(c), elements(format)
     left, right, addends = operands(format, kind, count * each, rng)
     shifts = np.arange(each, dtype=np.uint64) * np.uint64(FORMATS[format].bits)

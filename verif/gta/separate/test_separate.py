@@ -146,7 +146,7 @@ def test_formats_of_no_unit() -> None:
 
 
 def test_widths() -> None:
-    """Of the datapath and of results, as the page has them."""
+    """The datapath's and the results' widths are those of the page."""
     assert [elements(name) for name in FORMATS_OF_GTA] == [8, 4, 2, 1, 4, 4, 2, 1]
     assert [sum_bits(name) for name in FORMATS_OF_GTA] == [32, 32, 64, 128, 32, 32, 32, 64]
     assert GtaSeparateConfig().result_words == 8
@@ -268,7 +268,7 @@ def test_the_table_takes_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.long
 def test_a_small_table() -> None:
-    """Of few formats: parts that there are not cost nothing."""
+    """A table with few formats: absent parts cost nothing."""
     table = gta_area("cmos", formats=("int8", "bf16"), lanes=1, partial_bits=20, vector_bytes=2048)
     whole = ours_of(table, "the same with what joins the lanes")[0]
     assert 0 < ours_of(table, "array and multi-precision accumulator")[0] < whole

@@ -32,8 +32,8 @@ def planes_of(words: Patterns, count: int) -> Bytes:
 
 
 def operands_of(format: str, count: int, seed: int) -> tuple[Patterns, Patterns, Patterns]:
-    """At least ``count`` octets (n, 8) of each of three operands: each special value with each,
-    and others; of the third many are 0, and many a single bit."""
+    """Draws at least ``count`` octets (n, 8) of each of three operands: each special value with
+    each, and others. Many values of the third are 0, and many have a single bit."""
     rng = np.random.default_rng(seed)
     a, b = value_pairs(FORMATS[format], OCTET * count, seed)
     used = len(a) // OCTET * OCTET
@@ -53,7 +53,7 @@ BYTE_FUNCTIONS = (*_COMPARED, "select", "slide")
 
 
 class PlaneSteps(NamedTuple):
-    """Of n octets of a function, s steps each.
+    """Steps of a function: n octets, s steps each.
 
     ``fields``: the plane unit's inputs (n, s) or (n, s, 8). ``wanted``: planes of results
     (n, s, 8), where there is one: ``told`` (n, s).
@@ -269,7 +269,8 @@ def run(formats: str, jobs: list[tuple[str, str]], count: int, seed: int) -> Non
 
 
 def jobs_of(formats: str, *, floats: tuple[str, ...] = BYTE_FUNCTIONS) -> list[tuple[str, str]]:
-    """What the plane unit does: other functions on floats have adders of their own."""
+    """Returns the functions and formats of the plane unit; other functions on floats have separate
+    adders."""
     return [
         (function, name)
         for name in formats.split()

@@ -1,4 +1,4 @@
-"""What no product can beat: that nothing does beat it."""
+"""Checks that no product is faster than its lower bound."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def check(found: Cycles) -> None:
 @every_memory
 @pytest.mark.parametrize("mode", ["rows", pytest.param("outer", marks=pytest.mark.slow)])
 def test_random_products(memory: MemoryModel, mode: str) -> None:
-    """Of any shape, on any number of lanes and channels, at any clock and latency."""
+    """Draws products of any shape, on any number of lanes and channels, at any clock and
+    latency."""
     rng = np.random.default_rng(37)
 
     def draw() -> Cycles | None:
@@ -158,7 +159,7 @@ def test_gnutella_is_near_its_bound() -> None:
 
 
 def demand_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of every job, a hundred times what it needs."""
+    """Raises the bound of every job to a hundred times its value."""
 
     def more(limit: Bound) -> float:
         return 100 * max(limit.memory_cycles, limit.product_cycles)
@@ -191,7 +192,7 @@ class Hasty(MatRaptorModel):
 
 
 def test_a_device_that_beats_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As RTL would: the model beside it has the bound."""
+    """Finds a device that is faster than the bound, which the model beside it computes."""
     config = MatRaptorConfig(lanes=2, channels=2)
     choice = SparseChoice(config=config, backend="rtl")
     matrix = uniform(30, 30, 0.2)
@@ -213,8 +214,7 @@ def test_a_device_that_beats_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_operands_with_room_between_rows() -> None:
-    """What is read follows from where the rows are: as of a product by lanes that share a
-    channel."""
+    """Reads depend on the placement of rows, as in a product by lanes that share a channel."""
     config = MatRaptorConfig(lanes=2, channels=2)
     a = uniform(40, 40, 0.2)
     matrix = from_csr(a, config.layout)

@@ -1,4 +1,4 @@
-"""What no product can beat: counted by hand, and once more by the byte."""
+"""Checks the terms of a product's lower bound by hand and byte by byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the lanes' cycles go to: all of them, each to one thing, and to the one that it must be."""
+"""Assigns every cycle of a lane to one cause, and checks that it is the right one."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def one_lane(operands: Operands, memory: MemoryModel = FLAT, **more: Any) -> dic
 
 
 def most(spent: dict[str, int]) -> str:
-    """What most cycles went to, but for products and what is before and behind them."""
+    """Returns the cause of most cycles, without products and the cycles before and after them."""
     return max((name for name in spent if name not in (*OUTSIDE, "product")), key=spent.__getitem__)
 
 

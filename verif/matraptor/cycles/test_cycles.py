@@ -83,7 +83,8 @@ def test_all_counters_when_lanes_fight(name: str) -> None:
 
 
 def merged(columns: list[list[int]], queues: int) -> tuple[int, int, list[int]]:
-    """By the rule of the paper on lists: entries moved in merges, longest queue, the row."""
+    """Merges lists by the paper's rule; returns the entries moved, the longest queue and the
+    row."""
     filled: list[tuple[int, list[int]]] = []
     steps = longest = 0
     for number, row in enumerate(r for r in columns if r):

@@ -175,7 +175,7 @@ def test_nothing_to_do(memory: MemoryModel) -> None:
 
 
 def test_the_device_counts_what_the_model_finds() -> None:
-    """Of each tile."""
+    """The device's counters equal the model's counts for each tile."""
     config = MatRaptorConfig(
         lanes=2, channels=2, queues=3, queue_depth=128, outstanding=16, outer_product=True
     )

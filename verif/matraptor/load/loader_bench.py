@@ -251,7 +251,7 @@ async def error(scene: LoaderScene) -> None:
 
 
 async def index(scene: LoaderScene) -> None:
-    """What comes before the entry is sent; its row is reported."""
+    """An index error reports its row; everything before the entry is sent."""
     await scene.start()
     await _settle(scene)
     wrong = [lane["wrong_row"] for lane in scene.task["lanes"]]

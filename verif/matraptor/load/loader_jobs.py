@@ -153,8 +153,8 @@ class LoaderJob:
             yield _pack(layout, row_last=1, lane_last=last, row=place)
 
     def _beats_of_a(self, rows: list[int], a: C2sr) -> tuple[int, int]:
-        """Of pairs: blocks that the lane has a row in; of entries: blocks, but not one twice in
-        succession if a row goes on in it behind the one before."""
+        """Counts the blocks read. For pairs they are the blocks that hold a row of the lane; for
+        entries, the blocks of its rows, where a block that the next row continues counts once."""
         config = self.config
         block = config.interleave // 8
         pairs = {(row % config.channels, row // config.channels // block) for row in rows}

@@ -1,4 +1,4 @@
-"""What a processing element must do, row by row, in plain terms; and rows to give it."""
+"""Plain model of a processing element, row by row, and rows as stimuli."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Row = Sequence[PartialRow]
 
 @dataclass
 class Job:
-    """What came of the rows: entries of each row that was completed, and what happened.
+    """Result of the rows: entries of each completed row, and events.
 
     ``error``: "overflow" or "unsorted", in row ``error_row``; ``merge_steps``: entries moved in
     merges of phase I, up to the error.

@@ -72,7 +72,7 @@ def _results(job: Job) -> Table:
 
 
 class Outcome:
-    """What a unit gave: results by job, and the status of each.
+    """Outputs of a unit: results by job, and the status of each.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class Outcome:
         return {name: int(self.fields[name][self.ends[job]]) for name in COUNTS}
 
     def cycles(self) -> int:
-        """From the first token in to the last result out."""
+        """Number of cycles from the first input token to the last result."""
         out = self.run.output_cycles[self.ends[-1] - 1]
         return int(out - self.run.input_cycles[0]) + 1
 
@@ -147,7 +147,7 @@ def config_of(**settings: Any) -> MatRaptorConfig:
 
 
 def sized(queues: str, **settings: Any) -> MatRaptorConfig:
-    """With queues as in "3 of 4": three that take four entries."""
+    """Returns a configuration with queues as in "3 of 4": three queues of four entries."""
     count, depth = (int(word) for word in queues.split(" of "))
     return config_of(queues=count, queue_depth=depth, **settings)
 

@@ -70,7 +70,8 @@ GRAPHBLAS = {
 
 
 def graphblas_product(name: str, a: Any, b: Any) -> Any:
-    """By SuiteSparse. addnorm is made of four sums, exact for small integers only."""
+    """Multiplies with SuiteSparse. addnorm is composed of four sums, exact only for small
+    integers."""
     if name == "addnorm":
         squares = [x.copy() for x in (a, b)]
         ones = [x.copy() for x in (a, b)]
@@ -112,7 +113,7 @@ def test_semirings_are_graphblas(semiring: str, value: str) -> None:
 @pytest.mark.parametrize("semiring", [name for name in GRAPHBLAS if name != "mma"])
 @pytest.mark.parametrize("value", ["fp32", "fp64"])
 def test_semirings_of_any_numbers_are_graphblas(semiring: str, value: str) -> None:
-    """Where only (x) rounds, any numbers give the same bits."""
+    """Any numbers give the same bits in semirings in which only (x) rounds."""
     rng = np.random.default_rng(5200)
     cfg = config(semiring=semiring, value=value)
     a, b, left, right = operands(cfg, rng, 120, 90, 150, 0.2)

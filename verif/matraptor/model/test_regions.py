@@ -1,4 +1,4 @@
-"""Where the golden model of MatRaptor puts the rows of C, and which lane computes them."""
+"""The golden model of MatRaptor assigns rows of C to lanes and places them in memory."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def slow_pointers(
 
 @pytest.mark.parametrize("parallel", slow_but([(8, 8), (4, 2), (3, 6), (1, 1)], DIVIDING))
 def test_pointers_and_regions(parallel: tuple[int, int]) -> None:
-    """Where rows are, by walking the lanes; through memory; and what does not fit."""
+    """Places rows as a walk of the lanes does, also through memory; refuses what does not fit."""
     rng = np.random.default_rng(5400)
     lanes, channels = parallel
     cfg = config(lanes=lanes, channels=channels, queues=4)

@@ -51,7 +51,7 @@ def test_the_first_row_that_reads_it(mode: str, lanes: int) -> None:
 
 
 def _repeat_a_column(rng: np.random.Generator, device: Any, case: SparseCase, row: int) -> None:
-    """In a row of B that is full: that of an entry before once more, or a smaller one."""
+    """Repeats, in a full row of B, the column of an earlier entry, or writes a smaller one."""
     cfg = case.config
     where = case.row_addresses("b", case.b, row).reshape(-1, cfg.layout.entry_bytes)
     entry = int(rng.integers(1, 8))

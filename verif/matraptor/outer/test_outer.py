@@ -94,7 +94,7 @@ def test_random_jobs(device: Device) -> None:
 
 
 def test_both_modes_by_turns(device: Device) -> None:
-    """What one leaves in the queues does not matter to the other, nor what is in COLUMNS."""
+    """Leftovers of one mode in the queues, or in COLUMNS, do not affect the other."""
     rng = rng_of(2)
     done = {"rows": 0, "outer": 0}
     for _ in range(cases(120)):

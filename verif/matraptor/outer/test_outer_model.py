@@ -133,8 +133,8 @@ def test_values_are_sums_in_the_order_of_the_walk(semiring: str, value: str) -> 
 
 
 def test_the_order_with_several_channels_a_lane() -> None:
-    """By hand: a lane of two channels with blocks of eight pairs takes k = 0, 2, ... 14, then 1, 3,
-    ... 15, then those of the next blocks."""
+    """Checks the order by hand: a lane of two channels with blocks of eight pairs takes k = 0, 2,
+    ... 14, then 1, 3, ... 15, then those of the next blocks."""
     cfg = config(lanes=1, channels=2, value="fp16")
     assert cfg.layout.block_pairs == 8
     order = [*range(0, 16, 2), *range(1, 16, 2), 16, 18, 17, 19]
@@ -247,7 +247,7 @@ def test_what_fits_the_queues() -> None:
 
 
 def test_the_first_row_that_does_not_fit_of_a_lane_with_several_channels() -> None:
-    """In the order of the walk: eight rows of the first channel, then those of the second."""
+    """Walks eight rows of the first channel, then those of the second."""
     cfg = config(queues=3, queue_depth=10, lanes=1, channels=2)
     order = [place.i for place in walk(cfg.layout, cfg.lane_map, 0, 32)]
     assert overflow_rows(cfg, 32, 1).tolist() == [order[10]] == [5]

@@ -19,7 +19,7 @@ Array = npt.NDArray[Any]
 
 
 class Operands(NamedTuple):
-    """Of every result: its row of a, its column of b, (results, tile), and its addend."""
+    """Operands of every result: its row of a, its column of b, (results, tile), and its addend."""
 
     a: Array
     b: Array

@@ -60,7 +60,7 @@ def nan_of(row: Semiring, x: Value, y: Value) -> bool:
 
 
 def exact(row: Semiring, x: Value, y: Value, fmt: FloatFormat) -> Fraction:
-    """What (x) makes of two finite values; a difference rounded to the format's precision."""
+    """Applies (x) to two finite values; a difference is rounded to the format's precision."""
     p, q = real(x), real(y)
     if row.times == "mul":
         return p * q

@@ -154,7 +154,7 @@ def test_small_integers_give_graphblas_tiles(
 
 @pytest.mark.parametrize("element", ["fp32", "fp64"])
 def test_any_numbers_and_infinities_give_graphblas_tiles(element: str) -> None:
-    """Where every term is rounded once there as here: in the accumulator's own format."""
+    """Compares semirings whose terms both sides round once, in the accumulator's format."""
     config = unit(element, element, tile=4)
     dtype = np.float32 if element == "fp32" else np.float64
     rng = np.random.default_rng(809)
