@@ -55,7 +55,7 @@ def test_arrays_in_and_out(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_report_is_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    """And so is its command line, which does the same on such files."""
+    """The report's command line runs the same computation on files."""
     found = tilewright.run("gemm", A, B, c=np.ones((3, 2)), backend="model", set=M3XU)
     for name, array in {"a": A, "b": B, "c": np.ones((3, 2))}.items():
         np.save(f"{name}.npy", array)
@@ -165,7 +165,8 @@ def test_warnings_are_those_of_python() -> None:
 
 
 def test_every_command_can_be_run() -> None:
-    """It writes a report, and its result, if it has one, in a file that is read."""
+    """Every command can write a report, and its result, if it has one, to a file that we can
+    read."""
     for name in commands():
         options = {one.option: one for one in _parameters(name) if one.option}
         assert options["--json"].file

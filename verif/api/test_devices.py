@@ -183,7 +183,7 @@ def test_operands_of_other_types() -> None:
 
 @pytest.mark.parametrize("backend", ["model", pytest.param("rtl", marks=pytest.mark.slow)])
 def test_a_unit_from_elsewhere(backend: str) -> None:
-    """Its registration is enough."""
+    """Runs a unit from elsewhere, which needs only its registration."""
     values = np.arange(50, dtype=np.uint32)
     with registered(SYSTEM), tilewright.device("toy_adder", backend=backend) as device:
         driver = tilewright.driver(device)

@@ -27,7 +27,7 @@ def modules_after(statement: str) -> set[str]:
 
 
 def test_importing_imports_nothing_else() -> None:
-    """And so takes a millisecond or two: what takes longer is other modules."""
+    """The import loads no other module, and so takes a millisecond or two."""
     assert modules_after("import tilewright") == {"tilewright"}
     assert modules_after("import tilewright; tilewright.__version__; dir(tilewright)") == {
         "tilewright"
@@ -68,7 +68,7 @@ def test_type_checkers_see_every_name() -> None:
 
 @pytest.mark.parametrize("first", ["tilewright.synth", "import tilewright.synth.report"])
 def test_synth_is_a_function_and_a_package(first: str) -> None:
-    """Whatever was imported first: the package is called as the function."""
+    """The package can be called as the function, whichever was imported first."""
     check = "assert callable(tilewright.synth); from tilewright.synth.report import Report"
     modules_after(f"import tilewright; {first}; {check}; tilewright.synth.report.Report")
 

@@ -29,7 +29,7 @@ def _rows(transfers: list[int], width: int) -> Any:
 
 @pytest.mark.parametrize("label", PAYLOADS)
 def test_operations_through_the_unit(label: str) -> None:
-    """All of them, twice, through gaps and stalls: what comes is what the model computes."""
+    """Runs all operations twice, with gaps and stalls, and compares the results with the model."""
     rng, made = rng_of(7), emitted(label)
     entry, config = config_of(label)
     sidecar = json.loads(json.dumps(made.sidecar))

@@ -36,7 +36,7 @@ def sizes(
 
 @pytest.fixture
 def sizes_here() -> Iterator[None]:
-    """There is a table ``sizes``."""
+    """Registers a table ``sizes``."""
     work = Work(f"{sizes.__module__}:sizes", "A table of the sizes of files.")
     with registered(System(name="here", entries=(), tables={"sizes": work})):
         yield

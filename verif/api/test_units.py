@@ -86,7 +86,7 @@ def test_refusals(tmp_path: Path) -> None:
 
 
 def test_no_text_takes_the_place_of_another(tmp_path: Path) -> None:
-    """Whatever the file is called the second time; nothing is written then."""
+    """Refuses two outputs in one file, whatever its second name is, and writes nothing."""
     made = tilewright.generate("simd2", tile=2)
     verilog = tmp_path / "unit.v"
     (tmp_path / "link.f").symlink_to(verilog)

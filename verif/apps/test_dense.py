@@ -81,7 +81,7 @@ def test_gemm_matrix_market(run: Run) -> None:
 
 @pytest.mark.parametrize("fmt", ["fp8e4m3", "fp16", "bf16", "fp32", "fp64", "int8", "int32"])
 def test_gemm_on_the_semiring_unit(run: Run, fmt: str) -> None:
-    """Any format, sizes that fill no tile, an addend; integers are exact."""
+    """Multiplies in any format, with sizes that fill no tile and an addend; integers are exact."""
     generator = np.random.default_rng(1)
     a, b, c = (generator.integers(-9, 10, shape) for shape in ((5, 7), (7, 3), (5, 3)))
     files = run.save("a.npy", a), run.save("b.npy", b), "--c", run.save("c.npy", c)

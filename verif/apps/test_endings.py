@@ -64,7 +64,7 @@ def is_running(number: int) -> bool:
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGHUP, 129)])
 def test_generate_ends_at_a_signal(number: int, status: int, tmp_path: Path) -> None:
-    """While the tool that writes the Verilog runs: nothing is said, nothing is left."""
+    """Ends silently and leaves no file if a signal arrives while the tool writes the Verilog."""
     words = ["generate", "m3xu", "--set", "rows=2", "--set", "cols=2", "-o", "unit.v"]
     with running(words, tmp_path) as process:
         until(lambda: bool(children(process)), process)

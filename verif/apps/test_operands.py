@@ -80,7 +80,7 @@ def test_nan_and_complex_operands() -> None:
 
 @pytest.mark.parametrize("fmt", ["fp8e4m3", "fp8e5m2", "fp64", "int8", "int16", "int32"])
 def test_operands_of_the_semiring_unit(fmt: str) -> None:
-    """Against ml_dtypes and NumPy; what does not fit is counted."""
+    """Compares with ml_dtypes and NumPy; numbers out of range are counted."""
     types: dict[str, Any] = {
         "fp8e4m3": ml_dtypes.float8_e4m3fn, "fp8e5m2": ml_dtypes.float8_e5m2, "fp64": np.float64,
         "int8": np.int8, "int16": np.int16, "int32": np.int32,

@@ -72,7 +72,7 @@ def test_a_packed_file_that_is_wrong(tmp_path: Path) -> None:
 
 
 def test_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither is unpacked as a whole."""
+    """Refuses both bombs without unpacking them as a whole."""
     path = tmp_path / "a.mtx.gz"
     packed = io.BytesIO()
     with gzip.GzipFile(fileobj=packed, mode="wb") as file:

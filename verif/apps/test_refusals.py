@@ -262,7 +262,7 @@ def test_packages_come_before_files(
 
 
 def test_every_picture_of_a_directory(run: Run) -> None:
-    """Also those that would be written last."""
+    """Checks every picture before the first is written, even the last one."""
     pixels, taken = run.directory / "absent.npy", run.directory / f"{list(FILTERS)[-1]}.png"
     taken.mkdir()
     line = run.refused("conv2d", pixels, "--pictures", run.directory)
@@ -273,7 +273,7 @@ def test_every_picture_of_a_directory(run: Run) -> None:
 
 
 def test_outputs_of_every_command(run: Run) -> None:
-    """Before operands are read, which are not there."""
+    """Checks outputs before it reads operands, which are absent here."""
     absent, wrong = run.directory / "absent.npy", run.directory / "nowhere"
     why = f"cannot be written: {wrong} is not a directory"
     for command, options in {
@@ -320,7 +320,8 @@ def test_place_and_route_is_looked_for_first(
 
 
 def test_the_compiler_is_looked_for_first(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before operands are read and references computed; the model needs none."""
+    """Looks for the compiler before it reads operands or computes references; the model needs
+    none."""
     find_compiler.cache_clear()
     monkeypatch.setenv("CXX", "no-such-compiler")
     absent = run.directory / "absent.npy"

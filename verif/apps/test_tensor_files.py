@@ -224,7 +224,7 @@ def test_written_tns_is_read_again(
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_matrix_market(tmp_path: Path, whole: bool) -> None:
-    """There and back with shape and every value; integers stay such."""
+    """Writes and reads a tensor with its shape and every value; integers remain integers."""
     rng = np.random.default_rng(7400)
     numbers = rng.integers(-(2**40), 2**40, 30)
     values = numbers if whole else numbers * 0.1

@@ -199,7 +199,7 @@ def test_cycles() -> None:
 
 @pytest.mark.parametrize("build", slow_but(["fp32 4"], MULTIPLY_ADDS, []))
 def test_multiply_add(build: str) -> None:
-    """Any three values; addends close to the product, which leave little of it; zeros."""
+    """Tries random values, zeros, and addends close to the product, which cancel most of it."""
     name, stages = build.split()[0], int(build.split()[1])
     fmt = FLOAT_FORMATS[name]
     a, b = operand_pairs(fmt, cases(100_000), seed=203)

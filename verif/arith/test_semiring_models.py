@@ -200,7 +200,8 @@ def test_integer_sums_saturate_and_products_wrap(bits: int) -> None:
 
 @pytest.mark.parametrize("name", list(FORMATS))
 def test_identities_and_padding_change_nothing(name: str) -> None:
-    """Any value combined with the identity is itself; the product of two padding values is it."""
+    """A value combined with the identity is unchanged; the product of two padding values is the
+    identity."""
     fmt = FORMATS[name]
     rng = np.random.default_rng(7)
     values = rng.integers(0, (1 << fmt.bits) - 1, 2000, dtype=np.uint64, endpoint=True)

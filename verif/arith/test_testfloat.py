@@ -33,7 +33,7 @@ Patterns = npt.NDArray[np.uint64]
 
 
 class Operations(wiring.Component):
-    """All of ``ScalarOperations``, ``a * b + c``, and a in every other format."""
+    """Computes all of ``ScalarOperations``, ``a * b + c``, and a in every other format."""
 
     def __init__(self, format: FloatFormat) -> None:
         self._format = format

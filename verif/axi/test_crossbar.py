@@ -69,7 +69,7 @@ every_size = pytest.mark.parametrize("size", slow_but([], SIZES, ["3x3"]))
 
 @every_size
 def test_every_beat_reaches_its_reader_in_order(size: str) -> None:
-    """And conflicts are counted in every cycle, which the bench recounts."""
+    """Delivers beats in order, and counts conflicts in every cycle, which the bench recounts."""
     found = results(size)["random"]
     assert sum(result["overtakes"] for result in found) > 50
     assert sum(result["conflicts"] for result in found) > 0
@@ -104,7 +104,7 @@ def test_lanes_at_channels_of_their_own_do_not_meet(size: str) -> None:
 
 @every_size
 def test_lanes_at_one_channel_share_it_fairly(size: str) -> None:
-    """It never pauses, and all lanes end together, but for the bursts under way."""
+    """The channel never pauses, and all lanes finish within a few bursts of each other."""
     sizes = SIZES[size]
     (found,) = results(size)["together"]
     beats = BURSTS * sizes.burst_beats

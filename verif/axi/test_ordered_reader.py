@@ -80,7 +80,7 @@ def test_an_error_is_reported_and_its_data_never_passed_on(size: str) -> None:
 
 @pytest.mark.slow
 def test_a_beat_and_a_burst_every_cycle() -> None:
-    """Over all boundaries, with latencies up to 10 cycles and 16 slots."""
+    """Streams across all boundaries with latencies up to 10 cycles and 16 slots."""
     found = iter(results("small")["rates"])
     for requests in PATTERNS.values():
         beats = sum(count for _, _, count in requests)

@@ -152,7 +152,7 @@ def test_every_beat_arrives_from_another_memory(size: str) -> None:
 @pytest.mark.parametrize("name", PATTERNS)
 @pytest.mark.parametrize("side", ["read", "write"])
 def test_a_beat_every_cycle(side: str, name: str, latency: int) -> None:
-    """Over all boundaries of bursts and requests, aligned or not."""
+    """Streams across all boundaries of bursts and requests, aligned or not."""
     beats = sum(count for _, count in PATTERNS[name])
     (found,) = results("small")[f"{side} {name} {latency}"]
     assert found["faults"] == []

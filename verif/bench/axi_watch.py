@@ -41,7 +41,8 @@ class BusWatch:
 
     @property
     def moved(self) -> list[tuple[int, int]]:
-        """Over each manager, the bytes of the beats read, and those written that a strobe named."""
+        """Returns for each manager the bytes of the beats read, and the bytes written with their
+        strobe set."""
         return [(read, written) for read, written in self._bytes]
 
     def cancel(self) -> None:

@@ -130,7 +130,7 @@ class CocotbBuild:
                     raise
 
     def _verilate(self, work: Path) -> None:
-        """Only the top's ports are made visible: cocotb's runner would publish every signal,
+        """Compiles with only the top's ports visible: cocotb's runner would publish every signal,
         which takes the compiler minutes."""
         top = self._sidecar["module"]
         (work / "ports.vlt").write_text(

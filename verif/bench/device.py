@@ -166,7 +166,7 @@ class AxiDevice(SimulatedDevice[Config]):
         self._ask("load", address, content)
 
     def wait(self) -> None:
-        """Until the interrupt. Raises DeviceTimeout if it does not come."""
+        """Waits for the interrupt. Raises DeviceTimeout if it does not arrive."""
         came, _ = self._ask("wait", self._time_out)
         if not came:
             raise DeviceTimeout(f"no interrupt after {self._time_out} cycles")

@@ -302,7 +302,7 @@ class FourStateDevice(SimulatedDevice[Config]):
             self._tell("l", address + start, len(part), int.from_bytes(part, "little"))
 
     def wait(self) -> None:
-        """Until the interrupt. Raises TimeoutError if it does not come."""
+        """Waits for the interrupt. Raises TimeoutError if it does not arrive."""
         if self._ask("i", 0, self._time_out) != ["1"]:
             raise TimeoutError(f"no interrupt after {self._time_out} cycles")
 

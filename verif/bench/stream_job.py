@@ -21,7 +21,8 @@ Words = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True)
 class StreamTrace:
-    """When a stream moved: cycle of each transfer, and cycles its valid waited for ready."""
+    """Timing of a stream: cycle of each transfer, and cycles in which its valid waited for
+    ready."""
 
     transfers: npt.NDArray[np.int64]
     waited: npt.NDArray[np.int64]

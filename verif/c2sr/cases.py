@@ -63,7 +63,7 @@ class ConverterCase:
         return self._blocks(self.direction == "c2sr_to_csr", self.matrix)
 
     def result(self) -> tuple[Block, Block]:
-        """And what must be there afterwards."""
+        """Returns the expected content of memory after the job."""
         shape, layout = self.matrix.shape, self.config.layout
         packed = from_patterns(self.matrix.patterns(), shape, layout)
         return self._blocks(self.direction == "csr_to_c2sr", packed)

@@ -48,7 +48,7 @@ def any_case(
 
 
 def check_result(device: Converter, case: ConverterCase, memory: Bytes) -> None:
-    """After a job on a memory that held ``memory``, every byte of it."""
+    """Checks every byte after a job on a memory that held ``memory``."""
     size = device.memory_bytes
     expected = memory.copy()
     left, inside = np.zeros(size, np.uint8), case.written(size)

@@ -144,7 +144,7 @@ def test_region(device: Converter, direction: str) -> None:
     rng = rng_of(device, 6)
 
     def draw(capacity: int) -> tuple[ConverterCase, int] | None:
-        """And the first row that does not fit."""
+        """Draws a case and the first row that does not fit."""
         lengths = rng.integers(0, 30, 60).astype(np.int64)
         lengths[-config.channels :] = 30
         groups = 1 if direction == "c2sr_to_csr" else config.channels
@@ -187,7 +187,7 @@ def test_pointers_that_do_not_ascend(device: Converter, first: bool) -> None:
 
 
 def test_driver(device: Converter) -> None:
-    """There and back, against SciPy; and what it refuses."""
+    """Converts to and from the format, compares with SciPy, and checks the refusals."""
     config = device.config
     rng = rng_of(device, 11)
     device.behave(any_behaviour(rng))

@@ -186,7 +186,7 @@ def test_plain_csr_image(value: str) -> None:
 
 
 def test_only_stripes_with_entries_are_read() -> None:
-    """Two rows far apart in a region of millions: two reads."""
+    """Reads two rows far apart in a region of millions with two reads."""
     rows = CsrPatterns(np.array([0, 1, 3]), np.array([5, 0, 9]), np.array([1, 2, 3], np.uint64))
     c2sr = from_patterns(rows, (2, 10), layout(1), pointers=np.array([10**9, 7]))
     pair = b"".join(int(n).to_bytes(4, "little") for n in (1, 10**9, 2, 7))
@@ -218,7 +218,8 @@ def test_region_sizes() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("value", ["fp32", "bf16"])
 def test_ten_million_entries(value: str) -> None:
-    """There and back, through memory too; rows by a power law, a tenth empty."""
+    """Converts there and back, through memory too; rows follow a power law, and a tenth is
+    empty."""
     rng = np.random.default_rng(4400)
     rows = cols = 1_000_000
     lengths = np.minimum(rng.zipf(1.7, rows), 5000) * (rng.random(rows) > 0.1)

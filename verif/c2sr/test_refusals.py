@@ -73,7 +73,7 @@ BAD = {
 
 
 def C2srs(**changes: Any) -> C2sr:
-    """Two rows of four columns, some part changed."""
+    """Returns a matrix of two rows and four columns with some part changed."""
     parts: dict[str, Any] = {
         "layout": layout(1),
         "shape": (2, 4),

@@ -45,7 +45,7 @@ def config_of(label: str) -> tuple[Entry, Any]:
 
 @cache
 def emitted(label: str) -> Emitted:
-    """Its Verilog and sidecar."""
+    """Emits the unit: its Verilog and sidecar."""
     entry, config = config_of(label)
     return emit(entry.unit, config)
 

@@ -177,7 +177,7 @@ def test_synth_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.long
 def test_the_tests_over_all_units_take_it() -> None:
-    """They run in a process of their own, in which it is registered before they are collected."""
+    """Runs the tests over all units in a new process that registers the unit before collection."""
     folders = [str(ROOT / "verif" / name) for name in ("emit", "job", "catalogue", "conformance")]
     words = ["-p", "tilewright.verif.catalogue.toy.plugin", "-p", "no:cacheprovider", "-q"]
     words.append(f"--ignore={__file__}")

@@ -53,7 +53,7 @@ def objects(value: Any, kind: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def test_the_schema_is_strict() -> None:
-    """Whatever is an object says which names it may have."""
+    """The schema lists the allowed names of every object."""
     described = [(kind, x) for kind, x in objects(schema()) if x.get("type") == "object"]
     assert len(described) > 40
     for kind, found in described:

@@ -13,7 +13,7 @@ Word = dict[str, int]
 
 
 def word_sizes(geometry: ChannelGeometry) -> list[int]:
-    """Those that fit into a beat."""
+    """Returns the word sizes that fit into a beat."""
     return [size for size in WORD_BYTES if size <= geometry.beat_bytes]
 
 

@@ -96,7 +96,7 @@ class Run:
 @pytest.mark.parametrize("gap", [0.0, 0.4])
 @pytest.mark.parametrize("name", EVERY)
 def test_every_use_sees_its_beat(name: str, gap: float) -> None:
-    """And all beats leave, the last block's too once it is discarded."""
+    """Shows each use its beat; all beats leave, the last block's when it is discarded."""
     geometry = GEOMETRIES[name]
     uses = draw_uses(random.Random(f"uses {name}"), geometry, 25)
     # A use that keeps the last beat of a block would keep the block for ever.

@@ -101,6 +101,6 @@ def test_no_sequence_breaks_a_rule(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_rule_can_be_broken(tmp_path: Path) -> None:
-    """Without an exception for ``clear`` the same check finds what it drops."""
+    """Without the exception for ``clear`` the same check finds the payload that ``clear`` drops."""
     part = WordPlacer(GEOMETRY, word_bytes=8, step=1)
     assert not never_broken(WatchedOutputs(part, ("o",), over_clear=True), tmp_path)

@@ -74,7 +74,7 @@ def test_a_burst_every_cycle(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["three channels", "a beat a block"])
 def test_clear_forgets_all(name: str) -> None:
-    """Whatever was inside, nothing of it comes any more."""
+    """Sends nothing after ``clear``, whatever was inside."""
     geometry, rng = GEOMETRIES[name], random.Random(f"clear {name}")
     spans, base = draw_spans(rng, geometry, 20), base_of(rng, geometry)
     for clear_at in range(12):

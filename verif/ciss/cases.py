@@ -59,7 +59,8 @@ def layout(
 
 
 def random_case(seed: int) -> Case:
-    """Any parameters, small modes so that places coincide, numbers that rounding is hard on."""
+    """Draws any parameters, small modes for coinciding positions, and numbers that are hard to
+    round."""
     rng = random.Random(seed)
     order = 2 + seed % 5
     where = layout(

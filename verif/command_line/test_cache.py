@@ -119,7 +119,7 @@ def test_locks_and_tools_of_others(cache: Path) -> None:
 
 
 def test_beside_a_command_that_runs(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing is removed while another process uses the cache, which may also only look."""
+    """Removes nothing while another process uses the cache, even if that only reads it."""
     put(cache)
     before = files(cache)
     code = (

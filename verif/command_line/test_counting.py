@@ -21,7 +21,7 @@ COUNTED = {
 
 
 def options(name: str) -> list[Any]:
-    """Those of a command of ``run``."""
+    """Returns the options of a command of ``run``."""
     command: Any = typer.main.get_command(application("run", [name]))
     return [
         option
@@ -31,7 +31,7 @@ def options(name: str) -> list[Any]:
 
 
 def test_numbers_count_from_1() -> None:
-    """Whatever option says from which number on it counts, says 1."""
+    """Options whose help says where they count from say 1."""
     found = set()
     for name in commands():
         for option in options(name):

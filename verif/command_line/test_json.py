@@ -127,7 +127,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def table_here() -> Iterator[None]:
-    """There is a table ``read-here``."""
+    """Registers a table ``read-here``."""
     work = Work(f"{read_here.__module__}:read_here", "A table of the sizes of files.")
     with registered(System(name="here", entries=(), tables={"read-here": work})):
         yield

@@ -59,7 +59,7 @@ def test_a_case_for_each_fault(given: dict[str, int], name: str, complaint: str)
 
 
 def test_wrong_results() -> None:
-    """They are the kind's, where it is known, else the run's."""
+    """Attributes wrong results to their kind if it is known, else to the run."""
     assert _report(MISMATCH, failed="illegal")["operations: illegal"] == MISMATCH
     assert _report(MISMATCH, failed="illegal")["random operations"] == ""
     assert _report(MISMATCH)["random operations"] == MISMATCH

@@ -114,7 +114,7 @@ def test_files_are_clean(unit: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("unit", ACCELERATORS)
 def test_jobs_suit_every_configuration(unit: str) -> None:
-    """They change memory, of the model, and leave the same twice."""
+    """The jobs change the model's memory, and leave the same content in two runs."""
     entry = entries()[unit]
     job = named_object(entry.bench_job)
     variants = by_size((), (), entry.variants)

@@ -166,7 +166,7 @@ REFUSED_OPTIONS = {
 
 
 def test_refused_options() -> None:
-    """Before files are looked at, which are not there."""
+    """Refuses options before it looks for files, which are absent here."""
     lines = [[*given(name, "absent.npy"), *words] for words in REFUSED_OPTIONS for name in SOME]
     statuses, said = taken(COMPUTING | EMITTING | {"numpy"}, lines)
     assert statuses == [2] * len(lines)
@@ -252,7 +252,7 @@ class Terminal:
         self._end, self._file = end, file
 
     def shown(self) -> bytes:
-        """Since the last time: all that comes before a mark, for which alone this waits."""
+        """Returns the bytes since the last call, up to a mark that it writes and waits for."""
         self._file.write(_MARK)
         self._file.flush()
         found = b""
@@ -276,7 +276,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
 
 
 def plain(shown: bytes) -> str:
-    """Without what moves the cursor and colours."""
+    """Removes colours and cursor movements."""
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
 
 

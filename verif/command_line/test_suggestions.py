@@ -36,7 +36,7 @@ def test_too_many_close_words_are_none() -> None:
 
 
 def test_suggestions_beside_a_list() -> None:
-    """Only what is very similar, and no other format."""
+    """Suggests only very similar words, and never another format."""
     assert did_you_mean("cycels", ["rtl", "cycles"]) == "; did you mean 'cycles'?"
     assert did_you_mean("FP16", ["fp16", "fp32"]) == "; did you mean 'fp16'?"
     assert did_you_mean("int4", ["int8", "int64"]) == ""

@@ -62,7 +62,7 @@ class Conformance(Generic[Device]):
         self.registers = JobRegisters(device, subject.spec)
 
     def content(self) -> Bytes:
-        """All of the memory."""
+        """Content of the whole memory."""
         return np.frombuffer(self.device.read_memory(0, MEMORY_BYTES), np.uint8)
 
     def run(self, job: Job, registers: Mapping[str, int] | None = None) -> JobStatus:

@@ -84,11 +84,11 @@ class Subject:
     jobs: tuple[Job, ...]
 
     def emitted(self) -> Emitted:
-        """Its Verilog and sidecar."""
+        """Emits the unit: its Verilog and sidecar."""
         return emit(self.entry.unit, self.config)
 
     def model(self, memory: Bytes | None = None) -> OpenDevice[Any]:
-        """Its model, with a content of the memory."""
+        """Returns the unit's model with the given content of memory."""
         made: OpenDevice[Any] = named_object(self.entry.models["model"])(self.config, MEMORY_BYTES)
         if memory is not None:
             made.memory[:] = memory

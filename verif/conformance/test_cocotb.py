@@ -29,7 +29,7 @@ _MAY_WAIT = ("matraptor",)
 
 
 def device_of(made: Subject, **settings: Any) -> AxiDevice[Any]:
-    """Its RTL in cocotb."""
+    """Returns the unit's RTL in cocotb."""
     sides = [side for port in made.spec.traffic for side in (port.reads, port.writes) if side]
     return AxiDevice(
         made.emitted(),

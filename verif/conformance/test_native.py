@@ -113,7 +113,8 @@ def test_jobs_that_cannot_run(unit: Unit) -> None:
 
 
 def test_interrupt(unit: Unit) -> None:
-    """When it is high; starts without acknowledgements, and in each cycle around an end."""
+    """Checks when the interrupt is high, and starts jobs without acknowledgement in each cycle
+    around the end of one."""
     begin(unit, 5)
     job = unit.subject.jobs[0]
     cycles = unit.check_job(job).counts["cycles"]

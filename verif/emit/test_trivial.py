@@ -19,7 +19,7 @@ def test_constants_decide() -> None:
 
 
 def test_nothing_is_added_that_is_nothing() -> None:
-    """Neither zero nor what is zero in the bits that count; but what is subtracted from zero is."""
+    """Omits additions of zero and of bits beyond the result, but keeps subtractions from zero."""
     body = _body(Steps())
     assert re.findall(r"[+-] \d+'h0+\b|\b\d+'h0+ \+", body) == []
     assert "  assign place = i[3:0] + 4'h3;\n" in body

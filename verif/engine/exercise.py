@@ -54,7 +54,7 @@ def _computed(device: EngineDevice, operation: str, words: list[Words], rest: bo
 
 
 def soak(device: EngineRtl, rng: np.random.Generator) -> None:
-    """Two products of any operations, the second on the memory that the first one left."""
+    """Runs two products of any operations, the second on the memory that the first one left."""
     model = EngineModel(device.config, device.memory_bytes)
     fill(rng, device, model)
     for _ in range(2):

@@ -49,7 +49,8 @@ class EngineReport(JobsReport):
         return list(map(str, self.rates))
 
     def cases(self) -> list[Case]:
-        """And the large products; their complaints are not those of random jobs."""
+        """Cases of the report and the large products, whose complaints are separate from the random
+        jobs'."""
         large = [Case(f"large {r.operation}", str(r), "; ".join(r.complaints)) for r in self.rates]
         found = {text for rate in self.rates for text in rate.complaints}
         left = [text for text in self.complaints if text not in found]

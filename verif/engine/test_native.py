@@ -124,7 +124,7 @@ def test_the_largest_sizes(shape: tuple[int, int, int]) -> None:
 
 @pytest.mark.slow
 def test_the_same_cycles_as_under_cocotb() -> None:
-    """Two memories, written independently, that both answer in the next cycle."""
+    """Two independent memories with a latency of one cycle give the same cycles."""
     config = CONFIGS["small"]
     with (
         NativeAccelerator(emitted("small"), config, memory_bytes=MEMORY_BYTES) as native,

@@ -67,7 +67,7 @@ def test_one_job_where_one_is_enough() -> None:
 
 
 def test_rows_a_page_apart() -> None:
-    """Only those of whole pages, others at whole accesses; the matrices do not overlap."""
+    """Pads rows of whole pages to a page, others to whole accesses; the matrices do not overlap."""
     plan = plan_product(SEMIRINGS, "mma", (64, 2047, 17), use_c=False, memory=HBM)
     strides = {name: matrix.stride for name, matrix in plan.matrices.items()}
     assert strides == {"a": 4096 + 2048, "b": 64, "d": 128}

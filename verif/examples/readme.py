@@ -60,7 +60,7 @@ class Example:
 
     @property
     def commands(self) -> list[str]:
-        """Those of the README, in order."""
+        """Commands of the README, in order."""
         return re.findall(r"^    (\S.*)$", self.page, re.M)
 
     def change(self, file: str, old: str, new: str) -> None:

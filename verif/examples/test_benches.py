@@ -190,7 +190,7 @@ def example(generated: Path, tmp_path: Path) -> Example:
 
 @pytest.mark.slow
 def test_systemverilog_in_icarus(example: Example) -> None:
-    """And with one bit of a result that is wrong, or one stall too many."""
+    """Passes, and fails with one wrong bit in a result or one stall too many."""
     needs_icarus()
     build, run = (word for word in example.commands if word.startswith(("iverilog", "vvp")))
     assert example.prints(build) == ""

@@ -64,7 +64,7 @@ def test_every_application_on_rtl(run: Run) -> None:
 
 @pytest.mark.parametrize("app", list(PROBLEMS))
 def test_random_graphs(run: Run, app: str) -> None:
-    """Against enumeration; parallel edges, loops and edges of weight 0 among them."""
+    """Compares with enumeration; the graphs have parallel edges, loops and edges of weight 0."""
     problem, generator = PROBLEMS[app], np.random.default_rng(list(PROBLEMS).index(app))
     lowest = {"any": -2, "not negative": 0, "ignored": -2}
     for algorithm in ("leyzorek", "bellman-ford"):

@@ -93,7 +93,7 @@ def test_integers_are_exact_until_the_significand_ends(run: Run) -> None:
 
 @pytest.mark.parametrize("fmt", ["int8", "int16", "int32"])
 def test_integer_formats(run: Run, fmt: str) -> None:
-    """No path is told from any path, also where lengths are negative."""
+    """Distinguishes a path from no path, also where lengths are negative."""
     edges: Edges = [(1, 2, 5), (2, 3, -7), (3, 4, 9), (5, 1, -20), (4, 2, 2)]
     graph = write_graph(run.directory / "g.mtx", edges, 6)
     for app in ("apsp", "mst", "gtc", "aplp"):

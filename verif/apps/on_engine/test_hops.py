@@ -63,7 +63,7 @@ def computed(notation: Notation, graph: Graph, algorithm: str) -> Closure:
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_iterations_are_those_of_the_run(name: str, tmp_path: Path) -> None:
-    """Both algorithms; not all graphs take the same."""
+    """Predicts the iterations of both algorithms, which differ between graphs."""
     problem, generator = PROBLEMS[name], np.random.default_rng(len(name))
     notation, taken = notation_of(problem), set()
     for _ in range(by_size(6, 20, 100)):

@@ -33,7 +33,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def iterations_of(name: str, size: int, algorithm: str, *, check: bool) -> int:
-    """Those that the unit's model takes on the same graph."""
+    """Returns the iterations of the unit's model on the same graph."""
     problem = PROBLEMS[name]
     unit = Simd2Config(format="bf16" if problem.joining == "product" else "fp16")
     graph = inputs.generated(name, size, inputs.SEED)

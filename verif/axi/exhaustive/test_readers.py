@@ -288,7 +288,7 @@ def test_any_repeated_pattern_of_addresses_and_beats(name: str) -> None:
 
 @every_kind
 def test_any_repeated_pattern_of_data_that_is_taken(name: str) -> None:
-    """Or none is, for so long that more comes than the buffer holds."""
+    """Accepts data by every pattern, or stalls until more arrives than the buffer holds."""
     table = cases(
         ar=FEW, r=all_patterns(4, repeats=True), o=[*all_patterns(5, repeats=True), (0, 31, 0)],
         latency=(1, 3), patience=25 * LONG,
@@ -329,8 +329,8 @@ def test_a_stop_in_any_cycle(name: str) -> None:
 
 @every_kind
 def test_any_beat_may_be_bad(name: str) -> None:
-    """It is reported with its address, data before it comes, none behind it; after a stop, all is
-    well."""
+    """A bad beat is reported with its address. The reader delivers the data before it and none
+    after it, and works again after a stop."""
     stops = [(-1, *how) for how in ((1, 0), (1, 1), (0, 0))]
     table = cases(
         ar=FEW, r=FEW, latency=(1, 6), order=(-1, 5), bad=range(20), stops=stops,

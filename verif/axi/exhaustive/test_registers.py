@@ -159,7 +159,7 @@ def judged(what: str, table: Table) -> None:
 
 
 def test_address_and_data_in_any_order() -> None:
-    """Beside reads, and whichever cycles the responses are taken in."""
+    """Writes while reads are in flight, with responses accepted in any cycle."""
     table = cases(
         delays=range(by_size(4, 4, 6)),
         reads=[(0, 0), (3, 0), (4, 1), (5, 3)],

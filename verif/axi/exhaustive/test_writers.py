@@ -101,7 +101,7 @@ def test_a_stop_in_any_cycle(name: str) -> None:
 
 @every_kind
 def test_any_response_may_be_bad(name: str) -> None:
-    """It is reported with its address, and after a stop all is well."""
+    """A bad response is reported with its address, and the writer works again after a stop."""
     bursts = KINDS[name].bursts
     table = cases(
         aw=FEW, w=FEW, latency=(1, 6), bad=range(bursts + 1),

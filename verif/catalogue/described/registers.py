@@ -42,7 +42,7 @@ class Rules:
         registers[setting["register"]] |= setting["value"] << low
 
     def counting(self, registers: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-        """Those that count for these registers."""
+        """Yields the rules that apply to these registers."""
         for rule in self._jobs["rules"]:
             when = rule.get("when")
             if when is None or self._holds(when, registers):
@@ -57,7 +57,7 @@ class Rules:
         return bool(value == when["value"]) and also
 
     def broken(self, registers: Mapping[str, int]) -> list[dict[str, Any]]:
-        """Those that these registers break."""
+        """Returns the rules that these registers break."""
         return [
             rule
             for rule in self.counting(registers)

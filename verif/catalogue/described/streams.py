@@ -173,7 +173,7 @@ class StreamDriver:
         payload[transfer[..., np.newaxis], bits] = _bits_of(matrix, bits.shape[-1])
 
     def _check_flags(self, operation: Mapping[str, Any] | None, stream: str, part: Bits) -> None:
-        """They are cleared afterwards."""
+        """Checks the flags and clears them."""
         for flag in self._sidecar["result_flags"]:
             assert flag["stream"] == stream
             place = self._bits(stream, flag["field"])

@@ -15,7 +15,7 @@ __all__ = ["pytest_configure"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Before any test is collected."""
+    """Registers the system before any test is collected."""
     stack = ExitStack()
     stack.enter_context(registered(SYSTEM))
     config.add_cleanup(stack.close)

@@ -79,7 +79,7 @@ class ChannelMemory:
 
     @property
     def quiet(self) -> bool:
-        """Nothing is owed."""
+        """True if no response is outstanding."""
         return not self.bursts
 
     def drive(self, sim: Any, cycle: int) -> None:

@@ -53,7 +53,8 @@ class Image:
 
     @property
     def bytes(self) -> bytes:
-        """All of it, and what is read by whole blocks behind it."""
+        """Content of the whole memory, with the bytes after it that reads of whole blocks
+        return."""
         behind = 2 * self._config.geometry.stripe_bytes
         return bytes(self._content) + self._random.randbytes(
             behind - len(self._content) % self._config.geometry.interleave
@@ -117,7 +118,8 @@ class MemoryBench:
         return self.beats / (last - first + 1) / len(self.memories)
 
     def run(self, done: Callable[[Any], bool], *, settles: bool = False) -> None:
-        """Until all is done and idle, or, if something is wrong (``settles``), nothing moves."""
+        """Runs until all is done and idle or, if an error is expected (``settles``), until nothing
+        moves."""
         broken = self._stop_at is None
         moved, since = (0, 0), 0
 

@@ -53,7 +53,7 @@ class Scene:
     error: int | None = None
 
     def run(self) -> dict[int, int]:
-        """Until the writer is idle; what was written, by address."""
+        """Runs until the writer is idle and returns the bytes written, by address."""
         dut = StripedWriter(
             self.geometry, line_blocks=self.line_blocks, bytes_bits=20, outstanding=16,
             requests=self.inside, blocks=self.blocks,
@@ -149,7 +149,7 @@ def test_a_beat_a_cycle_in_every_channel(name: str) -> None:
 
 @pytest.mark.parametrize("name", slow_but([], ["one channel", "three channels", "eight channels"]))
 def test_requests_of_a_line_follow_each_other(name: str) -> None:
-    """Two runs of lines in turns, an odd number of blocks apart: as fast as one run."""
+    """Alternates between two runs of lines, an odd number of blocks apart, as fast as one run."""
     geometry, count = GEOMETRIES[name], LINES[name]
     line, run = count * geometry.interleave, geometry.channels * geometry.interleave
     lines = [

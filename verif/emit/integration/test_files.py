@@ -89,7 +89,7 @@ def test_fusesoc_finds_every_core(tmp_path: Path, fusesoc: Any) -> None:
 
 @pytest.mark.slow
 def test_fusesoc_lints_a_core(tmp_path: Path, fusesoc: Any) -> None:
-    """It finds the core, shows what it is, and has Verilator read it; a fault in it is found."""
+    """FuseSoC finds and shows the core, and lints it with Verilator; an error in it is found."""
     made = emitted("simd2")
     (tmp_path / "rtl").mkdir()
     (tmp_path / "rtl/unit.sv").write_text(made.verilog)
@@ -256,7 +256,7 @@ def test_defaults(name: str) -> None:
 
 
 def test_opcodes() -> None:
-    """They are an enumeration, which the payload's field has, also under names with dots."""
+    """Opcodes are an enumeration that the payload's field uses, also where names have dots."""
     sidecar = sidecar_of("m3xu_sequencer")
     found = compiled(package(sidecar), "m3xu_sequencer_pkg")
     assert values(found, "op_t") == {

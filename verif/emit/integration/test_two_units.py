@@ -1,4 +1,4 @@
-"""Two configurations of one unit in one design: instances as they are emitted, packages used."""
+"""Two configurations of one unit in one design, with its emitted instances and packages."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("tool", [tool for tool in FRONT_ENDS if tool != "icarus"])
 def test_tools_take_the_design(tool: str, folder: Path, tmp_path: Path) -> None:
-    """No warning, either."""
+    """The tools read the design without a warning."""
     assert complaints(tool, sources(folder), "pair", tmp_path) == ""
 
 
@@ -219,7 +219,7 @@ def test_texts_are_named(folder: Path) -> None:
 
 
 def test_texts_of_an_accelerator_are_named() -> None:
-    """Also SystemRDL and IP-XACT; the unit's own name is only in comments."""
+    """Names SystemRDL and IP-XACT too; the unit's own name remains only in comments."""
     sidecar = sidecar_of("matraptor") | {"module": "near"}
     assert re.search(r"^addrmap near \{$", rdl(sidecar), re.M)
     assert "<ipxact:name>near</ipxact:name>" in ip_xact(sidecar, ["near.sv"])

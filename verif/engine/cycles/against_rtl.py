@@ -38,7 +38,7 @@ class Both:
         self._driver = Driver(self.device)
 
     def reset(self, latency: int = 1) -> None:
-        """Behind which the model begins anew, too."""
+        """Resets the device; the model starts anew too."""
         self.device.reset()
         self.device.behave(AxiBehaviour(latency=(latency, latency)))
         self._turn = 0
