@@ -36,7 +36,7 @@ class LaneParts:
     def _measure(
         self, label: str, name: str, make: Callable[[], Component], **how: bool
     ) -> AsicReport:
-        """Once each."""
+        """Measures each part once."""
         if label not in self._found:
             self._progress(label)
             self._found[label] = measure_component(name, make(), self._target, **how)
@@ -68,7 +68,8 @@ class LaneParts:
         return self._measure(label, "row_adder", lambda: RowAdder(self._config, number))
 
     def row_adders(self) -> float:
-        """All of a lane: in each row a first one, and others, which are alike."""
+        """Area of all row adders of a lane: each row has a first one, and others, which are
+        alike."""
         if not self._config.floats:
             return 0.0
         first, others = self.row_adder().area, self._config.row_adders - 1

@@ -83,5 +83,5 @@ class Areas:
         ]
 
     def counted_share(self, part: Part) -> float:
-        """Its share of what the paper counts, in percent."""
+        """Returns a part's share, in percent, of the area that the paper counts."""
         return 100 * self.area(part) / self.counted

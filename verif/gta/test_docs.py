@@ -44,7 +44,7 @@ def test_python_examples_run() -> None:
     ("title", "kinds"), [("# LOAD and STORE", ("load", "store")), ("# EXECUTE", ("execute",))]
 )
 def test_fields(title: str, kinds: tuple[str, ...]) -> None:
-    """Each once, in the section of its kind or in that of all."""
+    """Lists each field once, in the section of its kind or in that of all commands."""
     text = section("# Of every command") + section(title)
     found = re.findall(r"^\| ([a-z]\w*) \| ([\d:]+) \|", text, re.M)
     fields = {name: place for kind in kinds for name, place in FIELDS[kind].items()}

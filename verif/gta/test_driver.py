@@ -97,7 +97,7 @@ def test_any_product_on_the_model(name: str) -> None:
 
 
 def test_every_tiling_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever would be chosen."""
+    """Every tiling gives the same result, not only the one that the driver would choose."""
     config = GtaConfig(lanes=2, vector_bytes=4096)
     model, rng = GtaModel(config, LARGE_MEMORY_BYTES), rng_of(6)
     seen = set()
@@ -230,7 +230,8 @@ def test_too_little_memory() -> None:
 
 @pytest.mark.parametrize("element", [1, 2, 4, 8, 16])
 def test_images(element: int) -> None:
-    """There and back, whatever the pieces; each begins with a beat, and is filled with zeros."""
+    """Packs and unpacks images with pieces of any size; each starts at a beat and is padded with
+    zeros."""
     rng = rng_of(7)
     for piece in (1, 3, 8, 100):
         image = StreamImage(streams=5, count=21, piece=piece, element=element, beat=32)

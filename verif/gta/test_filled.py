@@ -65,7 +65,8 @@ def random_filled(rng: np.random.Generator, config: GtaConfig) -> ProductCase:
 
 
 def check_parts(driver: GtaDriver, case: ProductCase) -> str:
-    """It was cut as the space of schedules has it; returns along which sizes."""
+    """Checks that the driver split the product as the space of schedules does; returns the sizes
+    that were split."""
     schedule, rest = driver.schedule, driver.left_over
     assert schedule is not None
     assert schedule.filled

@@ -30,7 +30,7 @@ def test_simulate_counts_jobs(name: str) -> None:
 
 
 def test_simulate_finds_a_wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is counted of a job that errs, and no job follows it."""
+    """A job with a wrong result is not counted, and no job follows it."""
     right = jobs.pgemm
     monkeypatch.setattr(jobs, "pgemm", lambda *given, **named: right(*given, **named) ^ 1)
     report = run(GTA, DEVICES["tiny"].config, seed=5, count=30)

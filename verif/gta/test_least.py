@@ -12,7 +12,7 @@ from tilewright.verif.kit.front_ends import complaints
 
 
 def test_verilator_finds_nothing_in_the_scan_of_one_lane(tmp_path: Path) -> None:
-    """Nothing is compared with a column of which there is but one."""
+    """One lane has one column, so the scan compares no column numbers."""
     text = emit_component(RegionScan(GtaConfig(lanes=1)), name="region_scan").verilog
     assert complaints("verilator", text, "region_scan", tmp_path) == ""
 

@@ -70,7 +70,7 @@ def test_commands_that_are_wrong(pair: Pair) -> None:
 
 
 def test_masks_of_any_lanes(pair: Pair) -> None:
-    """Any masks at all: either every one is a rectangle, or the first torn lane is named."""
+    """Draws any masks: either every one is a rectangle, or the error names the first torn lane."""
     device, model = pair
     rng = rng_of(4)
     device.behave(AxiBehaviour())

@@ -1,4 +1,4 @@
-"""Two products at the same time, each on lanes of its own."""
+"""Two products at the same time, each on separate lanes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def call_of(case: ProductCase, lanes: tuple[int, ...] | None) -> ProductCall:
 
 
 def check_pair(device: GtaDevice, rng: np.random.Generator) -> dict[str, int]:
-    """Any two products, on lanes that are given or not."""
+    """Checks two random products, on given lanes or on lanes that the driver chooses."""
     config = device.config
     fixed: dict[str, Any] = {"segments": 1, "layout": None}
     drawn = [random_case(rng, config, most=30, **fixed) for _ in range(2)]

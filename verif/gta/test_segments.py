@@ -138,7 +138,7 @@ def laid_out(driver: GtaDriver, format: str, segments: int, **settings: Any) -> 
 
 
 def test_how_many_run_at_the_same_time() -> None:
-    """Only where the device has what adds their sums up."""
+    """Segments run at the same time only if the device can add up their sums."""
     driver = driver_of()
     assert laid_out(driver, "int8", 1)[0] == 1
     assert laid_out(driver, "int8", 4, dataflow="os") == (4, 4)

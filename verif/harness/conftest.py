@@ -20,7 +20,7 @@ def shared() -> Iterator[NativeAccelerator[None]]:
 
 @pytest.fixture
 def device(shared: NativeAccelerator[None]) -> NativeAccelerator[None]:
-    """After a reset, with an ideal memory of zeros."""
+    """Resets the device and gives it an ideal memory of zeros."""
     shared.memory[:] = 0
     shared.reset()
     shared.behave(AxiBehaviour())

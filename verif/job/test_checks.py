@@ -34,7 +34,8 @@ _FACTORS = ("FACTOR_0", "FACTOR_1", "FACTOR_2")
 
 
 def _every_rule() -> JobSpec:
-    """No accelerator's: every rule, with and without a condition on a field of several bits."""
+    """Returns a job of no accelerator with every rule, with and without a condition on a field of
+    several bits."""
     is_2, is_0 = (Condition(register="KIND", field="which", value=value) for value in (2, 0))
     both = replace(is_2, also=Condition(register="KIND", field="twice"))
     when = {"OF_2": is_2, "OF_0": is_0}
@@ -242,7 +243,7 @@ def test_every_bit_alone(name: str) -> None:
 
 @pytest.mark.parametrize("name", SPECS)
 def test_the_first_rule_that_is_broken_wins(name: str) -> None:
-    """Any values: hardware and models report the same."""
+    """Hardware and models report the same rule for any values."""
     spec = SPECS[name]
     print("seed 1")
     rng = np.random.default_rng(1)

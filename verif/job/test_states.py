@@ -127,7 +127,7 @@ class Reference:
 
     @property
     def detail(self) -> int:
-        """Either half."""
+        """Either half of the detail; both hold the same value."""
         return 0 if self.busy else self.failure * 0x0101_0101
 
     def irq(self, start: bool) -> int:

@@ -50,7 +50,7 @@ class JobRtl(AcceleratorDevice[Config], Protocol[Config]):
 
 
 class Interrupting(AcceleratorDevice[Config], Protocol[Config]):
-    """Any device, a model among them, whose interrupt can be looked at."""
+    """Device, or model, with an interrupt line that can be read."""
 
     def irq(self) -> bool:
         """The interrupt line."""
@@ -105,8 +105,8 @@ def register_answers(device: AcceleratorDevice[Any], registers: RegisterMap) -> 
 def check_interrupt(
     device: JobRtl[Any], spec: JobSpec, job: Mapping[str, int], cycles: int
 ) -> None:
-    """When the interrupt is high, and when not: after a job that ends well, within some cycles, and
-    after one that does not. Raises Mismatch.
+    """Checks when the interrupt is high: after a job that completes without error, within some
+    cycles, and after one that fails. Raises Mismatch.
 
     Parameters
     ----------

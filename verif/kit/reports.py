@@ -88,7 +88,7 @@ class Report:
         return [one for one in [*(t.complaint for t in self.timings), self.together] if one]
 
     def cases(self) -> list[Case]:
-        """Its parts: the run, with the complaints that belong to no other part; what was drawn of
+        """Parts of the report: the run, with the complaints of no other part; the random draws of
         each kind; the cycles of operations back to back; each mode's latency and interval."""
         timed = [
             Case(

@@ -53,7 +53,7 @@ class SparseCase:
 
     @property
     def rows_of_b(self) -> npt.NDArray[np.int64]:
-        """Those that the job reads, each as often as it is read."""
+        """Rows of B that the job reads, each as often as it is read."""
         return self.a.patterns().columns
 
     def product(self) -> SparseProduct:

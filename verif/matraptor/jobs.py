@@ -186,8 +186,8 @@ def check_case(rng: np.random.Generator, device: SparseRtl, case: SparseCase) ->
 
 
 def check_result(device: SparseRtl, case: SparseCase, memory: Bytes) -> SparseProduct:
-    """After a job on a memory that held ``memory``, every byte must be as the model says, and C as
-    SciPy says; returns the model's product. Raises Mismatch."""
+    """Checks every byte after a job on a memory that held ``memory`` against the model, and C
+    against SciPy; returns the model's product. Raises Mismatch."""
     product = case.product()
     assert product.c is not None
     inside = case.result_bytes(device.memory_bytes, product.c)

@@ -175,7 +175,7 @@ def conflicts(rng: np.random.Generator, device: Device, apart: bool) -> int:
 
 
 def test_lanes_meet_at_channels_that_they_share(device: Device) -> None:
-    """And only there."""
+    """Lanes conflict exactly at the channels that they share."""
     rng = rng_of(5)
     config = device.config
     for _ in range(3):

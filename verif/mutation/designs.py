@@ -100,7 +100,8 @@ class Design:
     users: set[str] = field(default_factory=set)
 
     def note_use(self, test: str) -> None:
-        """If a model of it was simulated since the last call, the test uses it."""
+        """Notes that the test uses the design if a model of it was simulated since the last
+        call."""
         if self.library.native_mutant_used():
             self.users.add(test)
 
@@ -142,7 +143,7 @@ class Designs:
 
     @property
     def found(self) -> list[Design]:
-        """Those that have mutations."""
+        """Returns the designs that have mutations."""
         return [design for design in self._built.values() if design is not None]
 
     def install(self) -> None:

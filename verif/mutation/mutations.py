@@ -120,7 +120,8 @@ def _read_at_once(netlist: str) -> set[str]:
 def sample(
     mutations: Iterable[Mutation], wanted: Mapping[str, int], rng: random.Random
 ) -> list[Mutation]:
-    """So many of each module: cells in random order, one of each at a time."""
+    """Draws the wanted number of each module: cells in random order, one mutation of each at a
+    time."""
     by_module: dict[str, dict[str, list[Mutation]]] = defaultdict(lambda: defaultdict(list))
     for one in mutations:
         by_module[one.module][one.cell].append(one)

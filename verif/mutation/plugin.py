@@ -153,7 +153,7 @@ class Mutants:
         self.sound = True
 
     def install(self) -> None:
-        """Before anything that simulates is imported."""
+        """Patches the generator; call it before anything that simulates is imported."""
         with_origins()
         keep_texts()
         self._designs.install()
@@ -225,7 +225,7 @@ class Mutants:
         return 0
 
     def _differing(self, uses: list[Use]) -> Iterator[tuple[int, Use]]:
-        """Those whose simulations give something else; then those of which this is not known."""
+        """Yields the tests whose simulations differ, then those for which this is not known."""
         unknown = []
         for index, use in enumerate(uses):
             story = use.story
@@ -268,7 +268,8 @@ class Mutants:
         return True
 
     def _first_run(self, items: list[pytest.Item]) -> dict[str, Use]:
-        """Those that use a mutated design, which they build; without a mutation all must pass."""
+        """Runs the tests once without a mutation, which must pass, and returns those that use a
+        mutated design; they build it."""
         from tilewright.verif.mutation.replay import Story
 
         uses = {}

@@ -88,7 +88,7 @@ def test_once():
 
 
 def test_a_test_that_fails_when_it_is_repeated(tmp_path: Path) -> None:
-    """It would kill every mutant, so the run says that it is worth nothing."""
+    """Such a test would kill every mutant, so the run reports itself as unsound."""
     bench = tmp_path / "test_once.py"
     bench.write_text(ONCE)
     settings = Settings(folders=(EXAMPLE,), mutants=0, seed=1, result=tmp_path / "result.json")

@@ -53,7 +53,7 @@ WHITE = (0.9505, 1.0, 1.089)
      ("fp16", "x.bmp", 1e-3), ("fp32", "x.ppm", 2e-7), ("fp64", "x.png", 1e-15)],
 )  # fmt: skip
 def test_color(run: Run, mode: str, name: str, error: float) -> None:
-    """Against the formula, pixel by pixel."""
+    """Compares with the formula, pixel by pixel."""
     path, pixels = picture(run, name)
     out, where = run.directory / "xyz.npy", run.directory / "report.json"
     assert run("color", path, "--mode", mode, "-o", out, "--json", where) == 0
@@ -340,7 +340,7 @@ def test_a_wrong_result_is_found(run: Run, app: str, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.slow
 def test_long_integers(run: Run) -> None:
-    """Those that are promised, in the long test."""
+    """Squares an integer; the long test takes the greatest length that the documentation names."""
     bits = by_size(1 << 14, 1 << 17, 1 << 20)
     x = random.Random(4).getrandbits(bits) | 1 << (bits - 1)
     path, out = run.directory / "x.hex", run.directory / "y.hex"

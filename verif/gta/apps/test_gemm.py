@@ -70,7 +70,7 @@ SUMS = [("int8", "saturate"), ("int64", "long"), ("int16", "saturate"), ("int32"
 
 @pytest.mark.parametrize("kept", slow_but(SUMS[:2], SUMS))
 def test_sums(run: Run, kept: tuple[str, str]) -> None:
-    """Against Python's integers; some sums are beyond the usual width, whatever C is."""
+    """Compares with Python's integers; some sums exceed the usual width, whatever C is."""
     mode, sums = kept
     a, b, c, _ = drawn(run, mode, (5, 9, 17))
     bits = 8 * result_type(mode)().itemsize

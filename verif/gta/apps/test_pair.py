@@ -15,7 +15,7 @@ MODEL = ("--backend", "model")
 
 
 def files(run: Run, name: str, m: int, k: int, n: int) -> tuple[str, np.ndarray]:
-    """Two operands, as a job has them, and their product."""
+    """Returns two operands, in a job's syntax, and their product."""
     rng = np.random.default_rng(m + k)
     a, b = rng.integers(-9, 10, (m, k)), rng.integers(-9, 10, (k, n))
     paths = [run.save(f"{name}{part}.npy", array) for part, array in (("a", a), ("b", b))]
@@ -155,7 +155,7 @@ def test_every_run_is_checked(
     ],
 )  # fmt: skip
 def test_refusals(run: Run, second: str, words: tuple[str, ...], line: str) -> None:
-    """Each in one line; nothing is written."""
+    """Refuses each with one line and writes nothing."""
     job = files(run, "x", 3, 4, 5)[0]
     names = {"job": job, "a": job.split(",")[0]}
     out = run.directory / "d.npy"

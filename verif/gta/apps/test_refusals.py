@@ -124,7 +124,7 @@ def test_too_many_multiplications(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_too_many_on_the_rtl(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There limbs count; nothing is built."""
+    """Counts multiplications of limbs for the RTL, and builds nothing."""
     monkeypatch.setitem(products.MOST_PRODUCTS, "rtl", 383)
     line = gemm(run, "--backend", "rtl", "--mode", "int32")
     assert line.endswith(

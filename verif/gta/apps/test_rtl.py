@@ -158,7 +158,7 @@ def test_a_filled_schedule_on_the_rtl(run: Run) -> None:
 
 @pytest.mark.slow
 def test_vectors_and_pairs_by_the_model_of_cycles(run: Run) -> None:
-    """It counts what the RTL does, of the smallest configuration."""
+    """The cycle model counts what the RTL counts, on the smallest configuration."""
     rng = np.random.default_rng(13)
     a, b = (run.save(f"{name}.npy", rng.integers(-99, 99, (12, 12))) for name in "ab")
     signal = run.save("s.npy", rng.integers(-99, 99, 300))

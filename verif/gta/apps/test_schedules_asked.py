@@ -43,7 +43,7 @@ def evaluated(schedule: Schedule) -> int:
 
 
 def test_segments(run: Run) -> None:
-    """Only schedules of so many are left."""
+    """Considers only schedules with this number of segments."""
     report = product(run, "--segments", "2", "--layout", "1x2", "--dataflow", "os", *CYCLES)
     words = report["schedules"][0]["schedule"]
     assert words.startswith("os 1x2, 2 segments, ")
@@ -207,7 +207,8 @@ def test_the_driver_may_choose_segments() -> None:
 def test_refusals(
     run: Run, name: str, content: str, words: tuple[str, ...], line: str | None
 ) -> None:
-    """Each in one line that names file, key, value and what is allowed; nothing is written."""
+    """Refuses each with one line that names file, key, value and what is allowed; writes
+    nothing."""
     a = run.save("a.npy", np.ones((3, 3)))
     given: list[object] = ["gemm", a, a]
     for option, value in (("--unit", "gta"), ("--mode", "int8"), ("--backend", "cycles")):

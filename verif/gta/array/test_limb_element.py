@@ -58,8 +58,8 @@ class Registers:
 
 @pytest.mark.parametrize("partial_bits", [20, 40])
 def test_every_cycle(partial_bits: int) -> None:
-    """Any controls in any cycle, ends of the range of limbs among others, from the neighbours or
-    the element's own."""
+    """Drives any controls in any cycle, and limbs from the neighbours or the element itself, among
+    them the ends of the range."""
     config = GtaConfig(formats=("int8",), partial_bits=partial_bits)
     element = LimbElement(config)
     rng = random.Random(partial_bits)

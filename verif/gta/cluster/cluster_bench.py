@@ -101,7 +101,7 @@ class ClusterUnit(wiring.Component):
         return m
 
     def _reads(self, m: Module, cluster: LaneCluster) -> None:
-        """One after the other."""
+        """Sends reads in succession."""
         under_way = Signal(2)
         full = Signal()
         m.d.comb += [
@@ -164,14 +164,14 @@ class ClusterBench:
         self.arrange(0, [0] + [others] * (self.config.lanes - 1))
 
     def memories(self, rng: np.random.Generator) -> Memories:
-        """Any content."""
+        """Draws the content of all memories."""
         lanes, edge, bank = self.config.lanes, self.config.edge_bytes, self.config.bank_bytes
         return Memories(
             *(rng.integers(0, 256, (lanes, BANKS, n), np.uint8) for n in (edge, edge, bank))
         )
 
     def writes(self, memories: Memories) -> list[dict[str, int]]:
-        """All of it, in 16 bytes of each bank."""
+        """Returns the writes of all memories, 16 bytes per bank each."""
         found = []
         for number, content in (
             (LaneMemoryName.LEFT, memories.left),
@@ -198,7 +198,7 @@ class ClusterBench:
         self.unit.run_streams({"write": self._packed("write", self.writes(memories))}, {})
 
     def results(self) -> npt.NDArray[np.uint8]:
-        """All of the memories of results."""
+        """Reads all memories of results."""
         lanes, length = self.config.lanes, self.config.bank_bytes
         asked = [
             {"lane": lane, "banks": (1 << BANKS) - 1, "address": address}

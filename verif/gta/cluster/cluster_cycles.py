@@ -1,4 +1,4 @@
-"""When commands are taken, begin their folds and are complete, by counts alone."""
+"""Predicts by counts alone when commands are accepted, start their folds and are complete."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ class GroupCycles:
         return max(arrival, free - 2)
 
     def _all_quiet(self, arrival: int) -> int:
-        """Behind folds."""
+        """Returns the cycle from which the array is certainly quiet after its folds, or the arrival
+        if later."""
         assert self.last is not None
         height, free = self.last.region.height, self.begun + self.interval
         return max(arrival, free + height * (2 + self.stays) + 20)
@@ -97,7 +98,7 @@ class GroupCycles:
             )
 
     def finish(self) -> list[int]:
-        """Nothing follows; when each command was complete."""
+        """Ends the list of commands and returns the cycle in which each was complete."""
         self._close(self.begun + self.interval)
         return self.done
 

@@ -99,7 +99,7 @@ class FloatProduct:
         )
 
     def command(self) -> dict[str, int]:
-        """Its fields."""
+        """Fields of the command."""
         return {
             "operation": self.mode.value,
             "format": FORMATS_OF_GTA.index(self.name),
@@ -121,7 +121,7 @@ class FloatProduct:
         }
 
     def load(self, memories: Memories) -> None:
-        """Its operands, and C, to where they are read."""
+        """Stores the operands, and C, where the command reads them."""
         region = self.region
         for m, values in enumerate(self.a):
             fold, row = divmod(m, region.height)

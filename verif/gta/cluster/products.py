@@ -155,7 +155,7 @@ class Product:
         )
 
     def command(self) -> dict[str, int]:
-        """Its fields."""
+        """Fields of the command."""
         inner = len(self.b) if self.weights else len(self.a)
         last = inner - (self.row_folds - 1) * self.depth
         return {
@@ -179,7 +179,7 @@ class Product:
         }
 
     def load(self, memories: Memories) -> None:
-        """Its operands, and C, to where they are read."""
+        """Stores the operands, and C, where the command reads them."""
         size = self.limbs
         a, b = _limbs(self.a, size), _limbs(self.b, size)
         for n in range(len(self.b) if self.weights else len(self.a) * size):

@@ -68,7 +68,7 @@ def test_accesses_from_outside_cost_the_array_nothing() -> None:
 
 
 def test_a_command_of_a_group_without_lanes() -> None:
-    """It is taken, and does nothing; the next one is as if it had not been."""
+    """Accepts the command and does nothing; the next one is not affected."""
     bench = ClusterBench(CONFIG)
     bench.arrange(0, [3, 9])
     rng = np.random.default_rng(5)

@@ -54,7 +54,8 @@ CONFIGS = {
 
 
 def run_random(bench: ClusterBench, seed: int, *, pauses: Pauses | None = None) -> int:
-    """Any arrangement, and products for its regions, floats and integers; the number of these."""
+    """Runs products of floats and integers on the regions of a random arrangement; returns their
+    number."""
     rng = np.random.default_rng(seed)
     config = bench.config
     layout = int(rng.integers(config.lanes.bit_length()))
@@ -98,7 +99,7 @@ EVERY = {"shared": SHARED, **{f"{n} adders": config_of(adders=n) for n in (8, 16
 
 @pytest.mark.parametrize("name", slow_but([], EVERY, ["shared"]))
 def test_every_format_behind_every_other(name: str) -> None:
-    """Without a pause, integers too; the cycles are counted."""
+    """Runs the formats, integers too, back to back in every order of two, and counts the cycles."""
     config = EVERY[name]
     bench = ClusterBench(config)
     bench.arrange_one()
@@ -119,7 +120,7 @@ def test_every_format_behind_every_other(name: str) -> None:
 
 
 def _cut(product: Any, words: int, **changed: object) -> Any:
-    """So much of it that it takes at most so many words of a bank."""
+    """Cuts a product until it needs at most ``words`` words of a bank."""
     while max(product.words) > words:
         m, k, n = (-(-size // 2) for size in (*product.a.shape, product.b.shape[1]))
         product = replace(product, a=product.a[:m, :k], b=product.b[:k, :n])

@@ -24,7 +24,7 @@ def config_of(**parameters: object) -> GtaConfig:
 
 
 def run_random(bench: ClusterBench, seed: int, *, pauses: Pauses | None = None) -> int:
-    """Any arrangement, and products for its regions; the number of these."""
+    """Runs products on the regions of a random arrangement and returns their number."""
     rng = np.random.default_rng(seed)
     config = bench.config
     layout = int(rng.integers(config.lanes.bit_length()))
@@ -50,8 +50,8 @@ CONFIGS = {
 
 @pytest.mark.parametrize("name", slow_but([], CONFIGS, ["shared"]))
 def test_random_products(name: str) -> None:
-    """Both operations, every arrangement, regions beside each other, segments of K; commands that
-    follow each other at once, and ones that come when they like."""
+    """Runs both operations in every arrangement, with regions side by side and segments of K;
+    commands follow at once or after random gaps."""
     bench = ClusterBench(CONFIGS[name])
     many = by_size(20, 20, 400)
     total, runs = 0, many * 2 // max(2, bench.config.lanes)

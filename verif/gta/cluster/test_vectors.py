@@ -50,7 +50,8 @@ CONFIGS = {
 
 
 def run_random(bench: ClusterBench, seed: int, *, pauses: Pauses | None = None) -> int:
-    """Any arrangement, and commands for its regions; the number of these on vectors."""
+    """Runs commands on the regions of a random arrangement; returns the number of vector
+    commands."""
     rng = np.random.default_rng(seed)
     config = bench.config
     layout = int(rng.integers(config.lanes.bit_length()))
@@ -64,7 +65,7 @@ def run_random(bench: ClusterBench, seed: int, *, pauses: Pauses | None = None) 
 
 @pytest.mark.parametrize("name", slow_but([], CONFIGS, ["shared"]))
 def test_random_commands(name: str) -> None:
-    """Any functions in any order, alike ones at once behind each other, among products."""
+    """Runs functions in any order, equal ones back to back, among products."""
     bench = ClusterBench(CONFIGS[name])
     runs = by_size(12, 24, 150) // max(1, bench.config.lanes // 2)
     total = 0

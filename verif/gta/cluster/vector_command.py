@@ -111,7 +111,7 @@ class VectorCommand:
         return left, top, -(-self.time * OCTET * self.width // 32)
 
     def command(self) -> dict[str, int]:
-        """Its fields."""
+        """Fields of the command."""
         return {
             "operation": Operation.SIMD.value,
             "format": FORMATS_OF_GTA.index(self.name),
@@ -127,7 +127,7 @@ class VectorCommand:
         }
 
     def load(self, memories: Memories) -> None:
-        """Its operands to where they are read."""
+        """Stores the operands where the command reads them."""
         for memory, words in self.operands.items():
             result = memory == "result"
             size = self.width if result else element_bytes(self.name)
@@ -168,4 +168,4 @@ class VectorCommand:
         result[self._place()] = values
 
     def spare(self, result: Bytes) -> None:
-        """There is nothing that nobody asks for."""
+        """Does nothing: the command leaves no unused bytes."""

@@ -55,7 +55,7 @@ def product(config: GtaConfig, size: int, name: str, **settings: Any) -> dict[st
 
 
 def test_memories() -> None:
-    """None moves more than it can, and a clock that is faster waits longer."""
+    """No memory moves more than its bandwidth, and a faster clock waits longer."""
     config = GtaConfig()
     flat = product(config, 128, "int8")
     found = {}
@@ -127,8 +127,8 @@ def test_the_drivers_choice_is_nearly_the_best() -> None:
 
 @pytest.mark.parametrize("dataflow", ["ws", "is"])
 def test_partial_sums_hold_no_stores_back(dataflow: str) -> None:
-    """While the array adds to sums of int8, of which it reads two at a time, results of the tile
-    before go to memory."""
+    """The array adds to sums of int8, of which it reads two at a time, while the results of the
+    previous tile are stored."""
     driver = GtaDriver(TimedGta(GtaConfig(), 1 << 22, values=False))
     zeros = np.zeros((128, 128), np.uint64)
     driver.pgemm("int8", zeros, zeros, dataflow=dataflow, layout=(4, 1))

@@ -189,7 +189,7 @@ def test_vectors_on_each_others_results(device: NativeGta) -> None:
 
 
 def test_short_sums_by_vectors(device: NativeGta) -> None:
-    """Several octets a command: results, and counters."""
+    """Compares results and counters of commands with several octets."""
     rng, config = rng_of(7), device.config
     fitting = [name for name in config.integers if most_chain(config, name)]
     fitting += config.floats

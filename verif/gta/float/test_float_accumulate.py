@@ -130,7 +130,7 @@ def sums(x: Patterns, y: Patterns, fmt: FloatFormat, result: FloatFormat, seed: 
 
 
 def triples(x: Patterns, y: Patterns, c: Patterns) -> tuple[Patterns, Patterns, Patterns]:
-    """Each with each."""
+    """Combines each value with each of the others."""
     a, b, d = np.meshgrid(x, y, c, indexing="ij")
     return a.ravel(), b.ravel(), d.ravel()
 

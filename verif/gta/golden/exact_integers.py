@@ -31,7 +31,7 @@ def clamped(integers: Array, bits: int) -> Array:
 
 
 def words(integers: Array) -> Array:
-    """Two words of integers modulo ``2**128``, the low one first."""
+    """Splits integers modulo ``2**128`` into two words, the low one first."""
     return np.stack([wrapped(integers, 64), wrapped(integers >> 64, 64)], axis=-1)
 
 

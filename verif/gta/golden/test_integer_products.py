@@ -102,7 +102,7 @@ def test_a_depth_beyond_a_block(format: str, depth: int) -> None:
 
 
 def test_segments_add_up() -> None:
-    """Side by side, and one after the other."""
+    """Adds the sums of two segments, or starts the second from the sums of the first."""
     rng = np.random.default_rng(43)
     a, b = (rng.integers(0, 1 << 32, shape, dtype=np.uint64) for shape in ((7, 60), (60, 9)))
     whole = pgemm("int32", a, b)

@@ -30,7 +30,7 @@ LARGEST = 255 * 255
 
 
 def patterns(format: str, count: int, seed: int) -> Array:
-    """Any, and those with the lowest and highest limbs."""
+    """Draws patterns, among them those with the lowest and highest limbs."""
     rng = np.random.default_rng(seed)
     if is_float(format):
         fmt = FLOAT_FORMATS[format]
@@ -150,7 +150,7 @@ def test_the_limit_is_real(format: str, partial_bits: int) -> None:
 
 
 def test_sums_of_int8_are_a_quarter() -> None:
-    """Their only limb has a sign."""
+    """Products of int8 overflow at a quarter of the depth, because their only limb is signed."""
     assert of_one_number("int8", -128, -128, 31, 20)
     assert not of_one_number("int8", -128, -128, 32, 20)
 

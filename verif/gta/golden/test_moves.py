@@ -11,7 +11,7 @@ from tilewright.sim.gta.golden.moves import select, slide_down, slide_up
 
 @pytest.mark.parametrize("format", FORMATS_OF_GTA)
 def test_slides(format: str) -> None:
-    """Any bits, by none, by some, by all and by more."""
+    """Slides patterns by no place, by some, by all and by more."""
     rng = np.random.default_rng(91)
     top = (1 << FORMATS[format].bits) - 1
     for length in (1, 2, 17):

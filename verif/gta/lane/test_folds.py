@@ -53,7 +53,8 @@ def walk_of(command: dict[str, int], rows: int, log: int) -> list[dict[str, int]
 
 @pytest.mark.parametrize("operation", Operation)
 def test_walk(operation: Operation) -> None:
-    """Either loop inside, places that wrap around, commands one after the other."""
+    """Walks with either loop inside, with addresses that wrap around, and commands in
+    succession."""
     part = FoldWalk(CONFIG)
     rng = random.Random(operation.value)
 

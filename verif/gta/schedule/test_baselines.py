@@ -70,7 +70,7 @@ def test_a_program_of_vectors(seed: int) -> None:
 @pytest.mark.parametrize("name", FORMATS_OF_GTA)
 @pytest.mark.parametrize("lanes", [1, 4, 16])
 def test_a_fixed_array_has_as_many_multipliers(name: str, lanes: int) -> None:
-    """No more than GTA's limbs or adders make, and nearly as many."""
+    """A fixed array has nearly as many multipliers as GTA's limbs or adders allow, and no more."""
     config = GtaConfig(lanes=lanes)
     rows, cols = fixed_shape(config, name)
     each = config.interval(name) if name in config.floats else limbs(name) ** 2

@@ -102,7 +102,8 @@ def random_problem(rng: np.random.Generator) -> tuple[Placed, PGemm]:
 
 @pytest.mark.parametrize("seed", range(cases(100)))
 def test_counts(seed: int) -> None:
-    """Any blocks, whether they fit or not: accesses, bytes, commands and their cycles."""
+    """Counts accesses, bytes, commands and their cycles of random blocks, whether they fit or
+    not."""
     rng = np.random.default_rng(seed)
     placed, problem = random_problem(rng)
     sizes = (problem.m, problem.n, problem.k)

@@ -311,7 +311,7 @@ def test_nothing_less_would_do() -> None:
 
 @pytest.mark.parametrize("stationary", [True, False])
 def test_folds_one_by_one(stationary: bool) -> None:
-    """Without overlap a fold begins when the last product of the one before it is done."""
+    """A fold without overlap starts when the last product of the previous one is complete."""
     for rows, cols, time, folds in SHAPES:
         one = Folds(
             stationary=stationary, rows=rows, cols=cols, time=time, folds=folds, overlap=False

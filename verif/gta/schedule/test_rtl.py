@@ -42,7 +42,7 @@ CONFIGS = {
 
 
 def random_job(rng: np.random.Generator, config: GtaConfig) -> ArrayJob:
-    """Any M, N, K, format, dataflow, layout, segments, direction and overlap."""
+    """Draws a job with any M, N, K, format, dataflow, layout, segments, direction and overlap."""
     segments = 1 << int(rng.integers(config.lanes.bit_length()))
     each = 1 << int(rng.integers((config.lanes // segments).bit_length()))
     shapes = layouts(each)
@@ -208,7 +208,7 @@ def measured(bench: ClusterBench, problem: PGemm, found: Evaluated) -> int | Non
 
 @pytest.mark.parametrize("name", slow_but([], CONFIGS_FILLED_ON, []))
 def test_filled(name: str) -> None:
-    """Both parts, each a command by itself: their cycles are those of the schedule."""
+    """Runs both parts as separate commands; their cycles are those of the schedule."""
     config = CONFIGS_FILLED_ON[name]
     bench, rng, checked = ClusterBench(config), np.random.default_rng(700), 0
     seen = set()
@@ -270,7 +270,7 @@ def test_reduced_sizes(name: str) -> None:
 
 @pytest.mark.slow
 def test_some_workloads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of int8 on the smallest configuration."""
+    """Runs the int8 workloads on the smallest configuration."""
     monkeypatch.setattr(workloads_rtl, "MOST", 1 << 16)
     told: list[str] = []
     table = gta_workloads_rtl("cmos", told.append, settings=settings(DEVICES["tiny"].config))

@@ -115,7 +115,7 @@ def test_what_is_left_over() -> None:
 
 
 def test_segments_of_floats() -> None:
-    """One after the other, each from the sums of the one before."""
+    """Segments of floats follow each other; each starts from the sums of the previous one."""
     problem = PGemm(m=16, n=16, k=9, format="fp32")
     schedule = Schedule(dataflow="os", rows=2, cols=2, segments=2)
     found = evaluate(CONFIG, problem, schedule).cost
@@ -255,7 +255,7 @@ def test_by_hand() -> None:
 
 @pytest.mark.parametrize("seed", range(cases(12)))
 def test_sums_that_are_moved(seed: int) -> None:
-    """All of every segment go to memory in the driver's jobs, and what they come to."""
+    """The driver's jobs store all sums of every segment, and their total."""
     rng = np.random.default_rng(seed)
     name, segments = str(rng.choice(INTEGERS)), int(rng.choice([2, 4]))
     m, n, k = (int(rng.integers(1, most)) for most in (40, 40, 90))
@@ -304,7 +304,7 @@ def test_cycles_of_sums() -> None:
 
 
 def test_what_adds_up_no_sums() -> None:
-    """No format for them, or too few masks."""
+    """Refuses sums of segments without a format for them, or with too few masks."""
     problem, said = (
         PGemm(m=8, n=8, k=8, format="int8"),
         "^nothing adds up sums of 4 segments of int8",

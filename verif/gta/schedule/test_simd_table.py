@@ -25,7 +25,7 @@ def test_separate_units() -> None:
 
 
 def test_the_page() -> None:
-    """Its figures are the formula's, to which the RTL is held."""
+    """The page's figures follow from the formula, which other tests compare with the RTL."""
     text = page("gta.md").read_text()
     labels = re.findall(r"^\| (\w+(?:, \d+ adders)?) \| [\d.]+ \| [\d.]+ \| [\d.]+ \|", text, re.M)
     assert len(labels) == 4 + 2 * 4
@@ -71,7 +71,7 @@ def test_all_formats() -> None:
 
 
 def test_a_wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is measured of a device that errs."""
+    """A device with a wrong result is not measured."""
     driver = RepeatedDriver(GtaModel(GtaConfig(lanes=2), 1 << 16))
     assert driver.cycles("fma", "int16", 2, 3)["operations"] == 3
     right = repeated.octet_results

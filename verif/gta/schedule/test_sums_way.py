@@ -44,7 +44,7 @@ class Behind(CommandList):
 
 
 class Segments(Executes):
-    """Their EXECUTEs alone."""
+    """Lists only the EXECUTEs of segments."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -61,7 +61,7 @@ def test_every_workload(name: str) -> None:
 
 @pytest.mark.slow
 def test_means_of_workloads() -> None:
-    """They are geometric; by default those of two, in the long test all, as the page has them."""
+    """Means are geometric: of two workloads by default, of all in the long test, as on the page."""
     only = by_size("AL", "AL", "")
     *lines, mean = gta_workloads("cmos", only=only).rows
     assert [row.label.split(",")[0] for row in lines] == [one for one in WORKLOADS if only in one]
@@ -76,14 +76,16 @@ def test_means_of_workloads() -> None:
 
 
 def test_what_the_papers_own_gains_allow() -> None:
-    """Those of its Table 3 over a vector unit, in the mean over the workloads' formats."""
+    """Computes the mean, over the workloads' formats, of the gains in the paper's Table 3 over a
+    vector unit."""
     gains = {"int8": 8, "int16": 4, "int32": 2, "int64": 1, "bf16": 16, "fp32": 3.56, "fp64": 1.3}
     each = [gains[workload.format] for workload in WORKLOADS.values()]
     assert prod(each) ** (1 / len(each)) == pytest.approx(3.7, abs=0.05)
 
 
 def test_more_adders_help_bf16() -> None:
-    """Two pipeline stages per adder limit a chain of sums if a lane has 64 adders."""
+    """More adders speed up bf16; with 64 in a lane, the two stages of each limit a chain of
+    sums."""
     few, many = (
         gta_workloads("cmos", only="FFL", settings=[f"float_adders={adders}"]).rows[0].ours
         for adders in (8, 64)

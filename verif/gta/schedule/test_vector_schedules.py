@@ -43,7 +43,7 @@ def chosen(problem: PGemm, schedule: Schedule) -> VectorChoice:
 
 @pytest.mark.parametrize("seed", range(cases(12)))
 def test_commands_and_bytes(seed: int) -> None:
-    """Those of a whole job by the driver."""
+    """Compares with the commands and bytes of a whole job by the driver."""
     problem, schedule = random_problem(np.random.default_rng(seed))
     driver = GtaDriver(GtaModel(CONFIG, 1 << 23))
     shapes = (problem.m, problem.k), (problem.k, problem.n), (problem.m, problem.n)

@@ -66,7 +66,8 @@ def test_the_model_by_arithmetic_of_others(name: str, kind: str) -> None:
 
 
 def test_results_by_hand() -> None:
-    """Both halves of a product of int64; int8 in the upper bits; rounding to fp32, not to fp16."""
+    """Checks both halves of an int64 product, int8 in the upper bits, and rounding to fp32, not
+    fp16."""
     config = GtaSeparateConfig()
     lowest = 1 << 63
     d = golden(config, "int64", {}, {"a": [[lowest]], "b": [[lowest]], "c": [[5], [0]]})["d"]

@@ -29,7 +29,8 @@ pytestmark = pytest.mark.long
 
 
 def test_a_bound_by_hand() -> None:
-    """Two entries of A, one in each row; B's rows have three entries and one."""
+    """Computes the bound by hand for two entries of A, one in each row, and rows of B with three
+    entries and one."""
     config = MatRaptorConfig(lanes=1, channels=1)
     a = sp.csr_array(np.array([[1.0, 0], [0, 1]]))
     b = sp.csr_array(np.array([[1.0, 1, 1], [0, 0, 1]]))

@@ -94,7 +94,7 @@ def _fill(config: MatRaptorConfig, row: Row, job: Job) -> list[Element]:
 
 
 def _join(config: MatRaptorConfig, queue: Element, products: Element) -> Element:
-    """Two sorted lists as one; equal columns summed, the queue's value on the left."""
+    """Merges two sorted lists; equal columns are summed with the queue's value on the left."""
     columns = np.union1d(queue[0], products[0])
     sides = [_spread(columns, side) for side in (queue, products)]
     return columns, _sum(config, *sides)

@@ -245,7 +245,8 @@ def test_phase_2_gives_an_entry_per_cycle() -> None:
 
 @pytest.mark.parametrize(("length", "width"), [(1, 1), (1, 16), (2, 16), (6, 16), (14, 16)])
 def test_merging_moves_an_entry_per_cycle(length: int, width: int) -> None:
-    """Not a cycle is lost between partial rows, but to wait for what is still in the adder."""
+    """Merging loses no cycle between partial rows, except to wait for entries still in the
+    adder."""
     config = config_of(queues=10, queue_depth=16)
     rng = np.random.default_rng(33)
     rows = shaped_rows(config, rng, [[length] * 200], width)
@@ -261,7 +262,7 @@ def test_merging_moves_an_entry_per_cycle(length: int, width: int) -> None:
 
 
 def test_long_rows_overlap() -> None:
-    """Both sets of queues work at once: the longer phase counts, and a few cycles."""
+    """Both sets of queues work at the same time: a row takes its longer phase and a few cycles."""
     config = config_of(queues=10, queue_depth=16)
     rng = np.random.default_rng(34)
     rows = shaped_rows(config, rng, [[12] * 9 for _ in range(30)], 100)

@@ -113,7 +113,7 @@ def test_semirings_are_graphblas(semiring: str, value: str) -> None:
 @pytest.mark.parametrize("semiring", [name for name in GRAPHBLAS if name != "mma"])
 @pytest.mark.parametrize("value", ["fp32", "fp64"])
 def test_semirings_of_any_numbers_are_graphblas(semiring: str, value: str) -> None:
-    """Any numbers give the same bits in semirings in which only (x) rounds."""
+    """Semirings in which only (x) rounds give the same bits for any numbers."""
     rng = np.random.default_rng(5200)
     cfg = config(semiring=semiring, value=value)
     a, b, left, right = operands(cfg, rng, 120, 90, 150, 0.2)

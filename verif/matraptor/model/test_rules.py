@@ -227,7 +227,7 @@ def test_a_queue_takes_its_depth_and_not_one_more() -> None:
 
 
 def test_few_partial_rows_are_added_by_the_tree() -> None:
-    """Up to nine terms in ten queues: float32 sums of NumPy in the tree's order."""
+    """Adds up to nine terms in ten queues as NumPy's float32 sums do in the tree's order."""
     rng = np.random.default_rng(4800)
     cfg = config()
     for degree in range(1, 10):

@@ -1,4 +1,4 @@
-"""Two errors of an outer product at once: the detail is that of the one that is reported."""
+"""Raises two errors of an outer product at once: the detail belongs to the reported one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROW = 99
 
 
 def run(wrong: str, offered: int) -> dict[str, int]:
-    """When each error came, if the wrong entry is offered from a cycle on."""
+    """Returns the cycle of each error if the wrong entry is offered from a given cycle on."""
     unit = OuterProduct(CONFIG)
     seen: dict[str, int] = {}
 

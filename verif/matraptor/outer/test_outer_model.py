@@ -119,7 +119,8 @@ def test_products_are_scipys(value: str) -> None:
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("semiring", SEMIRINGS)
 def test_values_are_sums_in_the_order_of_the_walk(semiring: str, value: str) -> None:
-    """Any bits, bit for bit; with one channel a lane the order of k."""
+    """Compares sums of random patterns bit for bit; with one channel per lane their order is that
+    of k."""
     rng = np.random.default_rng(4)
     for lanes, channels in ((1, 1), (4, 2), (2, 6), (1, 8)):
         cfg = config(lanes=lanes, channels=channels, value=value, semiring=semiring)

@@ -186,7 +186,8 @@ def test_narrow_elements_fill_an_entry(config: M3xuConfig, mode: str) -> None:
 @pytest.mark.parametrize("config", slow_but([COMBINATIONAL], CONFIGS), ids=["direct", "pipelined"])
 @pytest.mark.parametrize("mode", ["fp32", "fp32c"])
 def test_steps_make_up_exact_products(config: M3xuConfig, mode: str) -> None:
-    """Over its steps, each multiplier pair's products, weighted, sum to the elements' product."""
+    """The weighted products of each multiplier pair, summed over its steps, equal the elements'
+    product."""
     lanes_a, lanes_b = operands(mode, seed=2), operands(mode, seed=3)
     a, b = (entries(config, n, mode, x) for n, x in (("a", lanes_a), ("b", lanes_b)))
     for i, pair in np.ndindex(len(lanes_a), DEPTH // 2):

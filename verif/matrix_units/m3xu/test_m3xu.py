@@ -206,7 +206,7 @@ def test_an_illegal_opcode_is_harmless() -> None:
 
 @pytest.mark.long
 def test_the_opcode_of_a_mode_that_the_unit_lacks_is_harmless() -> None:
-    """Alone and repeated."""
+    """Sends the opcode alone and repeated."""
     lacking = INSTRUCTIONS["HMMA.1684.F32.TF32"].opcode
     legal = ONE_TILE_ROW.instructions[0].opcode
     program = [legal, lacking, lacking, legal, lacking]
@@ -245,7 +245,8 @@ def test_the_model_chains_whole_dot_products() -> None:
 
 
 def test_fp16_accumulators_round_once_more() -> None:
-    """Against NumPy: small integers are exact, so D is the fp16 of an exact integer matrix."""
+    """Compares with NumPy: small integers are exact, so D is the fp16 of an exact integer
+    matrix."""
     instruction = INSTRUCTIONS["HMMA.16816.F16"]
     rng = np.random.default_rng(5)
     a, b, c = (rng.integers(-50, 50, shape) for shape in ((16, 16), (16, 8), (16, 8)))

@@ -49,7 +49,7 @@ def test_every_pair_in_every_lane(element: str) -> None:
 
 @pytest.mark.parametrize("element", slow_but([], WIDE, ["int16"]))
 def test_every_pair_of_special_values(element: str) -> None:
-    """Alone, with special addends, and with lanes full of them."""
+    """Sends special values alone, with special addends, and in all lanes at once."""
     config, rng = unit(element), np.random.default_rng(824)
     pairs = special_pairs(config.element)
     addends = addend_values(config, 10_000, rng)
