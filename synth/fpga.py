@@ -93,7 +93,7 @@ FAMILIES: dict[str, Family] = {
 _WIRE = re.compile(r"^ +wire (?:width (\d+) )?.*?\b(input|output) \d+ .*?\\(\S+)$", re.MULTILINE)
 
 _NO_PLACE = ("design is probably at utilisation limit", "no BELs remaining")
-"""What nextpnr says when it finds no place for a cell."""
+"""Messages of nextpnr when it finds no place for a cell."""
 
 _HARNESS = """
 module harness(input clk, input in, input load, output out);

@@ -29,7 +29,7 @@ __all__ = ["CELLS", "CmosCell", "library_text"]
 TAU_PS = 4.5
 UNIT_FF = 1.0
 SLEW_FACTOR = 1.39
-"""From the time constant of an RC stage to its slew between 20 % and 80 %."""
+"""Ratio of an RC stage's slew, between 20 % and 80 %, to its time constant."""
 CLOCK_TO_OUTPUT = 10.0
 SETUP = 7.5
 

@@ -38,7 +38,7 @@ opt_expr -mux_bool
 opt_merge
 opt_clean
 """
-"""Without ``opt_share``, which would undo choices between adders."""
+"""Script that omits ``opt_share``, which would undo choices between adders."""
 
 _SCRIPT = f"""
 read_rtlil design.il
@@ -96,7 +96,7 @@ def _reads(rtlil: str) -> list[tuple[str, bool, str]]:
 
 def _unclocked(before: str, after: str) -> set[str]:
     """Memories of a module with a read port that has no register at its data."""
-    # Where the register at the address was taken for the port's, the data are the old ones.
+    # If yosys took the address register for the port's register, the data are the old ones.
     old = {data for _, _, data in _reads(before)}
     return {memory for memory, clocked, data in _reads(after) if not clocked or data in old}
 

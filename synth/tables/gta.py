@@ -43,10 +43,10 @@ _PARTS = {
     "memories' ways": ("lane_memories",),
     "folds": ("fold_sequencer", "waiting_fold"),
 }
-"""Of a lane: the components of each part."""
+"""Components of each part of a lane."""
 
 _INSIDE = {"row_adder": "float_accumulate", "float_back": "row_adder"}
-"""What a component of a part has inside that is another part's."""
+"""Component inside a part's component that belongs to another part."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["ELEMENTS", "LaneParts"]
 
 ELEMENTS = ROWS * COLS
-"""Of a lane's array."""
+"""Elements of a lane's array."""
 
 
 class LaneParts:

@@ -17,7 +17,7 @@ SMALL: dict[str, Any] = {
     "pes": 4, "subtensor": 16, "buffer_words": 1024, "vector_words": 256, "channels": 2,
     "data_bits": 64, "outstanding": 8, "program_words": 32,
 }  # fmt: skip
-"""What is measured unless asked for more: the default takes much longer."""
+"""Default parameters of the table; the unit's defaults take much longer."""
 
 _PARTS = {
     "columns from memory": ("column_loader",),

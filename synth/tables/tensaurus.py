@@ -17,7 +17,7 @@ SMALL: dict[str, Any] = {
     "rows": 2, "cols": 2, "vlen": 2, "channels": 2, "data_bits": 64, "spm_bytes": 1024, "banks": 2,
     "out_bytes": 2048, "outstanding": 4,
 }  # fmt: skip
-"""What is measured unless asked for more: the default takes much longer."""
+"""Default parameters of the table; the unit's defaults take much longer."""
 
 _PARTS = {
     "processing elements": ("processing_element",),

@@ -193,8 +193,8 @@ ELSEWHERE = {
     ("sida-applications.md", "rtl"): pytest.mark.long,
     ("sida-applications.md", "cycles"): pytest.mark.long,
 }
-"""What pages say that their programs run on, too, and how long that takes. On the model other tests
-run them."""
+"""Backends besides the model on which pages say that their programs run, and marks by their run
+time. Other tests run the programs on the model."""
 
 
 def run(name: str, backend: str = "model") -> tuple[int, dict[str, Any]]:

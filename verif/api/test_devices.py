@@ -23,7 +23,7 @@ ACCELERATORS = [name for name, entry in entries().items() if entry.unit.jobs is 
 BACKENDS = [(name, backend) for name in ACCELERATORS for backend in entries()[name].backends]
 
 FORMATS = ("fp32", "fp16")
-"""Of D and A of the small engine."""
+"""Formats of D and A of the small engine."""
 
 NO_BYTES: list[tuple[Any, str]] = [
     (np.zeros(3, np.float32), "ndarray of 1 dimensions, 4 bytes an item"),

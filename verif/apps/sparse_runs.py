@@ -16,7 +16,7 @@ __all__ = ["CYCLES", "MODEL", "TWO", "report_of", "write_random"]
 MODEL = ("--backend", "model")
 CYCLES = ("--backend", "cycles")
 TWO = ("--lanes", "2", "--set", "queues=5", "--set", "outstanding=16")
-"""What the RTL is built with."""
+"""Settings that the RTL is built with."""
 
 
 def write_random(path: Path, rows: int, cols: int, density: float, seed: int) -> Path:

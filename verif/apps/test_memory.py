@@ -152,7 +152,7 @@ def test_a_small_product_in_little_memory(tmp_path: Path, backend: str) -> None:
     assert "6 x 6, 1 entries" in done.stdout
 
 
-# Where what is kept lies, and what becomes of a place that cannot be written.
+# The location of the cache, and locations that cannot be written.
 
 GENERATE = ["generate", "m3xu", *SMALLEST[:-2]]
 LIMITED = """

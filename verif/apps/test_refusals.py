@@ -239,7 +239,7 @@ def test_refused_combinations(run: Run) -> None:
     assert line == f"{here}/d.npy: cannot be written: it is a directory"
 
 
-# What commands check before they do any work: outputs, and packages that not all have.
+# Commands check outputs and optional packages before they do any work.
 
 EXTRA = "is not installed; it comes with the extra `apps`: pip install 'tilewright[apps]'"
 

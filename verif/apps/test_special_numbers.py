@@ -20,7 +20,7 @@ WARN = {
     "stencil": "a.npy --weights taps.npy --steps 1",
     "fft": "v.npy",
 }
-"""What computes with them."""
+"""Commands that compute with special numbers."""
 
 REFUSE = {
     "pagerank": "a.npy",

@@ -94,7 +94,7 @@ BUILDS = [f"{name} {stages}" for name in VALUES for stages in (1, 2, 3)]
 """Format and register stages."""
 
 SAMPLE = ["fp32 2", "int32 1"]
-"""Those of the default test, with the quick test's: each number of stages."""
+"""Cases of the default test, which with the quick test's cover each number of stages."""
 
 
 @pytest.mark.parametrize("build", slow_but(["bf16 3"], BUILDS, SAMPLE))

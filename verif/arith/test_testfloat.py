@@ -182,7 +182,7 @@ def test_operands_are_testfloats(name: str) -> None:
     assert len(testfloat.pairs(fmt, SEED)[0]) == testfloat.PAIRS
     a, b, c = testfloat.triples(fmt, SEED, each=9)
     on_grid = [np.isin(operand, testfloat.grid(fmt)) for operand in (a, b, c)]
-    # Of nine cases one has all three operands on the grid; others get there by chance.
+    # One case in nine has all three operands on the grid; others get there by chance.
     assert np.logical_and.reduce(on_grid).sum() >= len(a) // 9
     for operand in on_grid:
         assert operand.sum() >= len(a) * 4 // 9

@@ -68,9 +68,9 @@ def scenarios(sizes: Sizes) -> dict[str, list[dict[str, Any]]]:
     short = {"lists": {"read": single, "write": single}, "latency": [150, 200], "mixed": True}
     traffic: list[dict[str, Any]] = [{**ROUGH, **long, "seed": seed} for seed in range(SEEDS)]
     traffic += [{**long, "latency": [3, 9], "mixed": True}, {**long, "latency": [3, 9]}, short]
-    # Those who take, and those who give, far slower than the bus.
+    # Sources and sinks that are far slower than the bus.
     traffic += [{**long, "pause": 0.9}, {**long, "stall": 0.8}, {**long, "gap": 0.8}]
-    # READY as other signals allow, and never low without a reason.
+    # READY depends on other signals, and is never low without a reason.
     traffic += [{**long, "modes": True, "seed": seed} for seed in range(SEEDS)]
     pauses: tuple[dict[str, Any], ...] = ({**ROUGH, "latency": [1, 50]}, {"modes": True})
     stops = [{**p, **long, "seed": n, "rounds": 6} for n in range(SEEDS) for p in pauses]

@@ -41,14 +41,14 @@ _OPTIONS = {
     "icarus": ("-g2012",),
 }
 _VERSION = 7
-"""Of what a build directory holds; part of the cache's key."""
+"""Version of a build directory's content; part of the cache's key."""
 _MOST_FAULTS = 5
 
 
 _SAY = """`define AXI_RULES_BROKEN(PORT, RULES, AR, AW, CYCLE) \\
   $display("axi rules broken: %h %h %h %h %0d", PORT, RULES, AR, AW, CYCLE);
 """
-"""How the checkers of AXI tell what is broken; `launch` looks for it."""
+"""Message of the AXI checkers for broken rules; `launch` looks for it."""
 _SAID = re.compile(r"^axi rules broken: (\w+) (\w+) (\w+) (\w+) (\w+)$", re.MULTILINE)
 
 

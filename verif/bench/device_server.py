@@ -113,7 +113,7 @@ async def serve(dut: Any) -> None:
     connection: Connection = Client(os.environ["TILEWRIGHT_SOCKET"], "AF_UNIX")
     settings = connection.recv()
     cocotb.start_soon(Clock(dut.clk, PERIOD_NS, unit="ns").start())
-    # Where values may be unknown, drivers and monitors must see none from before the reset.
+    # Drivers and monitors must see no unknown values from before the reset.
     dut.rst.value = 1
     await ClockCycles(dut.clk, RESET_CYCLES)
     server = _Server(dut, settings)

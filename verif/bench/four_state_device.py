@@ -32,7 +32,7 @@ _SECONDS = 600
 """A simulation that takes so long stands still, and is ended."""
 
 _NEVER = 0xA5
-"""What a byte of which a bit is unknown is read as: nothing that a result is by chance."""
+"""Value read for a byte with an unknown bit: one that no result has by chance."""
 
 _UNKNOWN = 3
 

@@ -22,7 +22,7 @@ from tilewright.verif.kit.job_checks import JobRtl, QuietAtEnd
 __all__ = ["Converter", "any_case", "check", "check_result", "read_bytes"]
 
 Converter = JobRtl[C2srConverterConfig]
-"""What the jobs run on."""
+"""Device that runs the jobs."""
 
 Ints = npt.NDArray[np.int64]
 

@@ -16,7 +16,7 @@ from tilewright.verif.kit.reports import JobsReport
 __all__ = ["run"]
 
 _STRIPES = 128
-"""Of the memory: a block in every channel each."""
+"""Stripes of the memory: a block in every channel each."""
 
 
 def run(

@@ -34,7 +34,7 @@ LABELS = {
     for changes in ({}, *entry.variants)
     if entry.golden
 }
-"""What is driven: of each unit with operations the small configuration, and its variants."""
+"""Driven configurations: for each unit with operations the small one and its variants."""
 
 
 def config_of(label: str) -> tuple[Entry, Any]:

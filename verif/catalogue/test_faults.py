@@ -109,7 +109,7 @@ FAULTS: dict[str, tuple[str, str, Check]] = {
         busy_registers,
     ),
 }  # fmt: skip
-"""By name: what of the Verilog is replaced, by what, and the check of the suite that fails."""
+"""Pattern in the Verilog, its replacement, and the check of the suite that fails, by name."""
 
 
 @contextmanager

@@ -45,7 +45,7 @@ SAMPLE = [
     if name not in ("engine_m3xu", "gta", "sida")
     and changes in ({}, {"outer_product": True, "lanes": 1, "channels": 1})
 ]
-"""Those of the default test: not the largest; an engine's parts are in the other and in `m3xu`."""
+"""Cases of the default test: not the largest; the others and `m3xu` contain an engine's parts."""
 
 
 def said(verilog: str, directory: Path) -> str:

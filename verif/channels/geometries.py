@@ -18,7 +18,7 @@ GEOMETRIES = {
     "eight channels, long blocks": ChannelGeometry(channels=8, interleave=256, data_bits=128),
     "a beat a block": ChannelGeometry(channels=3, interleave=64, data_bits=512),
 }
-"""By what they are: one channel, three and eight; short blocks and long ones, and beats from an
+"""Geometries by description: one channel, three and eight; short and long blocks; beats from an
 eighth of a block to a whole one."""
 
 EVERY = slow_but(

@@ -112,7 +112,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "beat_is_block": {"lanes": 3, "channels": 3, "data_bits": 512, "outstanding": 2},
 }  # fmt: skip
 SAMPLE = ("shared", "narrow")
-"""Those of the default test."""
+"""Cases of the default test."""
 SEEDS = by_size(2, 2, 8)
 ROUGH = {"latency": [1, 60], "stall": 0.3, "mixed": True, "modes": True, "gap": 0.2}
 

@@ -57,7 +57,7 @@ class ChannelDivisions(wiring.Component):
             results.append(queue)
         given = Cat(part.i.ready for part in parts).all()
         there = Cat(queue.o.valid for queue in results).all()
-        # What is carried along belongs to the row.
+        # The carried payload belongs to the row.
         same = Cat(q.o.payload.carried == results[0].o.payload.carried for q in results).all()
         m.d.comb += [self.i.ready.eq(given), self.o.valid.eq(there & same)]
         for part, queue in zip(parts, results, strict=True):

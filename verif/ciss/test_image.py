@@ -300,7 +300,7 @@ def test_refusals(case: str) -> None:
     assert str(caught.value) == message
 
 
-# What an entry is: sizes, headers, ranges.
+# Entries: sizes, headers, ranges.
 
 
 def test_the_example_of_the_rules() -> None:

@@ -216,7 +216,7 @@ def test_interrupted_output_leaves_nothing(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    # What the command caches is there: that is written in the same way.
+    # The cache, which is written in the same way, is filled first.
     before = tmp_path / "before.v"
     assert main(["generate", "m3xu", *SMALL, "-o", str(before)]) == 0
     for one in tmp_path.iterdir():

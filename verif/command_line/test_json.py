@@ -81,7 +81,7 @@ QUICK = [
 ]
 _COMPILES = ("run apsp graph.mtx --sparse", "simulate")
 LONG = [words for words in FAMILIES if words.startswith(_COMPILES)]
-"""What compiles first. The toy is simulated elsewhere, with a report."""
+"""Command lines that compile first. Another test simulates the toy, with a report."""
 
 
 def read_here(

@@ -28,7 +28,7 @@ from tilewright.verif.kit.sampling import by_size, slow_but
 HEAVY = {"amaranth", "matplotlib", "networkx", "numba", "numpy", "scipy", "sklearn"}
 HELP = HEAVY | {"pydantic"}
 REGISTRY = {"tilewright.registry", "tilewright.hw.spec.unit"}
-"""With it come the parameters of all units."""
+"""Registry modules, which load the parameters of all units."""
 MEASURING = {"tilewright.synth", "tilewright.sim", "tilewright.verif", "tilewright.hw.emit"}
 
 WITHOUT = {
@@ -90,13 +90,13 @@ def test_the_summary_is_that_of_the_function(name: str) -> None:
     assert said.splitlines()[0] == COMMANDS[name].summary
 
 
-# What ``tilewright run`` imports before it says something: of helps and of refusals.
+# Imports of ``tilewright run`` before it prints a help or a refusal.
 #
 # A process takes many command lines, one after the other: the first that has imported too much is
 # named.
 
 COMPUTING = {"amaranth", "cocotb", "matplotlib", "networkx", "numba", "scipy", "sklearn"}
-"""What only a computation needs; NumPy besides, where a file is read."""
+"""Modules that only a computation needs; reading a file needs NumPy too."""
 EMITTING = {"tilewright.hw.emit", "tilewright.synth", "tilewright.verif"}
 
 FILES: dict[str, int | tuple[str, ...]] = {

@@ -112,13 +112,13 @@ MEMORY = settings_of("""
     addr_bits   | 32 33 64     | 31 65 0            | an integer in 32..64
     outstanding | 2 4 256      | 1 3 512 0          | a power of two in 2..256
 """)
-"""Of the accelerators that read striped memory."""
+"""Parameters of the accelerators that read striped memory."""
 
 STAGES = settings_of("""
     adder_stages      | 1 2 3 | 0 4 | an integer in 1..3
     multiplier_stages | 1 2 3 | 0 4 | an integer in 1..3
 """)
-"""Of the operators that several accelerators share."""
+"""Parameters of the operators that several accelerators share."""
 
 SEMIRINGS = (
     "mma", "minplus", "maxplus", "minmul", "maxmul", "minmax", "maxmin", "orand", "addnorm",
@@ -222,7 +222,7 @@ def _stricter(check: Check) -> Iterator[Check]:
     """The same rule, of which one value less is allowed, or a few; or that always
     counts."""
     if check.when is not None and check.rule is not Rule.AT_MOST:
-        # Of limits the others may be lower anyway.
+        # Limits are left out: another limit may be lower anyway.
         yield replace(check, when=None)
     match check.rule:
         case Rule.ONE_OF:

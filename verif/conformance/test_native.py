@@ -41,7 +41,7 @@ MEMORIES = {
         stall=0.3,
     ),
 }
-"""Whose READY waits for whatever AXI4 lets it wait for (A3.3.1), and others."""
+"""Memories whose READY waits for everything that AXI4 allows (A3.3.1), and others."""
 
 _VARIANTS = ("engine_simd2:6", "gta:1", "matraptor:6", "t2s:3", "t2s:5")
 """Three managers, one in place of two, outer products, three managers, a sparse matrix."""

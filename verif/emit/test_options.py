@@ -16,7 +16,7 @@ INSTALLED = [tool for tool in FRONT_ENDS if tool != "icarus" or shutil.which("iv
 
 QUICK = ["simd2-format:int8"]
 SAMPLE = [*dict.fromkeys(["matraptor-outer_product:True", *[*OPTIONS][5::75]])]
-"""Those of the default test, with the quick test's."""
+"""Cases of the default test, besides the quick test's."""
 
 
 @pytest.mark.parametrize("option", slow_but(QUICK, OPTIONS, SAMPLE))

@@ -57,7 +57,7 @@ def _chosen(body: str) -> list[str]:
         ("x = b;\nif (p) begin x[7:4] = a[7:4]; x[3:0] = a[3:0]; end", ["x = p ? a : b"]),
         ("long = b;\nif (p) begin long[7:4] = a[7:4]; long[3:0] = a[3:0]; end",
          ["long[7:4] = p ? a[7:4] : b[7:4]", "long[3:0] = p ? a[3:0] : b[3:0]"]),
-        # Where all widths are equal, signs are of no account.
+        # Signs do not matter if all widths are equal.
         ("x = b;\nif (p) x = $signed(a) - s;", ["x = p ? (a - s) : b"]),
     ],
 )  # fmt: skip

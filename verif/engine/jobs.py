@@ -23,7 +23,7 @@ __all__ = [
 
 
 EngineRtl = JobRtl[EngineConfig]
-"""What the jobs run on."""
+"""Device that runs the jobs."""
 
 _ORDINARY = 0.99
 """Share of the infinities and NaN among random patterns that are made finite."""

@@ -47,7 +47,7 @@ __all__ = [
 
 MEMORY_BYTES = 1 << 16
 LARGE_MEMORY_BYTES = 1 << 20
-"""Of the devices that drivers place products and vectors of any size in."""
+"""Memory of the devices whose drivers place products and vectors of any size."""
 
 NativeGta = NativeAccelerator[GtaConfig]
 
@@ -112,7 +112,7 @@ DRIVEN: dict[str, GtaConfig] = {
     "wide": _small(lanes=2, data_bits=512, formats=("int16", "int64"), vector_bytes=16384),
     "few_sums": _small(lanes=2, partial_bits=22, formats=("int8", "int32"), data_bits=256),
 }
-"""Whose drivers are tested on the RTL."""
+"""Configurations whose drivers are tested on the RTL."""
 
 SHARED = GtaConfig(
     lanes=2,

@@ -15,7 +15,7 @@ __all__ = ["exercise", "soak"]
 
 _MOST, _DEEPEST, _LONGEST = 90, 120, 6000
 _SEGMENTS = (1, 1, 1, 2, 3, 4, 10)
-"""Of K."""
+"""Numbers of segments of K."""
 
 
 def exercise(device: GtaDevice, rng: np.random.Generator) -> int:

@@ -48,7 +48,7 @@ _MANY = 200
 takes beside results."""
 
 _SEGMENTS = (1, 1, 1, 2, 3, 4, 10)
-"""Of K."""
+"""Numbers of segments of K."""
 
 
 def run(

@@ -39,7 +39,7 @@ def random_filled(rng: np.random.Generator, config: GtaConfig) -> ProductCase:
     while True:
         format = str(rng.choice([*config.integers, *config.floats]))
         flows = ("auto", "os") if is_float(format) else ("auto", "ws", "is", "os")
-        # Those of floats wrap, and of 4 bytes are never long.
+        # Results of floats always wrap; results of 4 bytes are never long.
         most = 1 if is_float(format) else 3 if result_bytes(format) == 8 else 2
         m, n, k = (int(size) for size in rng.integers(1, 45, 3))
         settings: dict[str, Any] = {

@@ -236,7 +236,7 @@ def test_registers(device: NativeAccelerator[None]) -> None:
             device.read_register(offset)
         with pytest.raises(RegisterError, match=f"^response 2 to a write at offset {offset:#x}$"):
             device.write_register(offset, 0)
-    # Of 7 bits of address.
+    # Offsets that 7 address bits do not reach, or that are not multiples of 4.
     for offset in (0x80, 0x82, 2, -4):
         none = f"^there is no register at offset {offset:#x}$"
         with pytest.raises(RegisterError, match=none):

@@ -65,7 +65,7 @@ def test_a_job_and_its_counters() -> None:
     )
     assert device.read_memory(0, 1) == bytes([103])
     assert registers.read("BASE") == 8
-    # What is acknowledged is gone.
+    # Acknowledged bits are cleared.
     assert (registers.read("STATUS"), device.irq()) == (0, False)
     assert registers.run().counts["words"] == 3
 

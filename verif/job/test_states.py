@@ -34,7 +34,7 @@ CTRL, STATUS, DETAIL = (SPEC.registers[name] for name in ("CTRL", "STATUS", "ERR
 PLACES = (STATUS.offset, DETAIL.offset, DETAIL.offset + 4)
 
 BREAKS = ("done_clear", "error_clear", "irq", "start", "code")
-"""What a broken design leaves out, or does wrong."""
+"""Parts that a broken design leaves out or gets wrong."""
 
 
 class Control(wiring.Component):
@@ -276,7 +276,7 @@ def run(breaks: str, cycles: int, seed: int) -> set[str]:
                 at_status = ctx.get(registers.ar.payload.address) == STATUS.offset
                 expected_read = reference.status if at_status else reference.detail
             old_b = bool(b_valid) and "b" not in moves
-            # Whether a write to STATUS acts is known a cycle later, with the response to it.
+            # The effect of a write to STATUS is known one cycle later, with its response.
             await ctx.tick()
             host.after(ctx, moves)
             clears = host.written() if ctx.get(registers.b.valid) and not old_b else (0, 0)

@@ -31,7 +31,8 @@ _WRONG: dict[Rule, Callable[[Check, int, int], int]] = {
     Rule.BELOW: lambda check, value, step: _above(check, step),
     Rule.MULTIPLE_OF: lambda check, value, step: value + check.number // 2,
 }
-"""From a rule, the register's value in a job that obeys all, and what that is a multiple of."""
+"""Functions that return a wrong value from a rule, the register's value in a job that obeys all
+rules, and a number that divides that value."""
 
 
 def wrong_values(spec: JobSpec, job: Mapping[str, int]) -> dict[Check, int]:

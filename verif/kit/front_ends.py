@@ -24,7 +24,7 @@ SLANG_WAIVERS: dict[str, str] = {
     "useless-cast": "a parameter may make a constant as wide as it is",
     "unused-port": "AXI has signals that a unit does not need",
 }
-"""What slang's ``-Weverything`` would report and why it is meant so; all other rules hold."""
+"""Reports of slang's ``-Weverything`` that are intended, and why; all other rules hold."""
 
 _SECONDS = 600
 """A tool that takes so long will not end."""

@@ -17,5 +17,5 @@ MALFORMED = {
     "mangled_int8.mtx": "line 8: value -129 must be in -128..127, the range of the declared type",
     "mangled_uint16.mtx": "line 9: value 65536 must be in 0..65535, the range of the declared type",
 }
-"""By the file's name in the folder ``malformed`` of the test data, how the refusal begins after
-the file's name."""
+"""Start of the refusal, after the file's name, for each file in the folder ``malformed`` of the
+test data."""

@@ -16,7 +16,7 @@ _SIZES = {"pes", "rows", "cols", "depth", "tile"}
 """More of the same hardware, which takes long to build."""
 
 _MOST_VALUES = 8
-"""Of an integer whose range has both its ends among the options."""
+"""Greatest number of values of an integer range whose ends are options; longer ranges give none."""
 
 
 def choices(allowed: Allowed) -> tuple[Any, ...]:
@@ -83,4 +83,4 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     for unit, entry in entries().items()
     for changes in _options(entry)
 }
-"""By label: a unit, and in what its small configuration is changed."""
+"""A unit, and the changes to its small configuration, by label."""

@@ -37,7 +37,7 @@ _MODULE_MARKS = re.compile(r"^pytestmark = (\[[^\]]*\]|.*)", re.MULTILINE)
 _SIZES = ("quick", "default", "long")
 
 SIZE = os.environ.get("TILEWRIGHT_TESTS", "default")
-"""How much is tested: ``quick``, ``default`` or ``long``; each runs what the one before runs."""
+"""Size of the test: ``quick``, ``default`` or ``long``; each includes the one before."""
 
 if SIZE not in _SIZES:
     raise ValueError(f"`TILEWRIGHT_TESTS` must be one of {', '.join(_SIZES)}, not {SIZE!r}")
@@ -47,10 +47,10 @@ BARS = (240, 1200)
 system, and by nothing else."""
 
 REST = "imports, collection"
-"""What all processes of a run take besides the tests."""
+"""Time of all processes of a run besides the tests."""
 
 TYPES = "lint, types"
-"""What ``scripts/test`` runs before them."""
+"""Time of the checks that ``scripts/test`` runs before the tests."""
 
 BUDGET: dict[str, tuple[int, int]] = {
     "verif": (8, 10),
@@ -90,7 +90,7 @@ BUDGET: dict[str, tuple[int, int]] = {
     REST: (15, 67),
     TYPES: (4, 60),
 }
-"""By folder: the quick and the default test."""
+"""Processor time of the quick and the default test, by folder."""
 
 _MARGIN = 3.0
 _SLACK = 30.0

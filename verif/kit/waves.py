@@ -10,7 +10,7 @@ import pylibfst
 __all__ = ["Waves", "read_fst", "read_vcd"]
 
 Waves = dict[str, list[tuple[int, str]]]
-"""By a signal's path: when it changed, and to which value, binary without leading zeros."""
+"""Changes by the signal's path: time, and the new value, binary without leading zeros."""
 
 
 def read_vcd(path: Path) -> tuple[int, Waves]:

@@ -105,7 +105,7 @@ __all__ = [
 
 Bytes = npt.NDArray[np.uint8]
 SparseRtl = JobRtl[MatRaptorConfig]
-"""What the jobs run on."""
+"""Device that runs the jobs."""
 
 
 def load_case(rng: np.random.Generator, device: SparseRtl, case: SparseCase) -> Bytes:

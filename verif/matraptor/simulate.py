@@ -19,7 +19,7 @@ from tilewright.verif.matraptor.outer.outer_jobs import check_outer
 __all__ = ["run"]
 
 _STRIPES = 128
-"""Of the memory: a block in every channel each."""
+"""Stripes of the memory: a block in every channel each."""
 
 
 def run(

@@ -19,7 +19,7 @@ from . import semiring_stimuli
 __all__ = ["TILE_KINDS", "AnyMatrixUnit", "Operations", "illegal_opcodes", "operations", "tiles"]
 
 AnyMatrixUnit = GridUnitConfig | Simd2Config
-"""What these benches know."""
+"""Configurations that these benches support."""
 
 Words = npt.NDArray[np.uint64]
 Generator = np.random.Generator

@@ -30,7 +30,7 @@ FLOAT_KINDS = (
 INT_KINDS = ("bits", "small", "extremes", "mixed", "padding")
 
 _PLAIN = {"mixed": "moderate", "cancellation": "moderate", "padding": "uniform"}
-"""What the operands of a kind are made from."""
+"""Base distribution of each derived kind of operands."""
 
 
 def kinds_of(config: Simd2Config) -> tuple[str, ...]:

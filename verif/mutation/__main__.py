@@ -44,7 +44,7 @@ _SEMIRINGS = (
     "verif/matrix_units/simd2/test_simd2_alus.py",
     "verif/matrix_units/simd2/test_simd2_pairs.py::test_every_pair_alone_in_a_result[int8]",
 )
-"""What tests `hw/arith/semiring`: the two ALUs of floats, and a unit of integers."""
+"""Tests of `hw/arith/semiring`: the two ALUs of floats, and a unit of integers."""
 
 
 def _shared(name: str, share: float, *tests: str, more: tuple[str, ...] = ()) -> Part:
@@ -60,8 +60,8 @@ SHARED = {
     "axi": _shared("axi", 0.16, "exhaustive", "test_interconnect.py"),
     "job": _shared("job", 0.08),
 }
-"""What all systems share. Left out: models, which do not run the Verilog; designs that are broken
-on purpose; operands of TestFloat, which takes longer than all others."""
+"""Parts that all systems share. Left out: models, which do not run the Verilog; designs that are
+broken on purpose; operands of TestFloat, which takes longer than all others."""
 
 
 def _system(folders: tuple[str, ...], *tests: str) -> Part:

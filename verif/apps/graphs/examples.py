@@ -37,7 +37,7 @@ UNDIRECTED: Edges = [(2, 1, 4), (3, 1, 2), (3, 2, 2), (4, 3, 7), (4, 2, 5), (6, 
 
 RELIABLE: Edges = [(i, j, 0.5 ** (w % 3)) for i, j, w in RING]
 RELIABLE_DAG: Edges = [(i, j, 0.5 ** (w % 3)) for i, j, w in DAG]
-"""Of weights that are powers of two."""
+"""A DAG whose weights are powers of two."""
 
 EXAMPLES: dict[str, tuple[Edges, int, str]] = {
     "apsp": (RING, 5, "general"),
@@ -48,7 +48,7 @@ EXAMPLES: dict[str, tuple[Edges, int, str]] = {
     "mst": (UNDIRECTED, 6, "symmetric"),
     "gtc": (RING, 5, "general"),
 }
-"""By application: a graph, its vertices, and its symmetry."""
+"""A graph, its vertices, and its symmetry, by application."""
 
 BEST: dict[str, tuple[Callable[..., float], Callable[[list[float]], float], float]] = {
     "apsp": (min, sum, np.inf),
@@ -59,7 +59,7 @@ BEST: dict[str, tuple[Callable[..., float], Callable[[list[float]], float], floa
     "mst": (min, lambda weights: max(weights, default=-np.inf), np.inf),
     "gtc": (max, lambda weights: 1.0, 0.0),
 }
-"""By application: which path is best, what a path is worth, and what no path is worth."""
+"""Choice of the best path, value of a path, and value of no path, by application."""
 
 
 def write_graph(

@@ -60,7 +60,7 @@ WAYS = {
     "requests are taken during a stop": ("a request is taken during a stop",),
     "errors are kept back": ("no error after a bad response",),
 }
-"""What is done to a writer, and the faults of which one must be found."""
+"""Defects of a writer, each with the faults of which one must be found."""
 
 
 class SpoiltWriter(SpoiltPart):

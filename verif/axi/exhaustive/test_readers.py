@@ -52,7 +52,7 @@ WAYS = {
     "idle never comes": "not done",
     "errors are kept back": "no error after a bad response",
 }
-"""What is done to a reader, and the fault that must be found."""
+"""Defects of a reader, each with the fault that must be found."""
 
 
 class SpoiltReader(SpoiltPart):
@@ -105,7 +105,7 @@ _LISTS = (
     [[(2, 5), (9, 1), (10, 1), (12, 4)], [(7, 2), (16, 4), (23, 1)]],
     [[(102, 3), (107, 1), (113, 13)], [(108, 1), (110, 13)]],
 )
-"""By traffic and part, requests of (first beat, beats), in a region of the part's own."""
+"""Requests of (first beat, beats) by traffic and part, in a region for each part."""
 
 _CHANNELS = (
     # A lane's two parts, then the other's: channels that all name, one that none does, turns.

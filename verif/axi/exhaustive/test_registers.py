@@ -39,7 +39,7 @@ WAYS = {
     "a pulse is lost": "another pulse",
     "a response comes after the effect": "another value",
 }
-"""What is done to registers, and the fault that must be found."""
+"""Defects of registers, each with the fault that must be found."""
 
 
 class SpoiltRegisters(SpoiltPart):

@@ -266,7 +266,7 @@ KINDS = {
     "striped": _striped(2),
     "striped, deep": _striped(16),
 }
-"""With the addresses of bursts in a queue of registers, and in a deep one."""
+"""Writers, with the addresses of bursts in a queue of registers and in a deep one."""
 
 
 @cache

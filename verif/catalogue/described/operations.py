@@ -26,8 +26,8 @@ __all__ = [
 ]
 
 Matrices = dict[str, Any]
-"""By operand: container words (rows, columns), of tensors also by further indices, or, of a sparse
-one, ``{(row, column): word}``."""
+"""Container words (rows, columns) by operand. Those of tensors have further indices; sparse
+operands are ``{(row, column): word}``."""
 
 Shape = tuple[int, ...]
 """Rows, columns and, of tensors, further sizes."""

@@ -116,7 +116,7 @@ def _compressed(
     kept = elements
     if late := place.get("late"):
         step, behind = late["step"], late["behind"]
-        # What is not used may be there or not.
+        # Unused entries may be present or absent.
         kept = [x for x in kept if x[1] < (x[0] // step + behind) * step or rng.random() < 0.5]
     ordered = sorted((r, c, word) if by_rows else (c, r, word) for r, c, word in kept)
     starts = np.searchsorted([x[0] for x in ordered], np.arange(size + 1)).tolist()

@@ -13,7 +13,7 @@ from tilewright.verif.catalogue.toy.spec import ToyAdderConfig, job_spec
 __all__ = ["ToyControl", "ToyCounters"]
 
 _FAILURES = ("bus_read", "bus_write")
-"""What may happen to a job that runs; the first one is reported."""
+"""Failures of a running job; the first one is reported."""
 
 
 class ToyControl(wiring.Component):

@@ -22,9 +22,9 @@ READERS = {
     "one_of_two": (2, 1, 12),
 }
 BLOCK_BITS = 4
-"""Of the addresses that are asked for."""
+"""Bits of a requested address."""
 BLOCKS_BITS = 2
-"""Of the blocks of a request."""
+"""Bits of a request's number of blocks."""
 SLOTS = 2
 _MOST = 4
 """Requests that wait for their last line; no more are offered."""

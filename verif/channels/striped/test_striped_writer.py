@@ -142,7 +142,7 @@ def test_a_beat_a_cycle_in_every_channel(name: str) -> None:
     scene.run()
     beats = [channel.beats for channel in scene.channels]
     assert beats == [stripes * geometry.block_beats] * geometry.channels
-    # Of what a line carries in a cycle the channels are the limit, or the lines are.
+    # Either the channels or the lines limit the rate.
     lines = stripes * geometry.channels / count
     assert scene.cycles <= 1.02 * max(lines, beats[0]) + 8 * geometry.block_beats + 20
 

@@ -56,14 +56,14 @@ class WrittenChannel:
         modes = any_modes(f"{seed} {number}") if stall else dict.fromkeys(FLAGS, False)
         self._aw_after_w, self._w_after_aw = modes["aw_after_w"], modes["w_after_aw"]
         self._ready_after_valid = modes["ready_after_valid"]
-        # Whether VALID was high, and READY not; of AW and of W.
+        # For AW and W: VALID was high and READY low.
         self._held = [False, False]
-        # Bursts whose AWVALID has been high, and those of which a beat was offered.
+        # Bursts whose AWVALID has been high, and bursts with a beat offered.
         self._shown = self._begun = 0
         self._sending = False
-        # Beats that came before their address.
+        # Beats that arrived before their address.
         self._early: deque[tuple[int, int, int]] = deque()
-        # Of each burst: where it goes on, beats left, where it began.
+        # For each burst: next address, beats left, first address.
         self._bursts: deque[list[int]] = deque()
         self._answers: deque[tuple[int, int]] = deque()
         self.bytes: dict[int, int] = {}

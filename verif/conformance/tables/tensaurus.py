@@ -79,7 +79,7 @@ LIMITS = Limits(
                  given=kernel)
             for kernel in (_MTTKRP, {**_MTTKRP, "ORDER": 4}, _MM, _MV)
         ),
-        # Of TTMc products of registers count: at most `tlen` and `olen`.
+        # TTMc limits products of registers: to `tlen` and `olen`.
         Edge(registers=_FIRST, accepted=(1, 8), refused={0: 1, 9: 2, 255: 2}, given=_TTMC),
         Edge(
             registers=_FIRST, accepted=(1, 2), refused={0: 1, 3: 2}, given={**_TTMC, "VECTORS": 4}

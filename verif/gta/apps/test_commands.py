@@ -44,7 +44,7 @@ def picture(run: Run, name: str = "x.png", shape: tuple[int, int] = (7, 9)) -> t
 
 
 WHITE = (0.9505, 1.0, 1.089)
-"""Of D65, as the matrix has it."""
+"""White point of D65, as in the matrix."""
 
 
 @pytest.mark.parametrize(

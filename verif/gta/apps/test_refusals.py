@@ -145,7 +145,7 @@ def test_through_the_program(run: Run, capsys: pytest.CaptureFixture[str]) -> No
     )  # fmt: skip
 
 
-# What GTA's applications refuse of files, in one line; nothing is written.
+# GTA's applications refuse bad files in one line and write nothing.
 
 
 def test_long_integers(run: Run) -> None:

@@ -203,7 +203,7 @@ def test_output_is_the_accelerators(run: Run, on_model: list[int], tmp_path: Pat
     assert len(on_model) == 1
 
 
-# What holds results against references: it finds what is wrong, and nothing else.
+# The comparison with references finds wrong results, and only those.
 
 FLOATS = ("bf16", "fp16", "fp32", "fp64")
 

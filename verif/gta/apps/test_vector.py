@@ -35,7 +35,7 @@ INTEGERS: dict[str, Callable[..., int]] = {
     "le": lambda w, a, b: int(a <= b),
     "select": lambda w, a, b, c: b if a else c,
 }
-"""Of Python's integers, w bits each."""
+"""Functions on Python's integers, w bits each."""
 
 
 @pytest.mark.parametrize("mode", WIDTH)

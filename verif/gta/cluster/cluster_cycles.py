@@ -53,7 +53,7 @@ class GroupCycles:
             return self._all_quiet(arrival)
         alike = (product.mode, product.name, product.size)
         free = self.begun + self.interval
-        # Of floats whose products come faster, chains of other lengths would meet.
+        # If floats have products more often, chains of different lengths would meet.
         steady = not isinstance(product, FloatProduct) or product.interval >= ROWS
         if alike != (self.last.mode, self.last.name, self.last.size) or not steady:
             return self._all_quiet(arrival)

@@ -29,7 +29,7 @@ def mixed(
         for region in regions
     }
     vectors = random_vectors(rng, config, regions, 12, names=names, used=used)
-    # In any order, but each kind in its own.
+    # The kinds are mixed at random; each keeps its own order.
     turns = rng.permutation([0] * len(of_matrices) + [1] * len(vectors)).tolist()
     kinds = iter(of_matrices), iter(vectors)
     return [next(kinds[turn]) for turn in turns]

@@ -70,14 +70,14 @@ def random_vectors(
             amount=amount,
             starts=sums and bool(rng.integers(2)),
         )
-        # What needs no word may be behind all of them, where there is no base.
+        # Operands without words may start after the last word, where no base can point.
         begins = zip(free[region.group], drawn.words, strict=True)
         left, top, result = (begin if words else 0 for begin, words in begins)
         drawn.bases = left, top, result
         need = [begin + n for begin, n in zip(free[region.group], drawn.words, strict=True)]
         if any(n > limit for n, limit in zip(need, limits, strict=True)):
             continue
-        # Of a memory that has no operands the base does not count, but it has to be one.
+        # The base of a memory without operands has no effect, but must be in range.
         bases = (min(n, limit - 1) for n, limit in zip(drawn.bases, limits, strict=True))
         left, top, result = bases
         drawn.bases = left, top, result

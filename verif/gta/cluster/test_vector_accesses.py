@@ -131,7 +131,7 @@ CONFIGS_BANKS = {
     "shared": SHARED,
     "smallest": GtaConfig(lanes=1, vector_bytes=2048),
 }
-"""Of the smallest memories an octet of int64 fills a bank of operands."""
+"""Configurations; in the smallest memories an octet of int64 fills a bank of operands."""
 
 
 def at_the_end(config: GtaConfig, function: str, name: str, **fields: Any) -> VectorCommand:

@@ -36,7 +36,7 @@ Bytes = npt.NDArray[np.uint8]
 MEMORIES = ("left", "top", "result")
 
 PRODUCTS = ("mul", "fma", "dot", "add", "sub", "sum")
-"""On floats in the lane's adders; others go by planes."""
+"""Functions that the lane's adders compute on floats; others work by planes."""
 
 
 @dataclass(kw_only=True)

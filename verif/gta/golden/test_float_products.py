@@ -129,7 +129,7 @@ def test_fp32_by_hand(a: list[int], b: list[int], c: int, expected: int) -> None
         (1, 1, 0x3FF0000000000000, 0x3FF0000000000000),
         (1, 1, 0, 0),
         (1, 1 << 63 | 1, 0, 1 << 63),
-        # Of subnormals and the largest value, and the largest that cancels.
+        # Subnormals, the largest value, and a cancellation of the largest.
         (1, 0x4330000000000000, 0, 0x0010000000000000),
         (0x7FEFFFFFFFFFFFFF, 0x4000000000000000, 0xFFEFFFFFFFFFFFFF, 0x7FEFFFFFFFFFFFFF),
         (0x7FEFFFFFFFFFFFFF, 0x7FEFFFFFFFFFFFFF, 0xFFEFFFFFFFFFFFFF, 0x7FF0000000000000),

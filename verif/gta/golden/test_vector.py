@@ -40,7 +40,7 @@ ON_INTEGERS: dict[str, Callable[..., Any]] = {
     "lt": lambda a, b: (a < b).astype(object) * 1,
     "le": lambda a, b: (a <= b).astype(object) * 1,
 }
-"""Of signed integers without end."""
+"""Functions on signed integers of unlimited size."""
 
 
 @pytest.mark.parametrize("operation", ON_INTEGERS)

@@ -264,7 +264,7 @@ def test_reduced_sizes(name: str) -> None:
         4 * part.limb_products > each or 4 * max(part.m, part.n, part.k) > 2048
         for _, part in small.parts
     )
-    # What is small enough stays as it is.
+    # A workload that is small enough is not changed.
     assert reduced(small, MOST * len(small.parts)).parts == small.parts
 
 

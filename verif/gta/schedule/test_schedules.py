@@ -101,7 +101,7 @@ def test_what_is_left_over() -> None:
     ]
     assert found.cycles == array_cycles(CONFIG, job) + min(others)
     assert found.commands == 3
-    # Of K, what is left over is added to sums.
+    # If K is split, the rest is added to the sums.
     kept, later = cut(problem, replace(one, dataflow="ws", rows=1, cols=4)) or (problem, problem)
     assert (kept, later) == (problem, problem)
     kept, later = cut(replace(problem, k=70), replace(one, dataflow="is")) or (problem, problem)

@@ -34,7 +34,7 @@ class Behind(CommandList):
     ) -> int:
         needs = dict(behind or {})
         if kind == "load":
-            # Those of sums wait for STOREs.
+            # LOADs of sums wait for STOREs.
             self.adds_up |= "store" in needs
             if not self.adds_up:
                 return 0

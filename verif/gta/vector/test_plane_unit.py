@@ -49,7 +49,7 @@ def operands_of(format: str, count: int, seed: int) -> tuple[Patterns, Patterns,
 _COMPARED = ("min", "max", "eq", "ne", "lt", "le")
 
 BYTE_FUNCTIONS = (*_COMPARED, "select", "slide")
-"""Those that work by planes on all formats."""
+"""Functions that work by planes on all formats."""
 
 
 class PlaneSteps(NamedTuple):
@@ -85,7 +85,7 @@ def plane_steps(function: str, format: str, count: int, seed: int) -> PlaneSteps
     counted: dict[str, tuple[slice, Bytes]]
     if function in _COMPARED:
         passes = 2
-        # What relations are of is not needed again.
+        # Relations do not need their operands again.
         when = slice(None) if function in ("min", "max") else slice(size)
         repeats = 2 if function in ("min", "max") else 1
         counted = {

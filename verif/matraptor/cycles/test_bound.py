@@ -124,7 +124,7 @@ def test_shipped_matrices(name: str, mode: str) -> None:
     cut into tiles."""
     a, b = shipped(name)
     if mode == "outer" and a.shape[0] > 300:
-        # Of a large one the corner: tiles by the thousand say no more.
+        # Only the corner of a large matrix: thousands of tiles would test no more.
         a, b = a[:300], b[:, :300]
     for lanes in by_size((1,), (1, 8), LANES):
         config = MatRaptorConfig(lanes=lanes, channels=lanes, outer_product=mode == "outer")

@@ -172,7 +172,7 @@ def test_pieces_are_those_of_the_bytes(parallel: tuple[int, int], mode: str) -> 
         if mode == "outer":
             left = by_columns(config, left)
         if mode == "rows":
-            # Where they are is only a matter of the bound here; the model's is packed.
+            # Only the bound depends on the placement here; the model's rows are packed.
             left, right = spread(rng, left), spread(rng, right)
             used_rows = [*range(rows)]
             uses = a.indices.tolist()

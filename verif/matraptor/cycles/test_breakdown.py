@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow
 
 MEMORIES: tuple[MemoryModel, ...] = (FLAT, HBM, HBM_32)
 OUTSIDE = ("start", "drain", "idle")
-"""What is not between a lane's first product and its last."""
+"""Causes outside the time from a lane's first product to its last."""
 
 
 def by_outer_products(config: MatRaptorConfig, operands: Operands, **how: Any) -> Cycles:
@@ -116,7 +116,7 @@ def test_the_adder(stages: int) -> None:
     """Rows of B with the same single column: each sum needs the one before."""
     a, b = sp.csr_array(np.ones((3, 200))), sp.csr_array(np.ones((200, 1)))
     spent = one_lane((a, b), queues=3, adder_stages=stages)
-    # With two queues, a merge every other time that their sums take.
+    # Two queues merge in every second row, and the merge waits for their sums.
     assert spent["adder"] > 0
     config = MatRaptorConfig(lanes=1, channels=1, adder_stages=stages, outer_product=True)
     assert spent["merge"] == 0

@@ -184,7 +184,7 @@ CONFIGS = {
     "3x1": _config(3, 1, data_bits=512, value="fp64", interleave=128),
     "2x6": _config(2, 6, data_bits=64, value="int32", index_bits=16, addr_bits=32),
 }
-"""By lanes and channels. "direct": each reader has a memory to itself."""
+"""Configurations by lanes and channels. "direct": each reader has a memory to itself."""
 
 
 def _direct(name: str) -> bool:

@@ -170,7 +170,7 @@ def test_rules_for_every_semiring_and_format(semiring: str, value: str) -> None:
     for density in (0.3, 1.0):
         a, b, _, _ = operands(cfg, rng, 7, 15, 9, density)
         if value == "int32" and semiring != "mma":
-            # Where sums do not saturate: NumPy's wrap.
+            # Sums must not saturate, because NumPy's wrap.
             a.data[:] = a.data // 2**18
             b.data[:] = b.data // 2**18
         check_against_rules(cfg, from_csr(a, cfg.layout), from_csr(b, cfg.layout))

@@ -14,7 +14,7 @@ ROWS, COLUMNS = 6, 2
 FULL_ROW = 4
 """A line a row: the fifth one has no room."""
 ROW = 99
-"""Of A as it is stored, to which the wrong entry of B belongs."""
+"""Row of A, as it is stored, to which the wrong entry of B belongs."""
 
 
 def run(wrong: str, offered: int) -> dict[str, int]:

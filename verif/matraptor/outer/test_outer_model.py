@@ -224,7 +224,7 @@ def test_millions_of_products() -> None:
     np.testing.assert_allclose(to_csr(found.c).toarray(), (to_csr(a) @ to_csr(b)).toarray(), 1e-11)
 
 
-# What fits
+# Results that fit
 
 
 def test_what_fits_the_queues() -> None:

@@ -250,7 +250,7 @@ CONFIGS_DOT_PRODUCT: dict[str, tuple[str, GridUnitConfig]] = {
 }
 
 SAMPLE = ("baseline_3", "wide", "lanes_of_six", "power_of_two")
-"""Those of the default test, with the quick test's."""
+"""Cases of the default test, besides the quick test's."""
 
 
 @pytest.mark.parametrize("name", slow_but(["m3xu_4"], CONFIGS_DOT_PRODUCT, SAMPLE))

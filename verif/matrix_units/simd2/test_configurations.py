@@ -23,7 +23,7 @@ SHAPES = {
     "tile_3": unit("bf16", tile=3),
     "tile_5": unit("fp8e4m3", tile=5),
     "tile_7": unit("fp8e5m2", tile=7, ops=("minmax", "maxmin")),
-    # Of one operation: dot products of floats this large take the compiler long.
+    # One operation only: float dot products of this size take long to compile.
     "tile_8_fp8": unit("fp8e4m3", tile=8, ops=("mma",)),
     "tile_8_int8": unit("int8", tile=8, ops=("mma", "minplus", "maxmul", "orand")),
 }
@@ -98,7 +98,7 @@ CONFIGS = {
 }  # fmt: skip
 
 SAMPLE = ("separate_fp8", "two_steps_fp32", "sparse_int8_tile_6")
-"""Those of the default test."""
+"""Cases of the default test."""
 
 
 @pytest.mark.parametrize("name", slow_but([], CONFIGS, SAMPLE))

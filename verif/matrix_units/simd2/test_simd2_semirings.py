@@ -27,7 +27,7 @@ TYPES: dict[str, tuple[type[np.generic], type[np.generic]]] = {
     "int16": (np.int32, np.int64),
     "int32": (np.int32, np.int64),
 }
-"""By format of a and b: what GraphBLAS computes in, and what the model encodes from."""
+"""Type in which GraphBLAS computes, and type that the model encodes from, by format of a and b."""
 
 
 def row(opcode: int, plus: str, times: str, identity: str) -> Semiring:
