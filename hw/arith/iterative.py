@@ -49,7 +49,7 @@ class IterativeOperator(wiring.Component):
 
     @property
     def cycles(self) -> int:
-        """From ``start`` to ``done``."""
+        """Cycles from ``start`` to ``done``."""
         return self._digits + 1 + len(_ROUNDING[2])
 
     def _count(self, m: Module) -> Value:

@@ -93,7 +93,7 @@ class FloatMultiplyAdd(wiring.Component):
 
     @property
     def _cuts(self) -> tuple[str, ...]:
-        """Where there are registers in here."""
+        """Names of the cuts at which this component has registers."""
         cuts = MULTIPLY_ADD_CUTS[self._stages]
         return cuts[:-1] if self._open_ended else cuts
 

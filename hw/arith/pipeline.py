@@ -47,11 +47,11 @@ class Pipeline:
 
     @property
     def advance(self) -> Value:
-        """What enables all registers."""
+        """Enable of all registers."""
         return self._advance
 
     def has(self, cut: str) -> bool:
-        """Whether there are registers at the cut."""
+        """Returns whether there are registers at the cut."""
         return cut in self._cuts
 
     def cut(self, cut: str, bundle: Bundle) -> dict[str, Value]:

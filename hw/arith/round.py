@@ -1,4 +1,4 @@
-"""From an exact sum to a packed float: normalise, round to nearest even, pack."""
+"""Converts an exact sum to a packed float: normalise, round to nearest even, pack."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 def special_layout() -> data.StructLayout:
-    """What the special values among the terms decide.
+    """Decision of the special values among the terms.
 
     ``nan``: the result is NaN; else ``infinite``: it is the infinity of sign ``negative``;
     else ``negative_zero``: an exactly zero sum is -0, not +0.
@@ -43,7 +43,8 @@ def rounding_layout(fmt: FloatFormat) -> data.StructLayout:
 
 
 def limit_offset(fmt: FloatFormat, head_bits: int, leading_zeros: int | None = None) -> int:
-    """How far above its anchor a total may move, see :func:`exponent_limit`.
+    """Returns the constant part of :func:`exponent_limit`: how far above its anchor a total may
+    move.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def limit_offset(fmt: FloatFormat, head_bits: int, leading_zeros: int | None = N
 
 
 def exponent_limit(fmt: FloatFormat, anchor: ValueLike, head_bits: int) -> Value:
-    """How far a total may move up until its quantum is the smallest of ``fmt``.
+    """Returns how far a total may move up until its quantum is the smallest of ``fmt``.
 
     The total's top magnitude bit weighs ``2**(anchor + head_bits - 1)``, ``anchor`` being
     signed. Above it, :class:`NormaliseSum` reads as many leading zeros as a significand has

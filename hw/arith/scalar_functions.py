@@ -1,4 +1,4 @@
-"""What scalar operators are made of where a format is no float, or nothing is rounded."""
+"""Functions of scalar operators whose format is no float, or that round nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["choose", "delay", "is_true", "saturating_sum", "truth"]
 
 
 def is_true(value: Value, fmt: Format) -> Value:
-    """Whether a value is not zero, of either sign."""
+    """Returns whether a value is not zero, of either sign."""
     return (value[:-1] if isinstance(fmt, FloatFormat) else value).any()
 
 

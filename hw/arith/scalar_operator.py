@@ -1,4 +1,4 @@
-"""What the operators of a semiring on two values have in common."""
+"""Base class of the operators of a semiring on two values."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ class ScalarProduct(ScalarOperator):
         return m
 
     def _rounded(self, m: Module, fmt: FloatFormat) -> Value:
-        """What takes an adder or a multiplier of floats."""
+        """Multiplies, adds or squares a difference with an adder or a multiplier of floats."""
         a, b, operand, stages = self.a, self.b, fmt, self._stages
         if self._semiring.times != "mul":
             squares = self._semiring.times == "square_difference"

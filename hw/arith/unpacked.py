@@ -1,4 +1,4 @@
-"""How a float travels between components once it is out of its packed format."""
+"""Layouts of a float outside its packed format, between components."""
 
 from __future__ import annotations
 

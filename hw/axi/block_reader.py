@@ -125,7 +125,7 @@ class BlockReader(wiring.Component):
 
     @property
     def _slot(self) -> Value:
-        """That a beat at ``r`` is for."""
+        """Slot number in the ID of the beat at ``r``."""
         return self.r.payload.id[: self._slot_bits]
 
     def _issue(self, m: Module, stopping: Value, issue: Value, used: Value) -> tuple[Value, Memory]:

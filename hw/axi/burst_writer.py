@@ -20,8 +20,8 @@ _DEEP = 16
 
 
 def most_unsent(outstanding: int, buffer_beats: int) -> int:
-    """How many issued bursts of a writer may wait until their data is sent: each has a beat in the
-    buffer, at its output, or on its way out."""
+    """Returns the largest number of issued bursts of a writer whose data is not sent yet: each has
+    a beat in the buffer, at its output, or on its way out."""
     return min(outstanding, buffer_beats + 2)
 
 

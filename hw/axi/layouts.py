@@ -22,7 +22,8 @@ def _identified(fields: dict[str, int], id_bits: int) -> data.StructLayout:
 
 
 def address_layout(addr_bits: int, id_bits: int = 0) -> data.StructLayout:
-    """Of AR and AW: ``address`` in bytes, ``length`` (beats less one), ``id`` if it has bits."""
+    """Payload of AR and AW: ``address`` in bytes, ``length`` (beats less one), ``id`` if it has
+    bits."""
     return _identified({"address": addr_bits, "length": 8}, id_bits)
 
 
@@ -34,22 +35,22 @@ def routed_layout(addr_bits: int, channel_bits: int, id_bits: int = 0) -> data.S
 
 
 def beat_layout(data_bits: int, id_bits: int = 0) -> data.StructLayout:
-    """Of R: ``data``, ``response`` (AXI's code), ``last`` of its burst, ``id``."""
+    """Payload of R: ``data``, ``response`` (AXI's code), ``last`` of its burst, ``id``."""
     return _identified({"data": data_bits, "response": 2, "last": 1}, id_bits)
 
 
 def write_layout(data_bits: int) -> data.StructLayout:
-    """Of W: ``data``, ``strobe`` (a bit for each byte), ``last`` of its burst."""
+    """Payload of W: ``data``, ``strobe`` (a bit for each byte), ``last`` of its burst."""
     return data.StructLayout({"data": data_bits, "strobe": data_bits // 8, "last": 1})
 
 
 def response_layout(id_bits: int = 0) -> data.StructLayout:
-    """Of B: ``response`` (AXI's code), ``id``."""
+    """Payload of B: ``response`` (AXI's code), ``id``."""
     return _identified({"response": 2}, id_bits)
 
 
 def request_layout(addr_bits: int, count_bits: int) -> data.StructLayout:
-    """What is to be read or written: ``address`` of the first beat, in bytes, and ``beats``."""
+    """Request to read or write ``beats`` beats from ``address`` on, which is in bytes."""
     return data.StructLayout({"address": addr_bits, "beats": count_bits})
 
 

@@ -84,7 +84,7 @@ class _Manager(wiring.Component):
 
     @abstractmethod
     def _interconnect(self) -> ReadInterconnect | WriteInterconnect:
-        """What brings the parts' channels together."""
+        """Returns the component that merges the channels of the parts."""
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -17,7 +17,7 @@ __all__ = ["AxiLiteRegisters", "field_members"]
 
 
 class Response(enum.IntEnum, shape=2):  # type: ignore[call-arg]
-    """What AXI says of an access."""
+    """AXI response codes that the registers return."""
 
     OKAY = 0
     SLVERR = 2
@@ -115,7 +115,7 @@ class AxiLiteRegisters(wiring.Component):
         return m
 
     def _place_signal(self, name: str, *, reset_less: bool = False) -> Signal:
-        """For a word's number; each has the name of its register."""
+        """Returns a signal for a word's number; waveforms show the name of the word's register."""
         names = {
             register.name + ("", "_HIGH")[index]: _place(register, index)
             for register in self._map
@@ -149,7 +149,8 @@ class AxiLiteRegisters(wiring.Component):
     def _decode(
         self, m: Module, write: Value, place: Value
     ) -> tuple[dict[tuple[str, int], Signal], Value]:
-        """For each writable word of each register, whether it is written; whether any is."""
+        """Decodes a write: a write enable for each writable word of each register, and whether any
+        of them is set."""
         written: dict[tuple[str, int], Signal] = {}
         for register in self._map:
             for index in range(register.words):
@@ -173,7 +174,7 @@ class AxiLiteRegisters(wiring.Component):
         word: Value,
         mask: Value,
     ) -> None:
-        """What a write, or the hardware, does to a field."""
+        """Updates a field on a write, or from the hardware."""
         access = register.access_of(field)
         if access == "ro":
             return

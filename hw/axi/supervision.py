@@ -1,4 +1,4 @@
-"""How what reads or writes memory is stopped, and what it reports."""
+"""Stops the components that read or write memory, and collects the errors that they report."""
 
 from __future__ import annotations
 

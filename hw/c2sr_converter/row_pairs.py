@@ -59,7 +59,7 @@ class StripePairs(wiring.Component):
         return m
 
     def _ask(self, m: Module) -> None:
-        """Of each channel that has rows there a beat, then of each the next beat."""
+        """Requests one beat from each channel that has rows, then the next beat from each."""
         config, span = self._config, self.spans.payload
         group = config.channels * self._beat_pairs
         # Rows whose pairs are in the beats that were not asked for, of this round's channels too.

@@ -1,4 +1,4 @@
-"""Which beats have to be read for the entries of rows, none of them twice in succession."""
+"""Computes the beats that hold the entries of rows; no beat is read twice in succession."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class RowSpans(wiring.Component):
         return m
 
     def _held(self, m: Module, ended: OutputRegister, some: Value) -> Value:
-        """Whether the row begins in the beat in which the last row with entries ended."""
+        """Returns whether the row begins in the beat in which the last row with entries ended."""
         row = ended.o.payload
         bits = self._config.beat_entries.bit_length() - 1
         some_held = Signal()

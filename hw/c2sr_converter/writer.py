@@ -272,7 +272,7 @@ class ConverterWriter(wiring.Component):
         ]
 
     def _connect(self, m: Module, rows: C2srRowWriter, pointers: PointerWriter) -> None:
-        """To the burst writers: entries, and pairs or row pointers."""
+        """Connects entries, and pairs or row pointers, to the burst writers."""
         for channel in range(self._config.channels):
             for what in ("request", "data"):
                 entry: Any = getattr(rows, f"entry_{what}")[channel]

@@ -165,8 +165,8 @@ class C2srRowWriter(wiring.Component):
         return WordPlacer(self._geometry, word_bytes=word_bytes, step=step, slots=slots)
 
     def _count(self, m: Module) -> tuple[Value, Value, Value]:
-        """Where the next entry of the token's row goes, the row's entries so far, and the end of
-        the region."""
+        """Counts the row's entries; returns the place of the token's entry, their number so far,
+        and the end of the region."""
         lane_map, token = self._lane_map, self.i.payload
         pointers = [Signal(32, name=f"pointer_{slot}") for slot in range(lane_map.lane_channels)]
         pointer: Any = Array(pointers)[token.row.slot] if len(pointers) > 1 else pointers[0]

@@ -72,7 +72,7 @@ class ChannelOfRow(wiring.Component):
         return m
 
     def _residue(self, digit: Value, weight: int) -> Value:
-        """Of a hexadecimal digit times a weight."""
+        """Returns the residue of a hexadecimal digit times a weight."""
         bits = (self._odd - 1).bit_length()
         table = [value * weight % self._odd for value in range(1 << len(digit))]
         return Array(Const(value, bits) for value in table)[digit]

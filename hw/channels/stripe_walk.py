@@ -1,4 +1,4 @@
-"""Where the beats of an array in a channel are."""
+"""Walks the beats of an array that lies in one channel."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ _BEHIND = 8
 
 
 def bytes_layout(geometry: ChannelGeometry) -> data.StructLayout:
-    """What is wanted: ``bytes``, at least one, from ``address`` on."""
+    """Request to read ``bytes`` bytes, at least one, from ``address`` on."""
     return data.StructLayout({"address": geometry.addr_bits, "bytes": BYTES_BITS})
 
 

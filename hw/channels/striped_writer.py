@@ -20,7 +20,7 @@ from .channel_of_row import ChannelOfRow
 
 
 def block_layout(geometry: ChannelGeometry) -> data.StructLayout:
-    """What is to be written of a block, from its beginning on: the ``block`` of flat memory, the
+    """Data of a block to write, from the block's beginning on: the ``block`` of flat memory, the
     ``data``, the number of ``bytes`` less one."""
     fields: dict[str, ShapeLike] = {
         "block": geometry.addr_bits - geometry.block_shift,

@@ -1,4 +1,4 @@
-"""Where the words of an array in a channel go: address, place in the beat, ends of bursts."""
+"""Places the words of an array in a channel: address, place in the beat, ends of bursts."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""From an elaborated design to SystemVerilog and its sidecar."""
+"""Writes an elaborated design as SystemVerilog, and its sidecar."""

@@ -1,4 +1,4 @@
-"""What is known of a module before it becomes Verilog."""
+"""Records the known properties of a module before it is written as Verilog."""
 
 from __future__ import annotations
 

@@ -177,8 +177,8 @@ def _structs(layouts: Mapping[str, Any], flat: Set[str]) -> dict[str, Struct]:
 
 
 def _with_reset(elaborated: Any) -> tuple[Any, Value]:
-    """What a component elaborates to, and the reset of all below it: the clock domain's, or with
-    it what an inserted reset adds to it."""
+    """Elaborates a component, and returns the reset of all below it: the clock domain's, or with it
+    the reset that a ``ResetInserter`` adds."""
     transforms = getattr(elaborated, "_transforms_", ())
     if not transforms:
         return elaborated, ResetSignal()

@@ -1,4 +1,5 @@
-"""How the bits of a signal are divided: what Amaranth knows, as far as Verilog can say it."""
+"""Divides the bits of a signal into fields: Amaranth's description, as far as Verilog can express
+it."""
 
 from __future__ import annotations
 
@@ -81,7 +82,8 @@ def _range(bits: int, low: int = 0) -> str:
 
 
 def ranges_of(description: Any, room: int) -> str:
-    """What the bits of a signal are, for a comment: the ranges of its fields, or of an element's.
+    """Describes the bits of a signal in a comment: the ranges of its fields, or of an element's
+    fields.
 
     Nothing for a signal without parts or of a single one.
 

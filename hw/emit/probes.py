@@ -36,7 +36,7 @@ def parameters_of(component: wiring.Component) -> dict[str, int]:
 
 
 def _arguments(component: wiring.Component) -> dict[str, Any]:
-    """What a component was made with."""
+    """Arguments with which a component was constructed."""
     names = [*inspect.signature(type(component).__init__).parameters][1:]
     return {name: vars(component)[f"_{name}"] for name in names}
 

@@ -1,5 +1,5 @@
-"""What a module of a design is in the Python: file and line of it and of its signals, and the words
-of its component's docstring that stand above it in the Verilog."""
+"""Finds a module's source in the Python: file and line of it and of its signals, and the words of
+its component's docstring that are printed above it in the Verilog."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BELOW = f"{_PACKAGE}{os.sep}"
 
 @dataclass(frozen=True)
 class ModuleSource:
-    """Where a module is written.
+    """Source of a module.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From a component to SystemVerilog and its sidecar.
+"""Writes a component as SystemVerilog, and its sidecar.
 
 The text has one module for each different component, however many instances there are, and is
 the same, byte for byte, for the same configuration.

@@ -17,7 +17,7 @@ __all__ = ["Feeder", "tag_layout"]
 
 
 def tag_layout(config: EngineConfig) -> data.StructLayout:
-    """What is known of a result under way: its tile, and whether it ends its block."""
+    """Tag of an operation in flight: the tile of its result, and whether it ends its block."""
     return data.StructLayout({"tile": tile_layout(config), "block_end": 1})
 
 

@@ -93,6 +93,6 @@ class JobControl(wiring.Component):
                 m.d.sync += job[name].eq(getattr(self, name))
 
     def _is_any(self, of: dict[int, int], value: int) -> Value:
-        """Whether OP is an opcode with a property."""
+        """Returns whether OP is an opcode with a property."""
         matches = [self.op == opcode for opcode, its in of.items() if its == value]
         return reduce(or_, matches)

@@ -21,8 +21,8 @@ def bits_for(count: int) -> int:
 
 
 def is_part(value: Value, low: int, parts: int, part: int) -> Value:
-    """Whether the bits of ``value`` from ``low`` on that number ``parts`` (a power of two) parts
-    of a word are ``part``."""
+    """Returns whether a word's address selects part ``part`` of ``parts`` (a power of two): the
+    bits of ``value`` from ``low`` on."""
     if parts == 1:
         return Const(1)
     return value[low : low + log2(parts)] == part

@@ -19,7 +19,8 @@ __all__ = ["Loader", "place_layout"]
 
 
 def place_layout(config: EngineConfig) -> data.StructLayout:
-    """Where a beat belongs: row of the block, beat of the row, buffer; last: of the block."""
+    """Place of a beat: row of the block, beat of the row, buffer; ``last``: it is the block's last
+    beat."""
     sizes = Sizes(config)
     return data.StructLayout(
         {"row": sizes.row_bits, "beat": sizes.beat_bits, "buffer": 1, "last": 1}

@@ -1,4 +1,4 @@
-"""Which rows of memory the blocks of each operand are made of."""
+"""Walks the rows in memory that the blocks of each operand are composed of."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["connect_walk"]
 
 
 class _Job:
-    """What follows from a job's fields; ``choose`` picks by the width of an element."""
+    """Values derived from a job's fields; ``choose`` picks by the width of an element."""
 
     def __init__(self, config: EngineConfig, job: Value) -> None:
         self.config, self.sizes, self.job = config, Sizes(config), job

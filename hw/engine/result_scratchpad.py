@@ -15,7 +15,7 @@ __all__ = ["ResultScratchpad", "tile_layout"]
 
 
 def tile_layout(config: EngineConfig) -> data.StructLayout:
-    """Where a tile of the result belongs: tiles down, tiles across, buffer."""
+    """Place of a tile of the result in the scratchpad: tiles down, tiles across, buffer."""
     rows, cols, _ = config.block
     return data.StructLayout({"row": bits_for(rows), "col": bits_for(cols), "buffer": 1})
 

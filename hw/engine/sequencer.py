@@ -142,7 +142,7 @@ class Sequencer(wiring.Component):
         return at_last, first, block_start, limits
 
     def _result_buffer_free(self, m: Module, taken: Value) -> Value:
-        """Whether, in a job without C, the next block has a buffer."""
+        """Returns whether the next block has a free result buffer, in a job without C."""
         occupied = Signal(range(3))
         m.d.sync += occupied.eq(occupied + taken - self.stored)
         with m.If(self.start):
@@ -152,7 +152,7 @@ class Sequencer(wiring.Component):
     def _partial_sum_back(
         self, m: Module, active: Value, moved: Value, row: Value, col: Value
     ) -> Value:
-        """Whether fewer operations are under way than the block has tiles.
+        """Returns whether fewer operations are in flight than the block has tiles.
 
         The product is a cycle late, which is early enough: a block's first operation needs no
         partial sum.

@@ -1,1 +1,1 @@
-"""What the tops of all accelerators share: from registers to a job and its end."""
+"""Components that the tops of all accelerators share: from registers to a job and its end."""

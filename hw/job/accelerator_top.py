@@ -1,4 +1,4 @@
-"""What the tops of all accelerators are: registers, managers, an interrupt."""
+"""Base class of the tops of all accelerators: registers, managers, an interrupt."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Activity(wiring.Component):
 
 
 def ones(bits: Value) -> Value:
-    """How many bits are set."""
+    """Counts the bits that are set."""
     if len(bits) == 1:
         return bits
     half = len(bits) // 2

@@ -1,4 +1,4 @@
-"""Whether the job registers obey the rules of the accelerator's ``JobSpec``: in hardware."""
+"""Checks the job registers in hardware against the rules of the accelerator's ``JobSpec``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _above(value: Value, most: int) -> Value:
 
 
 def _bits(value: Value, low: int, high: int | None = None) -> Value:
-    """Whether any of these bits is set."""
+    """Returns whether any of these bits is set."""
     part = value[low:high]
     return part.any() if len(part) else Const(0)
 
@@ -53,8 +53,8 @@ def _has(spec: JobSpec, job: Any, part: Condition) -> Value:
 
 
 def _product_above(factors: Sequence[Value], most: int) -> Value:
-    """Whether a product is above a number, which it is if one factor is and none is 0; so only
-    bits that the number has, too, are multiplied."""
+    """Returns whether a product is above a number. It is if one factor is above the number and none
+    is 0, so only as many bits as the number has are multiplied."""
     width = most.bit_length()
     one_is = reduce(or_, (_bits(factor, width) for factor in factors))
     product = reduce(mul, (factor[:width] for factor in factors))
@@ -62,7 +62,7 @@ def _product_above(factors: Sequence[Value], most: int) -> Value:
 
 
 def breaks(spec: JobSpec, check: Check, job: Any) -> Value:
-    """Whether a job breaks a rule, and the rule counts in it.
+    """Returns whether a job breaks a rule and the rule applies to it.
 
     Parameters
     ----------

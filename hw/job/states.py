@@ -44,8 +44,8 @@ def code_shape(spec: JobSpec) -> type[enum.IntEnum]:
 
 
 def control_members(spec: JobSpec) -> dict[str, Member]:
-    """What every accelerator's control has: the job's registers, by their members' names, and what
-    it shows of :class:`JobStates`."""
+    """Ports of every accelerator's control: the job's registers, by their members' names, and the
+    outputs of :class:`JobStates`."""
     return {
         **{name: In(field.width) for name, field in spec.members.items()},
         **_members(code_shape(spec)),

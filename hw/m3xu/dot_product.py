@@ -31,7 +31,7 @@ _FP32 = FLOAT_FORMATS["fp32"]
 
 
 class DotProductParameters(TypedDict):
-    """What all dot product units of a grid share; see :class:`DotProductUnit`."""
+    """Parameters that all dot product units of a grid share; see :class:`DotProductUnit`."""
 
     entry: data.StructLayout
     products: int
@@ -216,7 +216,7 @@ class DotProductUnit(wiring.Component):
         return pipeline.cut("products", rest) | before
 
     def _distances(self, m: Module, bundle: Bundle) -> Bundle:
-        """How far each term lies below the largest."""
+        """Measures the distance of each term below the largest."""
         rest = {name: value for name, value in bundle.items() if "exponent" not in name}
         return rest | measure_distances(m, bundle, products=self._products)
 

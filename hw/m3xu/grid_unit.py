@@ -1,4 +1,4 @@
-"""What the three matrix units have in common: stream interface, control, grid."""
+"""Base class of the three matrix units: stream interface, control, grid."""
 
 from __future__ import annotations
 

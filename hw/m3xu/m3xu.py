@@ -126,7 +126,7 @@ class DataAssignment(wiring.Component):
         return taken
 
     def _swap_words(self, m: Module, entries: data.View[data.ArrayLayout]) -> None:
-        """From the real to the imaginary part."""
+        """Swaps the words of complex entries from the real to the imaginary part."""
         for i in range(self._config.depth):
             if self._operand == "b":
                 m.d.sync += entries[i].eq(entries[i ^ 3])

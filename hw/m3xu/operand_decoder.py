@@ -109,7 +109,7 @@ def select_layout(modes: tuple[str, ...]) -> data.StructLayout:
 
 
 def entry_layout(modes: tuple[str, ...], significand_bits: int) -> data.StructLayout:
-    """What a multiplier takes: sign, exponent, significand and the operand's class."""
+    """Operand of a multiplier: sign, exponent, significand and the operand's class."""
     formats = [MODES[mode].element for mode in modes]
     lowest = min(fmt.emin - fmt.fraction_bits for fmt in formats)
     if significand_bits < max(fmt.significand_bits for fmt in formats):

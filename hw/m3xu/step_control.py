@@ -14,7 +14,7 @@ __all__ = ["StepControl", "control_layout"]
 
 
 def control_layout() -> data.StructLayout:
-    """What travels with a step through the pipeline.
+    """Control bits that travel with a step through the pipeline.
 
     ``accumulate``: the products join those of the step before; ``imaginary``: they belong to
     an imaginary part; ``last``: the operation is complete; ``error``: its opcode was illegal.

@@ -1,4 +1,4 @@
-"""What travels between the parts of the accelerator."""
+"""Layouts of the data between the parts of the accelerator."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def left_layout(config: MatRaptorConfig) -> data.StructLayout:
 
 
 def _target(config: MatRaptorConfig) -> dict[str, ShapeLike]:
-    """In the outer-product mode, which of the lane's rows of C a product belongs to."""
+    """Field ``target`` of the outer-product mode: the lane's row of C that a product belongs to."""
     return {"target": range(config.queue_depth)} if config.outer_product else {}
 
 

@@ -214,8 +214,8 @@ class Lane(wiring.Component):
         b_loader: SparseBLoader,
         element: ProcessingElement,
     ) -> list[tuple[str, Value, dict[str, Value]]]:
-        """Between the loaders, in the outer-product mode: A comes by columns; returns what may
-        fail there.
+        """Connects the loaders in the outer-product mode, in which A arrives by columns; returns
+        the failures that can occur there.
 
         As it is stored, A has a row for each row of B and lane.
         """

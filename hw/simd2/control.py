@@ -14,8 +14,9 @@ __all__ = ["OperationControl"]
 
 
 def control_layout(config: Simd2Config) -> data.StructLayout:
-    """What travels with a step: it is the operation's last one, the opcode was illegal, its
-    products join those of the step before, and whose result it is, of separate datapaths."""
+    """Control bits that travel with a step: it is the operation's last one, the opcode was illegal,
+    its products join those of the step before, and, with separate datapaths, the datapath that has
+    its result."""
     members = {"last": 1, "error": 1}
     if config.multi_step:
         members["accumulate"] = 1

@@ -101,7 +101,7 @@ class Simd2(wiring.Component):
         return addend.o
 
     def _metadata(self, m: Module, control: OperationControl) -> dict[int, Value]:
-        """Where the elements of a sparse a stand, row by row."""
+        """Registers the positions of the elements of a sparse a, row by row."""
         config = self._config
         if config.b_depth == config.depth:
             return {}
@@ -161,5 +161,5 @@ class Simd2(wiring.Component):
         return reduce(or_, results)
 
     def _decoded(self, m: Module, operator: data.View, whole: data.View) -> None:
-        """What a datapath needs to know of the decoded opcode."""
+        """Connects the fields of the decoded opcode that a datapath needs."""
         m.d.comb += [operator[name].eq(whole[name]) for name in operator.shape().members]

@@ -15,8 +15,8 @@ __all__ = ["Gearbox", "entries_layout", "entry_layout"]
 
 
 def entries_layout(sizes: Sequence[int], count_bits: int) -> data.StructLayout:
-    """What is wanted: ``count`` entries, at least one, of ``sizes[size]`` bytes (no field if there
-    is one size)."""
+    """Request for ``count`` entries, at least one, of ``sizes[size]`` bytes (no field if there is
+    one size)."""
     size: dict[str, ShapeLike] = {"size": range(len(sizes))} if len(sizes) > 1 else {}
     return data.StructLayout({**size, "count": count_bits})
 
@@ -111,13 +111,13 @@ class Gearbox(wiring.Component):
         return m
 
     def _chosen(self, by_size: Sequence[Value]) -> Value:
-        """What belongs to the size of the request."""
+        """Selects the value for the size of the request."""
         if len(by_size) == 1:
             return by_size[0]
         return Array(by_size)[self.request.payload.size]
 
     def _count(self, m: Module, takes: Value) -> Value:
-        """Whether the entry is the request's last."""
+        """Counts the request's entries; returns whether the entry is the last one."""
         within = Signal()
         next_left = Signal(self._count_bits, reset_less=True)
         left = Signal(self._count_bits)

@@ -12,8 +12,8 @@ __all__ = ["reads_with_writes"]
 def reads_with_writes(
     m: Module, memory: Any, write: Any, addresses: dict[str, ValueLike], enable: ValueLike = 1
 ) -> list[Value]:
-    """What a memory has at some addresses, a cycle later; where an address is written in the cycle
-    in which it is read, what is written.
+    """Reads a memory at some addresses, one cycle of latency each. An address that is written in
+    the cycle in which it is read gives the word that is written.
 
     Parameters
     ----------

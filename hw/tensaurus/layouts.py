@@ -1,4 +1,4 @@
-"""What travels between the parts of the accelerator."""
+"""Layouts of the data between the parts of the accelerator."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROW_EVENTS = ("products", "conflicts", "wait_slots", "wait_operands", "wait_sums
 
 
 class SlotKind(IntEnum):
-    """What a row's slot is: a value, the header of a slice, or the end of the row's tile."""
+    """Kind of a row's slot: a value, the header of a slice, or the end of the row's tile."""
 
     VALUE = 0
     HEADER = 1
@@ -87,7 +87,8 @@ def tile_layout(config: TensaurusConfig) -> data.StructLayout:
 
 
 def tile_token_layout(config: TensaurusConfig) -> data.StructLayout:
-    """That a tile's operands are in the scratchpads: ``sides``, bit m - 1 that of mode m's."""
+    """Token of a tile whose operands are in the scratchpads: ``sides``: bit m - 1 is the side of
+    mode m's operand."""
     return data.StructLayout({"sides": OPERANDS})
 
 
@@ -117,8 +118,8 @@ def scalar_write_layout(config: TensaurusConfig) -> data.StructLayout:
 
 
 def drain_layout(config: TensaurusConfig) -> data.StructLayout:
-    """That a vector of a slice leaves the array, where it is ``valid``; column c's data come c
-    cycles later. Of SpMV lane 0 of column 0 counts."""
+    """Vector of a slice that leaves the array, where it is ``valid``; the data of column c follow c
+    cycles later. SpMV uses only lane 0 of column 0."""
     return data.StructLayout(
         {
             "valid": 1,

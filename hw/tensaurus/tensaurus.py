@@ -290,7 +290,7 @@ class Tensaurus(AcceleratorTop):
         array: ComputeArray,
         store: MatrixStore,
     ) -> None:
-        """What went wrong, what is under way, and whether the job has ended."""
+        """Connects the errors, the work in flight and the end of the job to the control."""
         fetcher, matrices, tensor = readers
         quiet = Cat(part.idle for part in (*readers, store)).all()
         m.d.comb += [

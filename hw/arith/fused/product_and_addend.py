@@ -76,12 +76,13 @@ def sum_terms(m: Module, bundle: Bundle, *, alignment_bits: int) -> dict[str, Va
 
 
 def window_bits(operand: FloatFormat, result: FloatFormat, *, normalised: bool) -> int:
-    """How much of the terms must stand below the anchor for a result that is rounded right.
+    """Returns the bits of the window: the part of the terms below the anchor that a correctly
+    rounded result needs.
 
-    Of normalised terms: all of the one that stands there, and two places more. Else a product may
-    have leading zeros, as many as a fraction has bits, or twice that, where products of two
-    subnormal numbers are more than the smallest sum; its last bit and the bits of a result that
-    begins one place lower must be in the window, and three below that.
+    Normalised terms need all bits of the one at the anchor, and two places more. Without
+    normalisation a product may have leading zeros, as many as a fraction has bits, or twice that,
+    where products of two subnormal numbers are more than the smallest sum. The window then holds
+    its last bit, the bits of a result that begins one place lower, and three bits below that.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What NaNs, infinities and signed zeros among the terms of a dot product decide."""
+"""Handles NaNs, infinities and signed zeros among the terms of a dot product."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What travels between the parts of a semiring unit."""
+"""Layouts of the data between the parts of a semiring unit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def operator_layout(semirings: Collection[Semiring]) -> data.StructLayout:
 def term_layout(
     element: FloatFormat, result: FloatFormat, times: Collection[str]
 ) -> data.StructLayout:
-    """What (x) makes of a pair, for (+) to join.
+    """Term that (x) computes from a pair, and that (+) joins.
 
     Terms of a sum have the binary point behind the two top bits of the significand: products
     are in [1, 4) before the scaling by ``2**exponent``. Terms of a choice have a leading one at

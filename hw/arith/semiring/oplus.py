@@ -156,7 +156,8 @@ class Oplus(wiring.Component):
         return m
 
     def _disjunction(self, m: Module, pipeline: Pipeline) -> Module:
-        """Where there is nothing else to compute, no rounding is needed."""
+        """Computes the disjunction of the terms, without rounding, if the unit has no other
+        operation."""
         truth: Value = Cat(~self.c.zero, *(~term.zero for term in self.terms)).any()
         for cut in CUTS[self._pipeline]:
             truth = pipeline.cut(cut, {"truth": truth})["truth"]
@@ -173,7 +174,7 @@ class Oplus(wiring.Component):
         return Cat(C(0, self._product_bits), significand)[-self._product_bits :]
 
     def _is(self, plus: str) -> Value:
-        """Whether the terms' operation is this one; constant where there is no other."""
+        """Returns whether the terms' operation is this one; constant if the unit has no other."""
         if plus not in self._plus:
             return C(0, 1)
         return C(1, 1) if self._plus == {plus} else self.operator[f"plus_{plus}"]
@@ -242,7 +243,7 @@ class Oplus(wiring.Component):
         return special.as_value()
 
     def _distances(self, m: Module, bundle: Bundle) -> Bundle:
-        """How far each term of a sum lies below the largest."""
+        """Measures the distance of each term of a sum below the largest."""
         result = {
             name: value for name, value in bundle.items() if self._selects or "exponent" not in name
         }

@@ -112,7 +112,7 @@ class Otimes(wiring.Component):
 
     @property
     def compares(self) -> bool:
-        """Whether operands are compared, and there is an adder."""
+        """Whether operands are compared, which needs an adder."""
         return bool(self._times & set(_SUMS))
 
     def elaborate(self, platform: object) -> Module:
@@ -132,14 +132,14 @@ class Otimes(wiring.Component):
         return m
 
     def _any(self, operator: Value, *times: str) -> Value:
-        """Whether the operator is one of these; constant where that is known beforehand."""
+        """Returns whether the operator is one of these; constant if that is known at build time."""
         wanted = [name for name in times if name in self._times]
         if len(wanted) == len(self._times):
             return C(1, 1)
         return Cat(operator[f"times_{name}"] for name in wanted).any() if wanted else C(0, 1)
 
     def _chooses(self, operator: Value) -> Value:
-        """Whether (+) chooses a term, which must then be normalised."""
+        """Returns whether (+) chooses a term, which must then be normalised."""
         plus = {row.plus for row in self._semirings}
         if plus <= {"min", "max"}:
             return C(1, 1)
@@ -147,7 +147,7 @@ class Otimes(wiring.Component):
         return Cat(operator[f"plus_{name}"] for name in ("min", "max") if name in plus).any()
 
     def _prepare(self, m: Module) -> Fields:
-        """What there is before the multiplier: operands of a product, or a finished sum."""
+        """Prepares the inputs of the multiplier: operands of a product, or a finished sum."""
         a, b, operator = self.a, self.b, self.operator
         choices: list[tuple[Value, Fields]] = []
         bits, adder_bits = len(a.significand), 0
@@ -183,7 +183,7 @@ class Otimes(wiring.Component):
         return bool(self._times & {"add", "square_difference"})
 
     def _sum(self, m: Module) -> Fields:
-        """What the adder gives; factors pass through it if it is wide enough."""
+        """Adds with the selecting adder; factors pass through it if it is wide enough."""
         element, operator = self._element, self.operator
         precise = self._result if "add" in self._times else element
         m.submodules.adder = adder = SelectingAdder(
@@ -211,7 +211,7 @@ class Otimes(wiring.Component):
         }
 
     def _order(self, m: Module) -> Value:
-        """Whether a comes first, from the comparison one cycle before."""
+        """Returns whether a comes first, from the comparison one cycle before."""
         a, b, operator = self.next_a, self.next_b, self.next_operator
         larger = Signal()
         a_is_maximum = Signal()

@@ -55,13 +55,14 @@ def _operands(value: Value) -> Iterator[Value]:
 
 
 def _is_choice_of_two(value: SwitchValue) -> bool:
-    """Whether Amaranth writes a value as a multiplexer."""
+    """Returns whether Amaranth writes a value as a multiplexer."""
     patterns = [pattern for pattern, _ in value.cases]
     return patterns == [("0" * len(value.test),), None]
 
 
 def _names(value: Value) -> tuple[int, int]:
-    """How many wires and how many cells without names of their own a value is written as."""
+    """Returns the number of wires and the number of cells without names of their own that a value
+    becomes."""
     if isinstance(value, Operator):
         if value.operator in ("u", "s"):
             return 0, 0
@@ -73,7 +74,7 @@ def _names(value: Value) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Use:
-    """What a value means for the design.
+    """Use of a value in the design.
 
     Parameters
     ----------

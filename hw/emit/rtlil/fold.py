@@ -53,7 +53,7 @@ def _shifted(text: ModuleText, cell: Cell) -> str:
 
 
 def _summand(cell: Cell) -> str:
-    """Which operand a sum or a difference with zero is; nothing for any other cell."""
+    """Returns the operand that a sum or a difference with zero equals; empty for any other cell."""
     if cell.kind not in ("$add", "$sub"):
         return ""
     if cell.parameters["\\A_SIGNED"][0] != cell.parameters["\\B_SIGNED"][0]:
@@ -65,7 +65,8 @@ def _summand(cell: Cell) -> str:
 
 
 def adds_nothing(cell: Cell) -> bool:
-    """Whether a cell adds or subtracts zero, as one may whose upper bits nothing reads."""
+    """Returns whether a cell adds or subtracts zero; it may do so if nothing reads its upper
+    bits."""
     return bool(_summand(cell))
 
 

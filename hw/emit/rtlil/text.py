@@ -49,7 +49,7 @@ class ModuleText:
                 cell = None
 
     def is_port(self, name: str) -> bool:
-        """Whether a wire is one of the module's ports."""
+        """Returns whether a wire is one of the module's ports."""
         words = self.lines[self.wire_lines[name]].split()
         return "input" in words or "output" in words
 
@@ -124,7 +124,8 @@ _ROOTS = {"$memwr_v2", "$meminit_v2", "$print", "$check", "$tribuf"}
 
 @lru_cache(maxsize=1 << 16)
 def _parsed(body: str) -> tuple[frozenset[str], frozenset[str], bool, str]:
-    """What an element drives and reads, whether it is a root, and of which wire it is.
+    """Parses an element: the names that it drives and reads, whether it is a root, and the wire
+    that it describes.
 
     A module's text is read again after each change, and most of it is as it was before."""
     words = body.split("\n", 1)[0].split()

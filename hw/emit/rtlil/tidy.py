@@ -1,4 +1,4 @@
-"""What makes a module's RTLIL fit for readable Verilog.
+"""Tidies a module's RTLIL, so that the Verilog is readable.
 
 * Register initial values go: a register that is reset has no use for one, and one that is
   not reset must not rely on it (which is checked).
@@ -34,7 +34,7 @@ _REFERENCE = re.compile(r"([\\$][^\s{}]+)(?: \[(\d+)(?::(\d+))?\])?")
 
 
 def _used_widths(text: ModuleText, drivers: dict[str, Cell]) -> dict[str, int]:
-    """How many low bits of each of the driven private wires are read anywhere."""
+    """Returns the number of low bits that are read of each of the driven private wires."""
     used = dict.fromkeys(drivers, 0)
     own = {cell.ports["\\Y"][1] for cell in drivers.values()}
     for number, line in enumerate(text.lines):

@@ -16,12 +16,13 @@ LONGEST = 70
 
 
 def _is_exact(label: Node) -> bool:
-    """Whether one value fits a label, not any that differ in bits of no importance."""
+    """Returns whether only one value fits a label, which then has no don't-care bits."""
     return label.kind == "code" or bool(re.fullmatch(r"\d+'[bdh][0-9a-f]+", str(label)))
 
 
 def _is_distinct(branches: Sequence[Branch]) -> bool:
-    """Whether each value fits one label at most, so that the order of branches is nothing."""
+    """Returns whether each value fits one label at most, so that the order of branches is
+    irrelevant."""
     labels = [label for branch in branches for label in branch.labels]
     return all(map(_is_exact, labels)) and len(set(map(str, labels))) == len(labels)
 

@@ -135,7 +135,7 @@ def _choice(condition: Node, first: Node, second: Node) -> Node:
 
 
 class _Process:
-    """What the bits that a process makes are equal to."""
+    """Expressions for the bits that a combinational process assigns."""
 
     def __init__(self, process: Process, scope: Scope) -> None:
         self._scope = scope
@@ -152,7 +152,8 @@ class _Process:
                     yield signal, top - 1, low
 
     def value(self, piece: _Piece) -> Node:
-        """What a piece is equal to. Raises _NotPlain for a case, or if bits keep their value."""
+        """Returns the expression of a piece. Raises _NotPlain for a case, or if bits keep their
+        value."""
         found = self._after(self._body, piece, None)
         if found is None:
             raise _NotPlain
@@ -242,8 +243,8 @@ def _assignments(process: Process, scope: Scope, structured: Set[str]) -> Iterat
 
 
 def _is_readable(assignment: Assign, scope: Scope) -> bool:
-    """Whether it is a line of a few choices, none within another but as its last word, or one
-    choice in not much more than a line."""
+    """Returns whether an assignment is readable: a line with a few choices, nested only at its end,
+    or one choice in up to a line and a half."""
     choices = [node for node in assignment.value.walk() if node.kind == "?"]
     nested = any(part.kind == "?" for node in choices for p in node.parts[:2] for part in p.walk())
     inner = assignment.value.kind != "?" and choices

@@ -41,7 +41,7 @@ def with_constant_bits(items: Sequence[Item]) -> list[Item]:
 
 
 def _takes(item: Item, signal: str) -> bool:
-    """Whether a process makes other bits of a signal, of which it reads none."""
+    """Returns whether a process assigns other bits of a signal and reads none of it."""
     if not isinstance(item, Process) or item.clocked or _signals(item) != {signal}:
         return False
     read = {name for expression in expressions(item) for name in expression.signals()}

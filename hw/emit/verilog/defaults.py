@@ -16,7 +16,7 @@ __all__ = ["with_last_branches"]
 
 
 def _sets(body: Sequence[Statement], target: str) -> bool:
-    """Whether a body is an assignment to the whole target, and nothing else."""
+    """Returns whether a body is one assignment to the whole target, and nothing else."""
     only = body[0] if len(body) == 1 else None
     return isinstance(only, Assign) and (only.target.kind, only.target.word) == ("name", target)
 

@@ -320,7 +320,7 @@ def width(node: Node, scope: Scope) -> int:
 
 
 def signed(node: Node, scope: Scope) -> bool:
-    """Whether the expression by itself is signed."""
+    """Returns whether the expression by itself is signed."""
     if node.kind == "name":
         return scope[node.word][1]
     if node.kind == "constant":

@@ -25,7 +25,7 @@ MOST = 3
 
 
 def _path(struct: Struct, low: int, size: int) -> str:
-    """What follows a structure's name for some bits of it, or nothing."""
+    """Returns the text after a structure's name that selects some bits of it, or nothing."""
     for name, bits in struct.fields:
         if low + size <= bits:
             whole = low == 0 and size == bits
@@ -88,7 +88,7 @@ class _Fields:
         return Node("concat", "", tuple(parts))
 
     def driven(self, node: Node) -> Node:
-        """What is assigned."""
+        """Rewrites the target of an assignment."""
         if node.kind == "range":
             return self._part(node)
         within = self.driven if node.kind == "concat" else self.read
@@ -118,7 +118,7 @@ class _Fields:
         return item
 
     def _pin(self, value: Node | None) -> Node | None:
-        """What is connected: bits of a signal may be driven from there."""
+        """Rewrites the connection of a pin, which may drive bits of a signal."""
         if value is None:
             return None
         return self._part(value) if value.kind == "range" else self.read(value)

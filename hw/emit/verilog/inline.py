@@ -134,7 +134,7 @@ class _Inliner:
         return _simple(result, self._scope)
 
     def _value(self, place: Node, computed: int, alone: bool) -> Node | None:
-        """What may be written for a signal at a place."""
+        """Returns the expression that can replace a signal at a place, or nothing."""
         definition = self._definitions.get(place.word) if place.kind == "name" else None
         if definition is None or place.word not in self._finished:
             return None

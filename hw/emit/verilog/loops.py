@@ -75,7 +75,7 @@ def _common(nodes: Mapping[_Indices, Node], variables: Sequence[str]) -> Node | 
 
 
 def _template(family: Mapping[_Indices, Instance], variables: Sequence[str]) -> Instance | None:
-    """What all instances of a family have in common, as an instance called ``unit``."""
+    """Returns the common form of all instances of a family, as an instance called ``unit``."""
     first = next(iter(family.values()))
     pins: list[tuple[str, Node | None]] = []
     for place, (pin, _) in enumerate(first.pins):

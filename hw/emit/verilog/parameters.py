@@ -69,7 +69,7 @@ def _offset(text: str, offset: int) -> str:
 
 
 def _fits(found: Sequence[int], wanted: Sequence[int]) -> int | None:
-    """What is to be added to numbers to get the wanted ones, if it is the same everywhere."""
+    """Returns the difference between numbers and the wanted ones, if it is the same everywhere."""
     differences = {want - have for have, want in zip(found, wanted, strict=True)}
     return differences.pop() if len(differences) == 1 else None
 
@@ -111,7 +111,7 @@ def _formula(values: Sequence[_Values], wanted: Sequence[int]) -> str:
 
 @dataclass
 class _Numbers:
-    """What is written for the numbers of a module, each in its turn.
+    """Texts that are written for the numbers of a module, in their order.
 
     Parameters
     ----------

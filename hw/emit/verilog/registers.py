@@ -23,7 +23,7 @@ def assigned(body: Sequence[Statement]) -> Iterator[Assign]:
 
 
 def _values(body: Sequence[Statement]) -> Iterator[Node]:
-    """What a body reads, apart from indices of what it assigns."""
+    """Walks the expressions that a body reads, without the indices of its targets."""
     for statement in body:
         if isinstance(statement, Assign):
             yield statement.value
@@ -52,7 +52,7 @@ def expressions(item: Item) -> Iterator[Node]:
 
 
 def mentions(items: Sequence[Item]) -> Counter[str]:
-    """How often each signal is read (as an instance's pin: read or driven)."""
+    """Counts how often each signal is read (for an instance's pin: read or driven)."""
     counts: Counter[str] = Counter()
     for item in items:
         if isinstance(item, Raw):
@@ -114,7 +114,7 @@ def _reset_first(body: list[Statement]) -> list[Statement]:
 
 
 def _register(name: str, following: str, body: Sequence[Statement]) -> list[Statement]:
-    """What a register's process does, from the one that computes its following value."""
+    """Returns the body of a register's process, from the one that computes its following value."""
     start = 0
     while start < len(body):
         first = body[start]
@@ -127,7 +127,7 @@ def _register(name: str, following: str, body: Sequence[Statement]) -> list[Stat
 
 
 def _alike(one: Statement, other: Statement) -> bool:
-    """Whether two switches decide by the same conditions, as far as both go."""
+    """Returns whether two switches decide by the same conditions, as far as both go."""
     if isinstance(one, Assign) or isinstance(other, Assign):
         return isinstance(one, Assign) and isinstance(other, Assign)
     if one.subject != other.subject:
@@ -177,7 +177,7 @@ def _grouped(processes: Sequence[Process]) -> list[Process]:
 
 
 class _Drivers:
-    """What computes each signal that is private to a body."""
+    """Items that compute each signal that is private to a body."""
 
     def __init__(self, items: Sequence[Item], derived: set[str]) -> None:
         counts = mentions(items)

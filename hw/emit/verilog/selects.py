@@ -27,7 +27,7 @@ _RANGE = re.compile(r"(\w+)\[(\d+)(?::(\d+))?\]")
 
 @dataclass(frozen=True)
 class Names:
-    """What is known of the parts of signals.
+    """Known names of the parts of signals.
 
     Parameters
     ----------
@@ -171,13 +171,14 @@ def _read(item: Item) -> Iterator[Node]:
 
 
 def _is_whole(group: Sequence[_Part]) -> bool:
-    """Whether parts, from the top down, are all bits of what is around them."""
+    """Returns whether parts, from the top down, cover all bits of the field or signal around
+    them."""
     ends = group[0].high == group[0].around_high and group[-1].low == group[0].around_low
     return ends and all(upper.low == lower.high + 1 for upper, lower in pairwise(group))
 
 
 def _suffixes(group: Sequence[_Part]) -> Iterator[str]:
-    """What tells parts of a field or signal apart: half, number, or bits."""
+    """Suffixes that distinguish parts of a field or signal: half, number, or bits."""
     first = group[0]
     sizes = {part.high - part.low + 1 for part in group}
     size = min(sizes)

@@ -25,7 +25,7 @@ class Assign:
 
 @dataclass
 class Branch:
-    """What a switch does in one case: a condition, labels, or (if empty) otherwise."""
+    """Branch of a switch: a condition, labels, or (if both are absent) the default."""
 
     labels: tuple[Node, ...]
     body: list[Statement]
@@ -213,7 +213,8 @@ def items(body: str) -> Iterator[Item]:
 
 
 def _spots(line: str) -> Iterator[tuple[int, int]]:
-    """Where a line may be broken, after commas and operators: brackets open there, column."""
+    """Finds the places at which a line may be broken, after commas and operators: number of open
+    brackets, column."""
     nesting = 0
     for column, character in enumerate(line[:COLUMNS]):
         nesting += (character in "([{") - (character in ")]}")
@@ -303,7 +304,7 @@ def _only_if(body: list[Statement], indent: str) -> list[str]:
 
 
 def is_complete(switch: Switch) -> bool:
-    """Whether a case statement has a branch for every value."""
+    """Returns whether a case statement has a branch for every value."""
     every = [label for branch in switch.branches for label in branch.labels]
     labels = [str(label.parts[0] if label.kind == "code" else label) for label in every]
     if not all(branch.labels for branch in switch.branches):

@@ -1,1 +1,1 @@
-"""From C2SR in memory to the entries, row pairs and products of a lane."""
+"""Loaders of a lane: from C2SR in memory to entries, row pairs and products."""

@@ -169,7 +169,7 @@ class BlockRows(wiring.Component):
         return m
 
     def _held(self, m: Module, ended: OutputRegister) -> Signal:
-        """Whether the row can take over the block in which the last one ended."""
+        """Returns whether the row can reuse the block in which the last row ended."""
         row, bits = ended.o.payload, self._place_bits
         some_held = Signal()
         block = Signal(33 - bits, reset_less=True)

@@ -98,7 +98,8 @@ class MultiplyStage(wiring.Component):
         return m
 
     def _unsorted(self, m: Module) -> Signal:
-        """Whether the token's column is no larger than that before it in the same row of B."""
+        """Returns whether the token's column is no larger than the column before it in the same row
+        of B."""
         token = self.i.payload
         within = Signal()
         before = Signal(self._config.index_bits, reset_less=True)

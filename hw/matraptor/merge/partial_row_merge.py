@@ -141,7 +141,7 @@ def move_layout(config: MatRaptorConfig) -> data.StructLayout:
 
 
 def row_end_layout(config: MatRaptorConfig) -> data.StructLayout:
-    """Which row has ended, and whether it is the lane's last."""
+    """End of a row: the row, and whether it is the lane's last."""
     return data.StructLayout({"row": row_layout(config), "lane_last": 1})
 
 
@@ -267,7 +267,8 @@ class PartialRowMerge(wiring.Component):
             m.d.sync += [kept.eq(said), kept_row_last.eq(token.row_last)]
 
     def _check(self, m: Module, close: Signal, *, rest: Value, left: Value, full: Value) -> None:
-        """Whether there is something to move or to close, and what forbids it."""
+        """Checks whether a partial sum can be moved or a row closed, and reports what forbids
+        it."""
         source, token = self.source, self.i.payload
         step = Signal()
         halted = Signal()

@@ -71,7 +71,7 @@ class AdderTree(wiring.Component):
 
     @property
     def latency(self) -> int:
-        """In cycles."""
+        """Latency in cycles."""
         return (self._count - 1).bit_length() * self._stages
 
     def elaborate(self, platform: object) -> Module:

@@ -14,7 +14,7 @@ __all__ = ["OuterColumns", "lane_row"]
 
 
 def lane_row(m: Module, config: MatRaptorConfig, row: Value, ends: Value, clear: Value) -> Value:
-    """How many rows the lane has before a row, by their numbers.
+    """Returns the number of the lane's rows before a row.
 
     Parameters
     ----------
@@ -117,7 +117,8 @@ class OuterColumns(wiring.Component):
         return m
 
     def _foreign(self, m: Module) -> Value:
-        """Whether there has been, or is, an entry that belongs to no row of the lane."""
+        """Returns whether an entry that belongs to no row of the lane has arrived, or is at the
+        input."""
         token = self.i.payload
         outside = Signal()
         m.d.comb += outside.eq(token.present & (token.column >= self.rows_in_lane))

@@ -129,7 +129,7 @@ class OuterDrain(wiring.Component):
         return m
 
     def _begin(self, m: Module, begins: Value) -> tuple[Value, Value]:
-        """Whether the first line of the next row is known, and which it is."""
+        """Prepares the first line of the next row; returns whether it is known, and its number."""
         config = self._config
         ready = Signal()
         first_line = Signal(range(config.queue_depth), reset_less=True)
@@ -142,8 +142,8 @@ class OuterDrain(wiring.Component):
         return ready, first_line
 
     def _choose(self, m: Module, sent: Any) -> tuple[Value, Value, Value]:
-        """Whether the line shown has a sum that is still to be sent, whether only one, and the
-        first one's bank."""
+        """Returns whether the line shown has a sum that is still to be sent, whether it has only
+        one, and the first one's bank."""
         banks = self._config.accumulator_banks
         fresh = Signal()
         remaining = Signal(banks, reset_less=True)

@@ -16,7 +16,7 @@ __all__ = ["OuterSums", "place_layout"]
 
 
 def place_layout(config: MatRaptorConfig) -> data.StructLayout:
-    """Where a sum is: in which bank, and in which of its lines."""
+    """Place of a sum: its bank, and its line in the bank."""
     return data.StructLayout(
         {"bank": range(config.accumulator_banks), "line": range(config.queue_depth)}
     )

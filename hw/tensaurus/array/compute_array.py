@@ -69,7 +69,8 @@ class JobPlan(wiring.Component):
         return m
 
     def _groups(self, m: Module, ttmc: Value) -> None:
-        """How many vectors the groups of each level have, and how often they are multiplied."""
+        """Computes the number of vectors in a group of each level, and how often a group is
+        multiplied."""
         config, job, plan = self._config, self.job, self.plan
         temporary = levels(config) - 1
         sizes: list[Value] = [job.vectors] * (temporary + 1)
@@ -291,7 +292,7 @@ class ComputeArray(wiring.Component):
         return parts["unit"]
 
     def _drain(self, m: Module, rows: list[Row]) -> tuple[Value, Value]:
-        """Which row's vector leaves; its row and slot, for the first column."""
+        """Grants one row to send a vector; returns its row and slot, for the first column."""
         config = self._config
         m.submodules.drain_grant = grant = DrainGrant(config)
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""What travels between the parts of the compute array."""
+"""Layouts of the data between the parts of the compute array."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 
 
 class Source(IntEnum):
-    """Where an operation's operand comes from."""
+    """Sources of an operation's operand."""
 
     NONE = 0
     UNIT = 1
@@ -69,7 +69,7 @@ def slice_range(config: TensaurusConfig) -> range:
 
 
 def most_vectors(config: TensaurusConfig) -> int:
-    """Of a row of an operand, or of a group."""
+    """Most vectors of a row of an operand, or of a group."""
     return max(config.tlen, config.olen)
 
 
@@ -79,7 +79,7 @@ def operand_layout(config: TensaurusConfig) -> data.StructLayout:
 
 
 def plan_layout(config: TensaurusConfig) -> data.StructLayout:
-    """What a job's registers mean to the rows.
+    """Plan of a job for the rows, derived from its registers.
 
     ``product_mode``: the mode of the products' operand, less 1; ``count``, ``region``: by mode,
     less 1: units or scalars of a row of its operand, and where it begins; ``vectors``, ``span``: by
@@ -123,9 +123,9 @@ def decoded_layout(config: TensaurusConfig) -> data.StructLayout:
 
 
 def info_layout(config: TensaurusConfig, level: int) -> data.StructLayout:
-    """What a group of a level's sums is for: ``fibers``, which it and the groups above it are
-    multiplied by; ``closes``: the group above it, and the one above that, end with it; ``slice``.
-    ``end``: it is no group, but the end of the row's part of a tile."""
+    """Purpose of a group of a level's sums: ``fibers``: the fibers that it and the groups above it
+    are multiplied by; ``closes``: the group above it, and the one above that, end with it;
+    ``slice``. ``end``: it is not a group, but the end of the row's part of a tile."""
     above = levels(config) - 1 - level
     fields: dict[str, ShapeLike] = {"slice": slice_range(config), "end": 1}
     if above:
@@ -154,7 +154,7 @@ def log_layout(config: TensaurusConfig) -> data.StructLayout:
 
 
 def place_layout(config: TensaurusConfig) -> data.StructLayout:
-    """Where a vector is in a scratchpad."""
+    """Place of a vector in a scratchpad."""
     lines = -(-config.spm_units // config.banks)
     return data.StructLayout(
         {"bank": range(max(2, config.banks)), "line": range(max(2, lines)), "side": 1}
@@ -174,12 +174,12 @@ def requests_layout(config: TensaurusConfig) -> data.StructLayout:
 
 
 def answer_layout(config: TensaurusConfig) -> data.StructLayout:
-    """Which operation of a window is served, if one is."""
+    """Answer to a window of requests: the operation that is served, if one is."""
     return data.StructLayout({"valid": 1, "index": range(config.window)})
 
 
 def operation_layout(config: TensaurusConfig) -> data.StructLayout:
-    """What a row's elements do in a cycle.
+    """Operation of a row's elements in a cycle.
 
     ``active``: multiply; by an operand from ``source``, at ``operand``; what is multiplied is
     ``scalar``, or with ``fiber`` the sum in ``fiber_slot``. The product begins (``start``) the sum
@@ -207,16 +207,16 @@ def operation_layout(config: TensaurusConfig) -> data.StructLayout:
 
 
 def multiply_layout(config: TensaurusConfig) -> data.StructLayout:
-    """To the multipliers: ``scalar`` or (``fiber``) the sum in ``slot``, times the operand or
-    (``by_scalar``) ``scalar``."""
+    """Control of the multipliers: they multiply ``scalar`` or (``fiber``) the sum in ``slot`` by
+    the operand or (``by_scalar``) by ``scalar``."""
     return data.StructLayout(
         {"scalar": config.format.bits, "fiber": 1, "slot": slot_range(config), "by_scalar": 1}
     )
 
 
 def sum_layout(config: TensaurusConfig) -> data.StructLayout:
-    """To the adders: ``start`` the sum in ``slot`` with the product, or add it (``accumulate``);
-    ``reduce``: add the sum in ``left`` to that in ``right``."""
+    """Control of the adders: ``start`` the sum in ``slot`` with the product, or add it
+    (``accumulate``); ``reduce``: add the sum in ``left`` to that in ``right``."""
     slot = slot_range(config)
     return data.StructLayout(
         {"start": 1, "accumulate": 1, "slot": slot, "reduce": 1, "left": slot, "right": slot}
@@ -224,25 +224,25 @@ def sum_layout(config: TensaurusConfig) -> data.StructLayout:
 
 
 def store_layout(config: TensaurusConfig) -> data.StructLayout:
-    """To the registers: where the sum goes that leaves the adders, if one does."""
+    """Control of the registers: the place of the sum that leaves the adders, if one does."""
     return log_layout(config)
 
 
 def bank_reads_layout(config: TensaurusConfig) -> data.ArrayLayout:
-    """What each bank of a scratchpad reads in a cycle, if ``enable`` is set."""
+    """Reads of a scratchpad's banks in a cycle; a bank reads if ``enable`` is set."""
     bank = data.StructLayout({"enable": 1, "line": place_layout(config)["line"].shape, "side": 1})
     return data.ArrayLayout(bank, config.banks)
 
 
 def bank_answer_layout(config: TensaurusConfig) -> data.StructLayout:
-    """Which bank a row has an operand of, and the operand's number in its window."""
+    """Answer to a row: the bank that has its operand, and the operand's number in its window."""
     bank = place_layout(config)["bank"].shape
     return data.StructLayout({"valid": 1, "bank": bank, "index": range(config.window)})
 
 
 def access_layout(config: TensaurusConfig) -> data.StructLayout:
-    """What a scratchpad reads in a cycle: ``banks``: a vector each; ``rows``: which of these a row
-    gets, and its number in the row's window."""
+    """Accesses to a scratchpad in a cycle: ``banks``: a vector each; ``rows``: the bank whose
+    vector a row receives, and its number in the row's window."""
     return data.StructLayout(
         {
             "banks": bank_reads_layout(config),

@@ -192,7 +192,7 @@ class SlotDecoder(wiring.Component):
         return m
 
     def _operands(self, m: Module) -> list[Value]:
-        """Of every mode: the slot's row of its operand."""
+        """Computes the address of the slot's row of the operand, for every mode."""
         config, plan = self._config, self.plan
         found: list[Value] = []
         for n in range(config.order - 1):
@@ -213,7 +213,8 @@ _TILES = 2
 
 
 class Row(wiring.Component):
-    """From slots to the words of the row's elements, and the slices that leave them.
+    """Turns the slots of a row into the control words of its elements, and sends its finished
+    slices.
 
     Parameters
     ----------
@@ -327,7 +328,7 @@ class Row(wiring.Component):
         return m
 
     def _events(self, m: Module, head: RowHead, window: OperandWindow) -> None:
-        """What is counted, a cycle after it happened."""
+        """Registers the events that are counted, one cycle after they happen."""
         happens = {
             "products": window.goes & window.operation.active,
             "conflicts": self.unit_conflict | self.scalar_conflict,

@@ -1,4 +1,4 @@
-"""From a row's operations to the words of its elements."""
+"""Turns a row's operations into the control words of its elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows read which banks: waves that pass the rows."""
+"""Assigns scratchpad banks to rows: waves pass the rows and collect their requests."""
 
 from __future__ import annotations
 
@@ -94,8 +94,9 @@ __all__ = ["WaveArbiter"]
 
 
 class WaveArbiter(wiring.Component):
-    """In every cycle a wave begins, empty, and passes all rows, a row a cycle; each adds a request
-    of its own if it finds a bank. In every cycle a wave is full, and is what the scratchpads read.
+    """Assigns scratchpad banks to the requests of rows. In every cycle an empty wave begins; it
+    passes all rows, one row per cycle, and each row adds a request if it finds a free bank. In
+    every cycle one wave is complete, and the scratchpads read what it holds.
 
     Wave n begins at row ``2 * n % rows``, so that in each cycle each row has a wave of its own, and
     none is always the first or the last. A granted request is at the output after 2 to

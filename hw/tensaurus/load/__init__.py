@@ -1,1 +1,2 @@
-"""From memory to the array: the list of tiles, the tensor's slots, the matrices' vectors."""
+"""Loaders from memory to the array: the list of tiles, the tensor's slots, the matrices'
+vectors."""

@@ -187,7 +187,7 @@ class EntrySlots(wiring.Component):
             m.d.sync += [entry.eq(0), announced.eq(0)]
 
     def _judge(self, m: Module, seen: OutputRegister, judged: OutputRegister) -> None:
-        """What each row gets, and the first fault."""
+        """Judges an entry: decides the slot that each row receives, and the first fault."""
         rows = self._config.rows
         source, verdict = seen.o.payload, judged.i.payload
         # Rows that had a header in the tile, and those that had a no-op.

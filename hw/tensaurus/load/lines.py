@@ -1,4 +1,4 @@
-"""What all readers of a Tensaurus have: the bus of every channel, and lines of one size."""
+"""Common parts of all readers of a Tensaurus: the bus of every channel, and lines of one size."""
 
 from __future__ import annotations
 

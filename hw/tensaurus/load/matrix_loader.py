@@ -1,4 +1,4 @@
-"""From the dense operands in memory to the scratchpads."""
+"""Loads the dense operands from memory into the scratchpads."""
 
 from __future__ import annotations
 
@@ -130,7 +130,8 @@ class OperandLoads(wiring.Component):
             m.d.sync += operand.eq(0)
 
     def _first(self, m: Module, mode: int) -> Value:
-        """Where the operand of a mode begins: a unit, or a vector of scalars."""
+        """Computes the place at which the operand of a mode begins: a unit, or a vector of
+        scalars."""
         config, job = self._config, self.job
         region = getattr(job, f"region_{mode}")
         m.submodules[f"first_{mode}"] = first = ChannelOfRow(
@@ -284,8 +285,8 @@ class MatrixLoader(wiring.Component):
         return m
 
     def _write(self, m: Module, writes: SkidBuffer, parts: Gearbox) -> Value:
-        """What is read to the scratchpads, operand after operand, and a token behind the last of a
-        tile. Returns whether tiles are inside."""
+        """Writes the data that is read to the scratchpads, operand after operand, and sends a token
+        after the last operand of a tile. Returns whether tiles are inside."""
         load: Any = writes.o.payload
         m.submodules.sides = sides = OperandSides(self._config)
         m.submodules.told = told = OutputRegister(tile_token_layout(self._config), clearable=True)
@@ -348,7 +349,7 @@ class MatrixLoader(wiring.Component):
             ]
 
     def _count(self, m: Module) -> Value:
-        """Whether tiles are inside."""
+        """Counts the tiles that are inside; returns whether there are any."""
         inside = Signal(range(_TILES + 1))
         came = self.tiles.valid & self.tiles.ready
         went = self.token.valid & self.token.ready

@@ -1,4 +1,4 @@
-"""What a job's dense operands are, mode by mode."""
+"""Describes a job's dense operands, mode by mode."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["is_scalar", "row_parts"]
 
 
 def is_scalar(job: Any, mode: int) -> Value:
-    """Whether the operand of a mode is one of scalars: all but the last mode's of TTMc, and the
-    vector of SpMV."""
+    """Returns whether the operand of a mode has scalars. TTMc has them in all modes but the last
+    one, SpMV has them in its vector."""
     mv = (job.kernel == KERNELS.index("mv")) & (mode == 1)
     ttmc = (job.kernel == KERNELS.index("ttmc")) & (job.order != mode + 1)
     return mv | ttmc

@@ -1,4 +1,4 @@
-"""From a tensor in memory to the slots of each row."""
+"""Loads a tensor from memory into the slots of each row."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ class TileCheck(wiring.Component):
         return elements
 
     def _forget(self, m: Module) -> None:
-        """In any state."""
+        """Returns to the first state on ``clear``, from any state."""
         with m.If(self.clear):
             m.next = "look"
 
@@ -155,13 +155,13 @@ class TileCheck(wiring.Component):
         ]
 
     def _misplaced(self, address: Value) -> Value:
-        """Whether something does not begin with a line, or cannot be addressed."""
+        """Returns whether an address is not at the beginning of a line, or has too many bits."""
         config = self._config
         line = config.line_bytes
         return address[: line.bit_length() - 1].any() | address[config.addr_bits :].any()
 
     def _operand_fault(self, m: Module, mode: int, fields: dict[str, Value]) -> Value:
-        """Whether there is no operand, or not the room for it."""
+        """Returns whether an operand is empty, or exceeds its scratchpad."""
         config, job = self._config, self.job
         size, region = fields[f"size_{mode}"], getattr(job, f"region_{mode}")
         most = min(config.spm_scalars, 1 << config.index_bits)
@@ -185,7 +185,7 @@ class TileCheck(wiring.Component):
         )
 
     def _not_loaded(self, m: Module, mode: int, fields: dict[str, Value]) -> Value:
-        """Whether rows of an operand are used that no tile of the job has loaded."""
+        """Returns whether the tile uses rows of an operand that no tile of the job has loaded."""
         loads, size = fields["load"][mode - 1], self.o.payload[f"size_{mode}"]
         there = Signal(len(size), name=f"loaded_{mode}")
         with m.If(self.start):
@@ -195,7 +195,7 @@ class TileCheck(wiring.Component):
         return ~loads & (size > there)
 
     def _unaligned(self, m: Module, mode: int, region: Value) -> Value:
-        """Whether scalars do not begin with a vector."""
+        """Returns whether scalars do not begin with a vector."""
         config = self._config
         m.submodules[f"vector_{mode}"] = vector = ChannelOfRow(
             config.spm_scalars.bit_length(), config.vlen, 1
@@ -211,7 +211,7 @@ class TileCheck(wiring.Component):
         return vector.o.payload.channel != 0
 
     def _slices_fault(self, m: Module, fields: dict[str, Value]) -> Value:
-        """Whether there are no slices, or not the room for them."""
+        """Returns whether a tile has no slices, or more than the output buffer can hold."""
         config, job = self._config, self.job
         slices = fields["slices"]
         buffered = min(config.out_units * config.unit_values, 1 << config.index_bits)

@@ -365,13 +365,14 @@ class MatrixStore(wiring.Component):
         return free
 
     def _stop(self, m: Module, wait: Signal) -> None:
-        """In any state."""
+        """Stops in any state on ``stop``, and waits until the array has settled."""
         with m.If(self.stop):
             m.d.sync += wait.eq(settling_cycles(self._config))
             m.next = "stopped"
 
     def _extent(self, m: Module, units: Value) -> Any:
-        """What of the side is written behind the tile at hand: there long before it is wanted."""
+        """Computes the memory that the side's result occupies after the current tile, well before
+        it is needed."""
         config, tile = self._config, self.tiles.payload
         slices = Signal(range(config.out_units * config.unit_values + 1))
         parts = Signal.like(slices)

@@ -15,7 +15,7 @@ __all__ = ["OutputWalk", "output_extent"]
 
 
 def output_extent(config: TensaurusConfig) -> data.StructLayout:
-    """What is written of a side at most: ``address`` and ``bytes``."""
+    """Memory that a side's result occupies at most: ``address`` and ``bytes``."""
     return extent_layout(config.geometry, config.out_bytes.bit_length())
 
 

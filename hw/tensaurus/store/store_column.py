@@ -20,7 +20,7 @@ def unit_number_bits(config: TensaurusConfig) -> int:
 
 
 def addend_layout(config: TensaurusConfig) -> data.StructLayout:
-    """What a column adds, and tells the next one a cycle later.
+    """Addend of a column, which passes it on to the next column a cycle later.
 
     ``valid``; the unit's ``address``; ``single``: a ``value`` alone, to lane ``place`` of this
     column, or of a later one if it has not so many; else the column's own vector. Of a job that
@@ -37,8 +37,8 @@ def addend_layout(config: TensaurusConfig) -> data.StructLayout:
 
 
 def walk_layout(config: TensaurusConfig) -> data.StructLayout:
-    """Where the side that is not added to is read, and set to the identity; ``both``: the other
-    side is set, too."""
+    """Walk over the side that nothing is added to: it is read, and set to the identity; ``both``:
+    the other side is set, too."""
     address = range(config.out_units)
     return data.StructLayout(
         {"read": 1, "read_address": address, "clear": 1, "clear_address": address, "both": 1}
@@ -46,7 +46,8 @@ def walk_layout(config: TensaurusConfig) -> data.StructLayout:
 
 
 def slot_read_layout(config: TensaurusConfig) -> data.StructLayout:
-    """Which ``slot`` is read, if one is (``valid``): of the vectors that rows gave, or of sums."""
+    """Read of a ``slot``, where it is ``valid``: of the vectors that the rows sent, or of the
+    sums."""
     return data.StructLayout({"valid": 1, "slot": range(config.memory_slots)})
 
 
@@ -167,7 +168,7 @@ class StoreColumn(wiring.Component):
         return m
 
     def _pass_on(self, m: Module) -> None:
-        """To the next column: it counts places from its own first lane on."""
+        """Passes the addend on to the next column, which counts places from its own first lane."""
         config, onward = self._config, self.onward
         m.d.sync += [
             onward.valid.eq(self.i.valid & (~self.i.single | (self.i.place >= config.vlen))),
@@ -197,7 +198,7 @@ class StoreColumn(wiring.Component):
         address: Value,
         sums: Value,
     ) -> None:
-        """What a side gets: the identity, a vector to keep, or lanes of sums."""
+        """Writes to a side: the identity, a vector to keep, or lanes of sums."""
         config, walk = self._config, self.walk
         bits = config.sum_format.bits
         identity = config.operators.identity_in(config.sum_format)

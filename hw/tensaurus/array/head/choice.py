@@ -1,4 +1,4 @@
-"""What the parts of a row's head tell each other."""
+"""Signals between the parts of a row's head."""
 
 from __future__ import annotations
 

@@ -365,7 +365,7 @@ class RowHead(wiring.Component):
         return age == OVERDUE - 1
 
     def _priorities(self, m: Module, choice: Choice, overdue: Value) -> None:
-        """Which operation it is."""
+        """Chooses the next operation by priority."""
         output = choice.sums[-1]
         pending = Cat(part.pending for part in choice.sums).any()
         may = Signal()
