@@ -21,7 +21,7 @@ ADD_CUTS: dict[int, tuple[str, ...]] = {
     2: ("total", "result"),
     3: ("aligned", "shifted", "result"),
 }
-"""Where an adder of so many stages has its registers."""
+"""Cuts at which an adder has its registers, by the number of stages."""
 
 
 class FloatAdd(wiring.Component):

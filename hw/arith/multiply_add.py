@@ -24,7 +24,7 @@ MULTIPLY_ADD_CUTS: dict[int, tuple[str, ...]] = {
     3: ("product", "total", "result"),
     4: ("product", "total", "shifted", "result"),
 }
-"""Where a fused multiplier and adder of so many stages has its registers."""
+"""Cuts at which a fused multiplier and adder has its registers, by the number of stages."""
 
 _HEAD_BITS = head_bits(1)
 

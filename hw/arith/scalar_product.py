@@ -21,7 +21,7 @@ MULTIPLY_CUTS: dict[int, tuple[str, ...]] = {
     2: ("product", "result"),
     3: ("product", "shifted", "result"),
 }
-"""Where a multiplier of so many stages has its registers."""
+"""Cuts at which a multiplier has its registers, by the number of stages."""
 
 
 class FloatMultiply(wiring.Component):

@@ -66,7 +66,7 @@ class FloatSquareRoot(IterativeOperator):
         low = len(radicand) - fmt.significand_bits - 1
         with m.If(self.start):
             m.d.sync += [
-                # Of an odd exponent one goes into the radicand, which is below 4.
+                # An odd exponent is reduced by one, which doubles the radicand: it is below 4.
                 radicand.eq(Cat(C(0, low), Mux(odd, Cat(C(0, 1), a.significand), a.significand))),
                 rest.eq(0),
                 root.eq(0),

@@ -93,7 +93,7 @@ class BlockReader(wiring.Component):
         owed = Signal(range(self._outstanding + 1))
         # Slots that have not been read.
         used = Signal(range(self._outstanding + 1))
-        # Of which all beats are there.
+        # Slots with all beats present.
         complete = Signal(self._outstanding)
         slot, addresses = self._issue(m, stopping, issue, used)
         index = self._receive(m, issue, slot)

@@ -37,7 +37,7 @@ class _Manager(wiring.Component):
 
     _part: type[BurstReader] | type[BurstWriter]
     _kind: str
-    """What a part is called."""
+    """Name of a part."""
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ _FLAT = {"address": "addr", "length": "len", "response": "resp", "strobe": "strb
 """AXI's words for fields of streams, where they differ."""
 
 _Channels = tuple[tuple[str, bool, dict[str, int]], ...]
-"""For each channel its letters, whether the component sends it, and its signals' widths."""
+"""Letters, direction (whether the component sends it) and signal widths of each channel."""
 
 
 def _channel(

@@ -204,7 +204,7 @@ class AxiLiteRegisters(wiring.Component):
         value = Signal(WORD_BITS, name="read_value", decoder=IntEnum("Constant", constants))
         readable = Signal()
         m.d.comb += [
-            # From a register: ARREADY must not follow RREADY (AXI4, A3).
+            # ARREADY depends on a register: it must not follow RREADY (AXI4, A3).
             self.ar.ready.eq(~self.r.valid),
             place.eq(self.ar.payload.address[2:]),
         ]

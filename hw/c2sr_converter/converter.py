@@ -25,7 +25,7 @@ from .reader import ConverterReader
 from .writer import ConverterWriter, converter_job_layout
 
 FAILURES = ("bus_read", "bus_write", "unsorted", "region")
-"""What may happen to a job that runs; the first one is reported."""
+"""Failures of a running job; the first one is reported."""
 
 
 class ConverterControl(wiring.Component):

@@ -180,7 +180,7 @@ class ConverterWriter(wiring.Component):
         word, result = pointers.i, rows.i.payload
         may = Signal()
         m.d.comb += [
-            # To C2SR, the row writer knows.
+            # In conversion to C2SR, the row writer checks this.
             full.eq(to_csr & token.present & (entries == self.job.capacity)),
             may.eq(~full & ~first & ~ended & ~self.stop),
             rows.i.valid.eq(self.i.valid & may & (word.ready | ~(to_csr & token.row_last))),

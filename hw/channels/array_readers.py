@@ -14,7 +14,7 @@ from ..spec.channels import ChannelGeometry
 __all__ = ["READERS", "array_reader", "connect_readers", "reader_members"]
 
 READERS = ("pairs", "entries")
-"""What is read apart."""
+"""Arrays that have readers of their own."""
 
 
 def array_reader(geometry: ChannelGeometry, outstanding: int) -> OrderedReader:

@@ -52,7 +52,7 @@ def lane_share(lane_map: LaneMap, lane: Value) -> Value:
 __all__ = ["WRITERS", "C2srRowWriter", "lane_entry_layout"]
 
 WRITERS = ("pair", "entry")
-"""What is written apart: a burst writer each, in each of the lane's channels."""
+"""Arrays that have burst writers of their own, one in each of the lane's channels."""
 
 
 def lane_entry_layout(layout: C2srLayout, lane_map: LaneMap) -> data.StructLayout:

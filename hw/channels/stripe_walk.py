@@ -14,7 +14,8 @@ __all__ = ["BEATS_BITS", "BLOCK_BITS", "StripeWalk", "span_layout"]
 
 BLOCK_BITS = 32
 BEATS_BITS = 34
-"""Of a row's beats: 2**32 entries in as many beats, and whole blocks around them."""
+"""Bits of the number of a row's beats: 2**32 entries in as many beats, and whole blocks around
+them."""
 
 
 def span_layout(geometry: ChannelGeometry) -> data.StructLayout:

@@ -69,7 +69,7 @@ class BlockShare(wiring.Component):
         share = data.StructLayout({"block": len(run.block), "blocks": len(run.blocks)})
         m.submodules.waiting = waiting = DeepQueue(share, self._queue)
         behind = Signal(range(count))
-        # Of a power of two the difference is right as it is, modulo the number of channels.
+        # For a power of two the difference wraps modulo the number of channels by itself.
         wraps = run.channel > self.channel if count & (count - 1) else Const(0)
         m.d.comb += [
             behind.eq(Mux(wraps, count, 0) + self.channel - run.channel),
@@ -107,7 +107,7 @@ class BlockShare(wiring.Component):
 __all__ = ["BYTES_BITS", "StripedReader", "bytes_layout"]
 
 BYTES_BITS = 48
-"""Of a request's bytes."""
+"""Bits of the number of a request's bytes."""
 
 _BEHIND = 8
 """Requests that a channel may be behind another one."""
@@ -261,7 +261,7 @@ class StripedReader(wiring.Component):
         channel = Signal(len(run.channel))
         ends = Signal()
         takes = Signal()
-        # Of the line's blocks, whether one is wanted, and whether it is there.
+        # Blocks of the line that are requested, and those that are present.
         wanted = Signal(blocks)
         here = Signal(blocks)
         m.d.comb += [
@@ -278,7 +278,7 @@ class StripedReader(wiring.Component):
         ]
         size = 8 * geometry.interleave
         with m.Switch(channel):
-            # What the first channels of lines have in common, by where a run may begin.
+            # One case for each channel at which a line may begin.
             for start in range(0, count, gcd(count, blocks & -blocks)):
                 with m.Case(start):
                     for number in range(blocks):

@@ -61,7 +61,7 @@ class BlockBeats(wiring.Component):
         m = Module()
         geometry, block = self._geometry, self.i.payload
         index = Signal(max(1, geometry.block_beat_bits))
-        # What of the block at hand has been taken: its request, and all its beats.
+        # Parts of the current block that are sent: its request, and all its beats.
         asked = Signal()
         sent = Signal()
         ends = Signal()
@@ -174,7 +174,7 @@ class StripedWriter(wiring.Component):
         geometry = self._geometry
         place_bits = geometry.addr_bits - geometry.block_shift
         active = Signal()
-        # Where the next line goes, and how many bytes are left, less one.
+        # Place of the next line, and the number of remaining bytes, less one.
         channel = Signal(geometry.channel_bits, reset_less=True)
         block = Signal(place_bits, reset_less=True)
         left = Signal(len(self.request.payload.bytes), reset_less=True)

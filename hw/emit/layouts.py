@@ -14,7 +14,7 @@ from .keywords import KEYWORDS
 __all__ = ["Fields", "Struct", "bits_of", "coded_parts", "fields_of", "ranges_of", "struct_of"]
 
 Fields = tuple[tuple[str | int, Any], ...]
-"""Of signals, or of one: the name of each, and what it is made of."""
+"""Fields of a signal, or signals: the name of each, and the description of its bits."""
 
 
 @dataclass(frozen=True)

@@ -208,7 +208,7 @@ _CONTROLS = {
     "error_code": ("STATUS", "error_code"),
     "error_detail": ("ERROR_DETAIL", "value"),
 }
-"""Where what all accelerators have is, in the registers that all have."""
+"""Registers and fields of the controls that all accelerators have."""
 
 _NUMBERED = (Rule.AT_MOST, Rule.BELOW, Rule.MULTIPLE_OF)
 

@@ -30,7 +30,7 @@ from .merge.processing_element import ProcessingElement
 from .outer.columns import OuterColumns
 
 EVENTS = ("multiplied", "merge_step", "stored_row", "stored_entry", *READS)
-"""What may happen in a lane in a cycle; of what is read, a beat."""
+"""Events of a lane in a cycle; an event of a read array is one beat."""
 
 
 class Counters(wiring.Component):

@@ -119,8 +119,8 @@ class C2srLayout(Striping):
 
 
 class C2srOperands(MemoryPorts):
-    """What follows from the parameters of a configuration whose operands lie in C2SR, in the
-    channels of a memory."""
+    """Base class of configurations whose operands are stored as C2SR in the channels of a
+    memory."""
 
     value: str
     outstanding: int
@@ -128,7 +128,7 @@ class C2srOperands(MemoryPorts):
 
     @cached_property
     def layout(self) -> C2srLayout:
-        """How operands lie in memory."""
+        """Layout of the operands in memory."""
         return C2srLayout(
             channels=self.channels,
             interleave=self.interleave,

@@ -15,7 +15,7 @@ __all__ = ["C2SR_CONVERTER", "POINTER_BYTES", "UNITS", "C2srConverterConfig"]
 
 _READERS = ("pairs", "entries")
 _WRITERS = ("pairs", "entries")
-"""Who has IDs of their own, of either form: pairs or pointers, and entries."""
+"""Writers that have IDs of their own, in both forms: pairs or pointers, and entries."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class C2srConverterConfig(C2srOperands, Config):
 
     @property
     def traffic(self) -> tuple[Traffic, ...]:
-        """Of each manager, what it may do on the bus."""
+        """Limits of the bus traffic of each manager."""
         slots, readers = self.outstanding, len(_READERS)
         reads = BusSide(
             longest_beats=self.geometry.block_beats,

@@ -45,7 +45,7 @@ class Striping(Config):
         return self.interleave.bit_length() - 1
 
     def blocks(self, channel: int) -> Blocks:
-        """For the sidecar: the blocks that belong to a channel."""
+        """Blocks that belong to a channel, for the sidecar."""
         return Blocks(bytes=self.interleave, count=self.channels, number=channel)
 
     def flat(self, base: int, channel: int, offset: int) -> int:
@@ -56,7 +56,7 @@ class Striping(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class ChannelGeometry(Striping):
-    """What hardware has to know of such a memory: besides the blocks, its ports."""
+    """Properties of a striped memory that the hardware needs: besides the blocks, its ports."""
 
     data_bits: int = parameter(
         128, allowed=IntRange(64, 512, power_of_two=True), doc="width of a memory channel, in bits"
@@ -92,13 +92,13 @@ class ChannelGeometry(Striping):
 
     @property
     def line_bytes(self) -> int:
-        """Of these blocks, which are read or written at once."""
+        """Bytes of a line: the blocks that are read or written at once."""
         return self.line_blocks * self.interleave
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlockReads(Config):
-    """What a reader of such a memory does at a time."""
+    """Capacity of a reader of a striped memory."""
 
     outstanding: int = parameter(
         64,
@@ -108,7 +108,7 @@ class BlockReads(Config):
 
 
 class MemoryPorts:
-    """What follows from the parameters of a configuration that has the channels of a memory."""
+    """Base class of configurations with the channels of a striped memory."""
 
     channels: int
     data_bits: int
@@ -132,7 +132,7 @@ class MemoryPorts:
 
     @property
     def line_bytes(self) -> int:
-        """What is read or written at once, a line. Arrays begin at multiples of it."""
+        """Bytes of a line, which is read or written at once. Arrays begin at multiples of it."""
         return self.geometry.line_bytes
 
 

@@ -22,7 +22,7 @@ ORDERS = IntRange(2, 6)
 """Modes that a tensor may have."""
 
 MARKERS = ("zero", "bit")
-"""How a header is told from a value."""
+"""Ways to distinguish a header from a value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,8 +124,8 @@ class CissLayout(Config):
                 )
 
     def placement(self, *, base: str, count: str, align: int, read_bytes: int) -> CissPlacement:
-        """For the sidecar: a tensor as a stream. ``base``, ``count``: parts of the operation's
-        list."""
+        """Placement of a tensor as a stream, for the sidecar. ``base``, ``count``: parts of the
+        operation's list."""
         lows = range(self.format.bits, self.slot_bits, self.index_bits)
         first, *more = (Part(low=low, bits=self.number_bits) for low in lows)
         return CissPlacement(

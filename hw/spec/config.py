@@ -29,17 +29,17 @@ __all__ = [
 _INTEGER = re.compile(
     r"[+-]?(0x[0-9a-f]{1,16}|0o[0-7]{1,22}|0b[01]{1,64}|0|[1-9][0-9]{0,19})", re.IGNORECASE
 )
-"""As users may write one."""
+"""Integer in the notations that users may write."""
 
 
 class Allowed(Protocol):
-    """What a parameter may be."""
+    """Allowed values of a parameter."""
 
     def check(self, name: str, value: Any) -> None:
         """Raise TypeError or ValueError, naming the parameter, what is allowed and the value."""
 
     def describe(self) -> str:
-        """What is allowed, as it fits behind "must be"."""
+        """Describes the allowed values, in words that fit after "must be"."""
 
     def parse(self, text: str) -> Any:
         """The value a command-line text stands for; a text that fits nothing is returned."""

@@ -35,7 +35,7 @@ ID_BITS = 2
 OPERANDS = ("a", "b", "c", "d")
 
 _MANAGERS = {1: (0, 0, 0), 2: (0, 0, 1), 3: (0, 1, 2)}
-"""By number of managers: the one that reads A, the one that reads B, the one for C and D."""
+"""Managers by their number: the one that reads A, the one that reads B, the one for C and D."""
 
 _LARGEST_AUTOMATIC_BLOCK = 32
 _LONGEST_BURST = 64
@@ -43,7 +43,7 @@ _LONGEST_BURST = 64
 
 @dataclass(frozen=True, kw_only=True)
 class EngineConfig(Config):
-    """What an engine has around its matrix unit.
+    """Parameters of an engine around its matrix unit.
 
     D is computed in blocks of ``block_rows x block_cols`` tiles of the unit, ``block_depth`` k
     tiles being in the scratchpads at a time.
@@ -185,7 +185,7 @@ class EngineConfig(Config):
 
     @property
     def traffic(self) -> tuple[Traffic, ...]:
-        """Of each manager, what it may do on the bus."""
+        """Limits of the bus traffic of each manager."""
         sizes = {"longest_beats": self.burst_beats, "outstanding": self.outstanding}
         return tuple(
             Traffic(

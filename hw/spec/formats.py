@@ -81,7 +81,7 @@ class FloatFormat:
 
     @property
     def infinity(self) -> int:
-        """What an overflow gives, sign bit clear: infinity, or NaN in a format without one."""
+        """Pattern of an overflow, sign bit clear: infinity, or NaN in a format without one."""
         return self.exponent_mask << self.fraction_bits if self.has_infinity else self.nan
 
     @property
@@ -95,7 +95,7 @@ class FloatFormat:
         return self.bias << self.fraction_bits
 
     def contains(self, other: Format) -> bool:
-        """Whether every value of the other format is one of this."""
+        """Returns whether this format represents every value of the other."""
         return (
             isinstance(other, FloatFormat)
             and self.exponent_bits >= other.exponent_bits
@@ -139,7 +139,7 @@ class IntFormat:
         return (1 << (self.bits - 1)) - 1
 
     def contains(self, other: Format) -> bool:
-        """Whether every value of the other format is one of this."""
+        """Returns whether this format represents every value of the other."""
         return isinstance(other, IntFormat) and self.bits >= other.bits
 
     def constant(self, word: str) -> int:
@@ -167,7 +167,7 @@ class ComplexFormat:
 
 
 AnyFormat = Format | ComplexFormat
-"""What elements may be."""
+"""Formats that elements may have."""
 
 
 _ROWS = (

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 LIMB_BITS = 8
-"""Of a limb without its sign; an element multiplies 9 x 9 bits."""
+"""Bits of a limb without its sign; an element multiplies 9 x 9 bits."""
 
 ROWS = 8
 """Rows of a lane's array."""
@@ -40,10 +40,10 @@ BANKS = 8
 """Banks of each of a lane's memories: a row's, or a column's, each."""
 
 LEFT_WORD_BYTES = 16
-"""Of a word of a bank of the memories that feed rows and columns."""
+"""Bytes of a word of a bank, in the memories that feed rows and columns."""
 
 RESULT_WORD_BYTES = 32
-"""Of a word of a bank of the memory of results."""
+"""Bytes of a word of a bank, in the memory of results."""
 
 FORMATS_OF_GTA = ("int8", "int16", "int32", "int64", "bf16", "fp16", "fp32", "fp64")
 """Formats of operands, in the order of their numbers in commands."""
@@ -67,7 +67,7 @@ def _format(name: str) -> Format:
 
 
 def is_float(name: str) -> bool:
-    """Whether a format is a floating-point one."""
+    """Returns whether a format is a floating-point one."""
     return isinstance(_format(name), FloatFormat)
 
 
@@ -175,20 +175,21 @@ class GtaConfig(Config):
 
     @property
     def significand_sum_bits(self) -> int:
-        """Of an element's sum, what sums of products of limbs of significands need."""
+        """Bits of an element's sum that the sums of products of significands' limbs need."""
         return 2 * LIMB_BITS + max([limbs(name) for name in self.floats], default=0).bit_length()
 
     @property
     def spare_bits(self) -> int:
-        """Of an element's sum, on top, what keeps the lowest bits of a long product of
-        significands, which the second rank is too short for."""
+        """Extra bits at the top of an element's sum. They keep the lowest bits of a long product of
+        significands, for which the second rank is too short."""
         least = self.partial_bits if self.integers else LIMB_BITS
         most = self.partial_bits - self.significand_sum_bits
         return max(0, min(most, self._low_bits - least))
 
     @property
     def _low_bits(self) -> int:
-        """Of the longest product of significands, all but what ends up in the sum's low bits."""
+        """Bits of the longest product of significands, without those that end up in the sum's low
+        bits."""
         return max((2 * LIMB_BITS * (limbs(name) - 1) for name in self.floats), default=0)
 
     @property

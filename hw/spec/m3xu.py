@@ -100,7 +100,7 @@ def _operation(mode: Mode, lane_bits: int) -> Operation:
 
 @dataclass(frozen=True, kw_only=True)
 class GridUnitConfig(Config):
-    """What all matrix units share: the shape of the grid and of its dot products."""
+    """Base class of all matrix units: the shape of the grid and of its dot products."""
 
     golden_model: ClassVar[str] = "tilewright.sim.units.m3xu:mixed_operations"
     known_operations: ClassVar[tuple[str, ...]] = tuple(MODES)
@@ -143,12 +143,12 @@ class GridUnitConfig(Config):
 
     @property
     def stream_operations(self) -> tuple[OperationEntry, ...]:
-        """For the sidecar: where operands lie."""
+        """Operations of the streams, for the sidecar, with the places of their operands."""
         return matrix_operations(self)
 
     @property
     def flags(self) -> tuple[ResultFlag, ...]:
-        """For the sidecar: the fields of a result that are no operand."""
+        """Fields of a result that are no operand, for the sidecar."""
         return RESULT_FLAGS
 
     @property
@@ -213,7 +213,7 @@ class M3xuConfig(GridUnitConfig):
 
     @property
     def multi_step(self) -> bool:
-        """Whether some mode takes more than one step."""
+        """Returns whether the unit has a mode of more than one step."""
         return any(MODES[mode].steps > 1 for mode in self.modes)
 
     @property

@@ -17,13 +17,13 @@ from .unit import Unit
 __all__ = ["MATRAPTOR", "MODES", "READS", "UNITS", "WRITES", "MatRaptorConfig"]
 
 MODES = ("rows", "outer")
-"""How a product may be computed: row by row, or by outer products."""
+"""Methods to compute a product: row by row, or by outer products."""
 
 READS = ("a_pairs", "a_entries", "b_pairs", "b_entries")
-"""What a lane reads, each under IDs of its own."""
+"""Arrays that a lane reads, each under IDs of its own."""
 
 WRITES = ("c_pairs", "c_entries")
-"""What a lane writes, likewise."""
+"""Arrays that a lane writes, each under IDs of its own."""
 
 _UNIT_BITS = 2
 
@@ -64,13 +64,13 @@ class MatRaptorConfig(C2srOperands, Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # What it allows is allowed here.
+        # The lane map checks the numbers of lanes and channels.
         _ = self.lane_map
         self.layout.check_beat(self.data_bits)
 
     @property
     def format(self) -> Format:
-        """Of the values."""
+        """Format of the values."""
         return FORMATS[self.value]
 
     @property
@@ -80,7 +80,7 @@ class MatRaptorConfig(C2srOperands, Config):
 
     @cached_property
     def lane_map(self) -> LaneMap:
-        """How lanes share rows and channels."""
+        """Assignment of rows and channels to lanes."""
         return LaneMap(lanes=self.lanes, channels=self.channels)
 
     @property
@@ -126,7 +126,7 @@ class MatRaptorConfig(C2srOperands, Config):
 
     @property
     def traffic(self) -> tuple[Traffic, ...]:
-        """Of each manager, what it may do on the bus."""
+        """Limits of the bus traffic of each manager."""
         parts = [
             IdPart(name="burst", low=0, bits=self.slot_bits, count=self.outstanding),
             IdPart(

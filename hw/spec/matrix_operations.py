@@ -1,4 +1,4 @@
-"""How the operands of a matrix unit lie in its lanes, operation by operation."""
+"""Places the operands of a matrix unit in its lanes, operation by operation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .sidecar.placement import (
 __all__ = ["Lanes", "matrix_operand", "matrix_operations", "product_sizes"]
 
 _GROUP, _KEPT = 4, 2
-"""Of a sparse a: of every four elements two."""
+"""Structured sparsity of a: two of every four elements are stored."""
 
 _ONE = Transfers()
 """The whole operand in one transfer."""
@@ -29,8 +29,8 @@ _SHAPES = {"a": ("M", "K"), "b": ("K", "N"), "c": ("M", "N"), "d": ("M", "N")}
 
 @dataclass(frozen=True, kw_only=True)
 class Lanes:
-    """How a tile of ``rows x depth`` times ``depth x cols`` lanes lies in payloads, for elements of
-    some width.
+    """Placement of a tile of ``rows x depth`` times ``depth x cols`` lanes in payloads, for
+    elements of one width.
 
     Parameters
     ----------

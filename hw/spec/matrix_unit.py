@@ -1,4 +1,5 @@
-"""What any matrix unit tells about itself, so that one engine and one bench can drive it."""
+"""Common interface of all matrix units' configurations, so that one engine and one bench can drive
+any of them."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from .sidecar.operation import Compute, OperationEntry, ResultFlag
 __all__ = ["RESULT_FLAGS", "MatrixUnitConfig", "Operation"]
 
 RESULT_FLAGS = (ResultFlag(stream="o", field="error", before_last=0, last=0, illegal=1),)
-"""What of a result is no element of d."""
+"""Fields of a result that are no element of d."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,12 +50,12 @@ class Operation:
 
     @property
     def operand_format(self) -> AnyFormat:
-        """Of an element of a and b, both of its parts together."""
+        """Format of an element of a and b, both of its parts together."""
         return self._whole(self.element)
 
     @property
     def result_format(self) -> AnyFormat:
-        """Of an element of c and d, both of its parts together."""
+        """Format of an element of c and d, both of its parts together."""
         return self._whole(self.result)
 
 

@@ -51,7 +51,7 @@ class Semiring:
 
     @property
     def multiplies(self) -> bool:
-        """Whether (x) needs a multiplier."""
+        """Returns whether (x) needs a multiplier."""
         return self.times in ("mul", "square_difference")
 
     def identity_in(self, fmt: Format) -> int | None:
@@ -85,4 +85,4 @@ _ROWS = (
 )
 
 SEMIRINGS: dict[str, Semiring] = {row.name: row for row in _ROWS}
-"""By name. A row more is an operation more, if (+) and (x) are operators that there are."""
+"""Semirings by name. A new row is a new operation, if the units have the operators (+) and (x)."""

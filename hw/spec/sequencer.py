@@ -117,7 +117,8 @@ class SequencerConfig(M3xuConfig):
 
     @property
     def stream_operations(self) -> tuple[OperationEntry, ...]:
-        """For the sidecar: a fragment is cut into tiles, each of which is a transfer."""
+        """Operations of the streams, for the sidecar: a fragment is cut into tiles, and each is a
+        transfer."""
         return tuple(map(self._entry, self.instructions))
 
     @property

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 INDEX_BITS = 32
-"""Of a pointer, a row's or a column's number in memory."""
+"""Bits of a pointer, and of the number of a row or a column, in memory."""
 
 CHUNK = 2
 """Elements that a list takes at once of the space for what waits."""
@@ -41,18 +41,18 @@ _ARIL_ADD = Semiring(
 )
 
 SIDA_SEMIRINGS = {**SEMIRINGS, _ARIL_ADD.name: _ARIL_ADD}
-"""By name: those of all units, and *aril-add*, which adds the second operands (of the matrix) where
-the first (of the vector) are true."""
+"""Semirings by name: those of all units, and *aril-add*, which adds the second operands (of the
+matrix) where the first (of the vector) are true."""
 
 VALUES = ("fp32", "fp16", "fp64", "int32")
 """Formats of values."""
 
 ARRAYS = ("pointers", "indices", "values")
-"""What a matrix is in memory, in the order of its readers' IDs."""
+"""Arrays of a matrix in memory, in the order of their readers' IDs."""
 
 READERS = ("columns", "rows", "vectors", "program")
-"""What is read, in the order of the readers' IDs; of the matrix, above those of its arrays. Where
-vectors are in memory, what is missing of them is the last one's."""
+"""Readers in the order of their IDs; the ID of a reader of the matrix is above those of its arrays.
+Where vectors are in memory, the last reader reads the part of them that is not on chip."""
 
 _ARRAY_BITS = (len(ARRAYS) - 1).bit_length()
 
@@ -160,7 +160,7 @@ class SidaConfig(MemoryPorts, Config):
 
     @property
     def format(self) -> Format:
-        """Of all values."""
+        """Format of all values."""
         return FORMATS[self.value]
 
     @property
@@ -195,12 +195,13 @@ class SidaConfig(MemoryPorts, Config):
 
     @property
     def windowed(self) -> bool:
-        """Whether x, z and w are in memory, and `vector_words` elements of each on chip."""
+        """Returns whether x, z and w are in memory, with `vector_words` elements of each on
+        chip."""
         return self.rows_limit != 0
 
     @property
     def most_rows(self) -> int:
-        """Of a matrix."""
+        """Most rows of a matrix."""
         return self.rows_limit or self.vector_words
 
     @property
@@ -210,13 +211,13 @@ class SidaConfig(MemoryPorts, Config):
 
     @property
     def piece_bytes(self) -> int:
-        """Of a line, or of `pes` elements, whichever is larger: what is written at once, and in
-        memory the distance of rows of w."""
+        """Bytes of a piece: a line, or `pes` elements, whichever is larger. A piece is written at
+        once, and is the stride of rows of w in memory."""
         return max(self.line_bytes, self.pes * self.format.bits // 8)
 
     @property
     def readers(self) -> tuple[str, ...]:
-        """What is read, in the order of the readers' IDs."""
+        """Names of the readers, in the order of their IDs."""
         return (*READERS, "windows") if self.windowed else READERS
 
     @property
@@ -236,12 +237,12 @@ class SidaConfig(MemoryPorts, Config):
 
     @property
     def reader_bits(self) -> int:
-        """Of an ID, those of the reader's number."""
+        """Bits of the reader's number in an ID."""
         return (len(self.readers) - 1).bit_length()
 
     @property
     def traffic(self) -> tuple[Traffic, ...]:
-        """Of each manager, what it may do on the bus."""
+        """Limits of the bus traffic of each manager."""
         arrays = self.slot_bits + _ARRAY_BITS
         slots = IdPart(name="block", low=0, bits=self.slot_bits, count=self.outstanding)
         array = IdPart(
@@ -288,7 +289,7 @@ class ModelSidaConfig(SidaConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class WideSidaConfig(ModelSidaConfig):
-    """By default of the paper's size: cores of 1,024 elements, and 512 bytes a cycle, which 16
+    """SIDA of the paper's size by default: cores of 1,024 elements, and 512 bytes a cycle, which 16
     channels have in blocks of 256 bytes.
 
     Source: Exploiting data reuse with inter-operator dataflow, methodology.

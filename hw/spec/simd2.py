@@ -26,7 +26,7 @@ _DEFAULT_ACCUMULATORS = {"fp32": "fp64", "fp64": "fp64", "int8": "int32", "int16
 
 
 def _doc(row: Semiring) -> str:
-    """What an operation computes, and where it rounds."""
+    """Describes an operation and its rounding."""
     rounding = "sums of floats are exact within a window of `alignment_bits` bits and rounded once"
     if row.plus != "add":
         rounding = "each term is rounded to the format of c"
@@ -150,7 +150,7 @@ class Simd2Config(Config):
 
     @property
     def multi_step(self) -> bool:
-        """Whether a product takes two steps."""
+        """Returns whether a product takes two steps."""
         return self.format == "fp32" and self.multiplier_bits == 12
 
     @property
@@ -206,12 +206,12 @@ class Simd2Config(Config):
 
     @property
     def stream_operations(self) -> tuple[OperationEntry, ...]:
-        """For the sidecar: where operands lie."""
+        """Operations of the streams, for the sidecar, with the places of their operands."""
         return matrix_operations(self)
 
     @property
     def flags(self) -> tuple[ResultFlag, ...]:
-        """For the sidecar: the fields of a result that are no operand."""
+        """Fields of a result that are no operand, for the sidecar."""
         return RESULT_FLAGS
 
     @property
@@ -226,7 +226,8 @@ class Simd2Config(Config):
 
     @property
     def difference_stage(self) -> bool:
-        """Whether a register stage stands before the multipliers: differences are squared."""
+        """Returns whether a register stage precedes the multipliers, because differences are
+        squared."""
         return self.is_float and any(row.times == "square_difference" for row in self.semirings)
 
     @property
@@ -246,7 +247,7 @@ class Simd2Config(Config):
 
 
 def compares(config: Simd2Config, semirings: Collection[Semiring]) -> bool:
-    """Whether operands are compared while they are being loaded."""
+    """Returns whether operands are compared while they are being loaded."""
     return config.is_float and any(row.times not in ("mul", "and") for row in semirings)
 
 

@@ -1,4 +1,4 @@
-"""How deep operators of values are pipelined."""
+"""Pipeline stages of the operators on values."""
 
 from __future__ import annotations
 

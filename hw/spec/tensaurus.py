@@ -25,16 +25,16 @@ __all__ = [
 ]
 
 KERNELS = ("mttkrp", "ttmc", "mm", "mv")
-"""What a job computes, by the value of its register; of a sparse or of a dense tensor."""
+"""Kernels of a job, by the value of its register; the tensor is sparse or dense."""
 
 READS = ("list", "matrices", "tensor", "output")
-"""What is read, each under IDs of its own."""
+"""Data that is read, each kind under IDs of its own."""
 
 _READER_BITS = 2
 
 TEMPORARY_SIDES = 4
-"""How often the vectors of a fiber fit a temporary register: while one fiber is summed, others are
-reduced or wait for their product."""
+"""Capacity of a temporary register, in vectors of a fiber per vector: while one fiber is summed,
+others are reduced or wait for their product."""
 
 OUTPUT_SIDES = 4
 """The same of slices in the output register: one is summed, others are reduced, or leave."""
@@ -122,12 +122,12 @@ class TensaurusConfig(MemoryPorts, Config):
 
     @property
     def format(self) -> Format:
-        """Of the operands."""
+        """Format of the operands."""
         return FORMATS[self.value]
 
     @property
     def sum_format(self) -> Format:
-        """Of sums, of fibers that are multiplied again, and of the result."""
+        """Format of sums, of fibers that are multiplied again, and of the result."""
         return FORMATS["int32"] if self.value == "int8" else self.format
 
     @property
@@ -136,7 +136,7 @@ class TensaurusConfig(MemoryPorts, Config):
         return SEMIRINGS[self.semiring]
 
     def layout(self, order: int) -> CissLayout:
-        """How a stream of so many modes lies in memory."""
+        """Layout in memory of a stream of a tensor with so many modes."""
         return CissLayout(
             rows=self.rows,
             order=order,
@@ -159,7 +159,7 @@ class TensaurusConfig(MemoryPorts, Config):
 
     @property
     def traffic(self) -> tuple[Traffic, ...]:
-        """Of each manager, what it may do on the bus."""
+        """Limits of the bus traffic of each manager."""
         slots = IdPart(name="block", low=0, bits=self.slot_bits, count=self.outstanding)
         readers = IdPart(
             name="array", low=self.slot_bits, bits=_READER_BITS, count=len(READS), names=READS

@@ -18,7 +18,8 @@ __all__ = ["Unit", "named_object"]
 
 
 def named_object(name: str) -> Any:
-    """What ``module:attribute`` names; the module is imported if it has not been."""
+    """Returns the object that ``module:attribute`` names; the module is imported if it has not
+    been."""
     module, _, attribute = name.partition(":")
     return getattr(import_module(module), attribute)
 

@@ -41,7 +41,7 @@ class DelayRing(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # What is read was written a round ago, and is in the port's register for a cycle more.
+        # A word is read one round after its write, and stays in the port's register for a cycle.
         depth = self._cycles - 1
         m.submodules.words = words = Memory(shape=unsigned(self._width), depth=depth, init=[])
         write, read = words.write_port(), words.read_port()

@@ -80,7 +80,7 @@ class Gearbox(wiring.Component):
         most = max(self._line, *self._entries) - 1
         level = Signal(range(most + 1))
         wanted = Signal(range(max(self._entries) + 1))
-        # What there is, with the line that comes.
+        # Level with the line that arrives.
         total = Signal(range(most + self._line + 1))
         enough = Signal()
         adds = Signal()
@@ -89,7 +89,7 @@ class Gearbox(wiring.Component):
             wanted.eq(self._chosen([Const(size) for size in self._entries])),
             adds.eq(level < wanted),
             total.eq(Mux(adds, level + self._line, level)),
-            # Of lines that are entries each is enough.
+            # A line that is an entry is always enough.
             enough.eq(total >= wanted if most else 1),
             cut.clear.eq(self.clear),
             cut.i.valid.eq(self.request.valid & (~adds | (self.lines.valid & enough))),

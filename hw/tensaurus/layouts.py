@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 ROW_EVENTS = ("products", "conflicts", "wait_slots", "wait_operands", "wait_sums", "wait_output")
-"""What may happen in a row in a cycle, and is counted."""
+"""Events of a row in a cycle, which are counted."""
 
 
 class SlotKind(IntEnum):

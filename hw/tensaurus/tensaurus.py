@@ -24,7 +24,7 @@ from .load.tile_fetcher import TileFetcher
 from .store.matrix_store import MatrixStore
 
 STREAM_ERRORS = ("index", "slice", "stream")
-"""What may be wrong with the entry of a stream."""
+"""Faults of the entry of a stream."""
 
 
 class Control(wiring.Component):

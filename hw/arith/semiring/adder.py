@@ -140,7 +140,7 @@ class SelectingAdder(wiring.Component):
             align.significand.eq(second),
             align.distance.eq(distance),
             signed_window.eq(align.window ^ opposed.replicate(window)),
-            # What falls out of the window makes a difference one less, and sticky.
+            # Bits lost below the window make a difference one less, and sticky.
             borrow_free.eq(opposed & ~align.lost),
             low.eq(signed_window[:lower] + borrow_free),
             below.eq(align.window[:lower].any() | align.lost),

@@ -203,7 +203,7 @@ class Oplus(wiring.Component):
             bundle |= {"infinite": flags["infinite"], "addend_infinite": c.infinite}
             bundle["greatest"] = named(m, "greatest", self._is("max"))
         if len(self._plus) > 1:
-            # Whether the total is a sum, or a choice; otherwise it is a truth value.
+            # The total is a sum, or a choice; otherwise it is a truth value.
             if self._sums:
                 bundle["adds"] = named(m, "adds", self._is("add"))
             if self._selects:

@@ -112,7 +112,7 @@ class Otimes(wiring.Component):
 
     @property
     def compares(self) -> bool:
-        """Whether operands are compared, which needs an adder."""
+        """Returns whether operands are compared, which needs an adder."""
         return bool(self._times & set(_SUMS))
 
     def elaborate(self, platform: object) -> Module:
@@ -174,7 +174,7 @@ class Otimes(wiring.Component):
             "exponent": exponent,
             "sign": a.sign ^ b.sign,
             "infinite": a.infinite | b.infinite,
-            # To a conjunction a NaN is true.
+            # A conjunction treats a NaN as true.
             "nan": (a.nan | b.nan | invalid) & self._any(self.operator, "mul"),
         }
 
@@ -240,7 +240,7 @@ class Otimes(wiring.Component):
         m.d.comb += o.zero.eq(~held[-1])
         if self._times & {"mul", "and"}:
             m.d.comb += o.zero.eq(~held[-1] | (pairs & ~self._lower(held)[-1]))
-        # What is held may be wider than a term if it was only made to be squared.
+        # The held sum may be wider than a term if it is only to be squared.
         significand = Cat(C(0, width), held)[-width:]
         raised = chooses
         if self._times & {"mul", "square_difference"}:

@@ -1,5 +1,5 @@
-"""What build tools are told of a unit: a core description for FuseSoC, in its language CAPI2, and a
-list of files, as Verilator, slang, Icarus and others take it with ``-f``."""
+"""Describes a unit for build tools: a core description for FuseSoC, in its language CAPI2, and a
+list of files, as Verilator, slang, Icarus and others accept it with ``-f``."""
 
 from __future__ import annotations
 

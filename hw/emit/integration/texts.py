@@ -52,7 +52,7 @@ def about(sidecar: Mapping[str, Any]) -> Iterator[str]:
 def field_values(
     sidecar: Mapping[str, Any], register: Mapping[str, Any], field: Mapping[str, Any]
 ) -> dict[str, tuple[int, str]]:
-    """By name the value and a remark: those of the field, or the errors if it is an error code."""
+    """Values and remarks by name: those of the field, or the errors if it is an error code."""
     code = sidecar.get("jobs", {}).get("controls", {}).get("error_code")
     if code == {"register": register["name"], "field": field["name"]}:
         none = {"none": (0, "no error")}

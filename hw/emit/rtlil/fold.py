@@ -132,7 +132,7 @@ def _replace(text: ModuleText, equal: Mapping[str, str]) -> None:
     for number, line in enumerate(text.lines):
         if "$" not in line or line.startswith("  wire "):
             continue
-        # What a signal equals may be made of others that are replaced, too.
+        # The replacement of a signal may contain others that are replaced, too.
         while (replaced := _USE.sub(part, line)) != line:
             line = replaced
         text.lines[number] = line
@@ -147,7 +147,7 @@ def _folded(rtlil: str) -> str:
             lines = text.lines[place.first : place.last + 1]
             text.lines[place.first : place.last + 1] = _inversion(lines, bit)
         result = _result(text, cell) if cell.kind.startswith("$") else ""
-        # What equals a signal that has just been replaced waits for the next round.
+        # A cell that equals a signal that has just been replaced waits for the next round.
         if not result or equal.keys() & set(NAME.findall(result)):
             continue
         target = cell.ports["\\Y"][0]

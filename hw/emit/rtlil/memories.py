@@ -20,7 +20,7 @@ _CELL = re.compile(r"^  cell \$(meminit_v2|memrd_v2) \S+\n(.*?)^  end\n\n?", re.
 _WRITTEN = re.compile(r'^  cell \$memwr_v2 \S+\n    parameter \\MEMID "\\\\(\S+)"$', re.M)
 _SETTING = re.compile(r"^    (?:parameter|connect) \\(\w+) (.*)$", re.M)
 _READ_REGISTER = {"CLK_ENABLE": "1", "CLK_POLARITY": "1", "ARST": "1'0", "SRST": "1'0"}
-"""What a port has whose register is that of Amaranth: no resets."""
+"""Parameters of a port whose register is Amaranth's: no resets."""
 
 
 def _bits(constant: str) -> str:

@@ -26,7 +26,7 @@ from .text import NAME, Cell, Element, ModuleText, elements
 __all__ = ["MODULE", "tidy"]
 
 MODULE = "@"
-"""What a module is called until it has its name."""
+"""Name of a module before it has its own."""
 
 _MODULAR = {"$add", "$sub", "$mul", "$neg", "$shl", "$and", "$or", "$xor", "$not"}
 _COMPARED = {"$eq", "$ne", "$lt", "$le", "$gt", "$ge"}

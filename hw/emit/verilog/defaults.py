@@ -26,7 +26,7 @@ def _body(body: list[Statement]) -> list[Statement]:
     if not isinstance(first, Assign) or not switches or len(switches) < len(body) - 1:
         return body
     branches = [branch for switch in reversed(switches) for branch in switch.branches]
-    # Of several ifs the last one counts.
+    # The last one of several ifs takes effect.
     chain = len(switches) == 1 or all(switch.subject is None for switch in switches)
     if not chain or not all(branch.labels for branch in branches):
         return body

@@ -43,7 +43,7 @@ _LEVELS = (
     "||", "&&", "|", "^ ~^", "&", "== != === !==", "< <= > >=", "<< >> <<< >>>", "+ -", "* / %"
 )  # fmt: skip
 _BINDS = {operator: level for level, row in enumerate(_LEVELS) for operator in row.split()}
-"""How tightly each operator binds."""
+"""Precedence of each operator."""
 _COMPARISONS = {"==", "!=", "===", "!==", "<", "<=", ">", ">="}
 _SHIFTS = {"<<", ">>", "<<<", ">>>"}
 _LOGICAL = {"&&", "||"}

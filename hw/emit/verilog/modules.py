@@ -16,8 +16,8 @@ from .statements import COLUMNS, Item, wrapped, written
 __all__ = ["Draft"]
 
 PARAMETER = "parameter logic [31:0]"
-"""How a parameter begins: Icarus 11 knows no ``int unsigned``, and a signed one compared with a
-signal is one that linters complain of."""
+"""Beginning of a parameter: Icarus 11 knows no ``int unsigned``, and linters complain of a signed
+one that is compared with a signal."""
 
 
 def _with_ranges(text: str, layout: Any) -> str:

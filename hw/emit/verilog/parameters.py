@@ -347,7 +347,7 @@ def _cluster(modules: Sequence[_Module]) -> Iterator[tuple[Draft, Sequence[_Modu
 
 
 _UNIT = re.compile(r"^( *)(\w+)( #\(.*\))? unit \(", re.M)
-"""How an instance in a loop begins."""
+"""Beginning of an instance in a loop."""
 
 
 def _instantiated(draft: Draft, uses: Mapping[str, Use]) -> Draft:

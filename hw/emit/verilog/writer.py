@@ -39,7 +39,8 @@ LINT_WAIVERS: dict[str, str] = {
     "VARHIDDEN": "a port may be named like an instance of its module",
     "UNUSEDSIGNAL": "bits that a computation drops on purpose: carries, ignored operand bits",
 }
-"""What Verilator's -Wall would report and why it is meant so; all other rules hold."""
+"""Warnings that Verilator's -Wall would report, and why the code is meant so; all other rules
+hold."""
 
 _SCRIPT = "proc -nomux -norom -noopt\nmemory_collect\nwrite_verilog -sv -norename -noattr"
 

@@ -144,7 +144,7 @@ class BlockRows(wiring.Component):
         ]
         for name, _ in _fields(config):
             m.d.comb += ended.i.payload[name].eq(self.i.payload[name])
-        # To the rows, and to the spans if a block has to be read.
+        # Rows go to the row queue, and to the spans if a block has to be read.
         m.submodules.row_fork = fork = Fork(self._ended, 2)
         wiring.connect(m, ended.o, fork.i)
         row = ended.o.payload

@@ -238,7 +238,7 @@ class RowLookup(wiring.Component):
         config = self._config
         carried = left_layout(config)
         m.submodules.locate = locate = ChannelOfRow(config.index_bits, config.channels, carried)
-        # To the rows, and to the spans if there is a row of B.
+        # Rows go to the row queue, and to the spans if a row of B exists.
         m.submodules.row_fork = fork = Fork(locate.o.payload.shape(), 2)
         wiring.connect(m, locate.o, fork.i)
         beat_bits = (config.beat_bytes // PAIR_BYTES).bit_length() - 1

@@ -309,7 +309,7 @@ class ProcessingElement(wiring.Component):
         target = delay(m, entry.target, stages, Value.cast(1), "target")
         place = delay(m, filling, stages, Value.cast(1), "place")
         for s, part in enumerate(sets):
-            # Of one set nothing is appended while sums are on their way: appending comes first
+            # Nothing is appended to a set while sums are in flight: appending comes first
             # in a row, and a row begins with empty queues.
             here = Signal(name=f"appends_{s}")
             m.d.comb += [

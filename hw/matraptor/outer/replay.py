@@ -65,8 +65,8 @@ class RowReplay(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         depth = self._config.queue_depth
-        # Of each memory: whether it holds a row, of how many entries, and if that only ends
-        # the lane.
+        # State of each memory: it holds a row, the row's entries, and the row only ends the
+        # lane.
         full = Signal(BUFFERS)
         lengths = Signal(data.ArrayLayout(range(depth + 1), BUFFERS), reset_less=True)
         ends_lane = Signal(BUFFERS, reset_less=True)

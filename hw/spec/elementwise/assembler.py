@@ -56,8 +56,8 @@ _ROLES |= dict.fromkeys("bc", _ROLES["a"])
 
 
 class AssemblyError(ValueError):
-    """What is wrong with a program's text, and where: ``line`` and ``column``, from 1; a line of 0
-    is the program as a whole."""
+    """Error in a program's text, at ``line`` and ``column``, from 1; a line of 0 is the program as
+    a whole."""
 
     def __init__(self, line: int, column: int, what: str) -> None:
         super().__init__(f"line {line}, column {column}: {what}" if line else what)
@@ -78,7 +78,7 @@ class _Word:
 
 @dataclass
 class _Names:
-    """What was declared."""
+    """Declared names of a program."""
 
     scalars: list[Scalar] = field(default_factory=list)
     lists: dict[str, list[str]] = field(default_factory=lambda: {"vector": [], "matrix": []})
@@ -274,7 +274,7 @@ def _operand(kind: str, word: _Word, names: _Names) -> int:
 
 
 def _check_part(name: str, content: list[tuple[_Word, Instruction]], names: _Names) -> None:
-    """What no single instruction shows."""
+    """Checks the rules of a part that involve several instructions."""
     written = {0}
     stored: set[int] = set()
     reduced = {number for _, one in content for number in one.of("s")}

@@ -103,7 +103,7 @@ INSTRUCTIONS = _table(
     ("rmax", "sa", "the reduction's maximum, with a"),
     ("ror", "sa", "the reduction is 1 if a is not 0"),
 )
-"""By name, in the order of opcodes."""
+"""Instructions by name, in the order of opcodes."""
 
 REDUCTIONS = {"rsum": "0", "rmin": "+inf", "rmax": "-inf", "ror": "0"}
 """Instructions that reduce, and the constant of a format that each begins with."""
@@ -168,7 +168,7 @@ def _limit(kind: str) -> int:
 
 
 def scalar_operand(number: int) -> int:
-    """How a scalar is numbered where a register could be."""
+    """Returns the operand number of a scalar, in the place of a register."""
     return _SCALAR + number
 
 

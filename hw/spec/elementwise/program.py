@@ -9,7 +9,7 @@ from .instructions import INSTRUCTIONS, REDUCTIONS, Instruction, encode
 __all__ = ["PARTS", "Program", "Scalar", "words_of"]
 
 PARTS = ("e1", "e2")
-"""Behind the first product, and behind the second."""
+"""Parts of a program: after the first product, and after the second."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -62,12 +62,12 @@ class GtaSeparateConfig(Config):
 
     @property
     def stream_operations(self) -> tuple[OperationEntry, ...]:
-        """For the sidecar: where elements lie."""
+        """Operations of the streams, for the sidecar, with the places of their elements."""
         return tuple(map(self._entry, self.formats))
 
     @property
     def flags(self) -> tuple[ResultFlag, ...]:
-        """For the sidecar: what of a result is no element of d."""
+        """Fields of a result that are no element of d, for the sidecar."""
         return (ResultFlag(stream="o", field="error", before_last=0, last=0, illegal=1),)
 
     def _entry(self, name: str) -> OperationEntry:

@@ -27,7 +27,7 @@ def elements(name: str) -> int:
 
 
 def sum_format(name: str) -> Format:
-    """Of the words of an element of c and d."""
+    """Format of the words of an element of c and d."""
     return FORMATS[f"{'fp' if is_float(name) else 'int'}{8 * result_bytes(name)}"]
 
 

@@ -1,4 +1,4 @@
-"""What takes its time says so here; whoever wants to show it listens.
+"""Reports long-running activities to listeners.
 
 Nobody listens unless a command line does: then this costs next to nothing, and nothing is printed.
 """
@@ -41,7 +41,7 @@ class Activity:
         _tell("step", self)
 
     def about(self, detail: str) -> None:
-        """It goes on with something else."""
+        """Changes the step in progress, and tells the listeners."""
         self.detail = detail
         _tell("step", self)
 

@@ -1,5 +1,5 @@
-"""Where everything that is made once and kept lies: builds, machine code, results of synthesis, and
-what the tools that we run keep for themselves."""
+"""Cache of everything that is made once and kept: builds, machine code, results of synthesis, and
+the files that the tools keep for themselves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pathlib import Path
 __all__ = ["ANOTHER", "CacheInUse", "alone", "cache_directory", "full", "scratch_directory", "used"]
 
 ANOTHER = "TILEWRIGHT_CACHE names another directory"
-"""What to do about a cache that cannot be written."""
+"""Cure for a cache that cannot be written."""
 
 _SCRATCH = "build-"
 _LEFT_SECONDS = 600

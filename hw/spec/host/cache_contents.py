@@ -1,4 +1,4 @@
-"""What the cache holds, by kind: what there is, since when it was not used, and its removal."""
+"""Lists the contents of the cache by kind, with the time of their last use, and removes them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS = {
     "synthesis": "results of synthesis",
     "tools": "yosys and nextpnr, compiled from WebAssembly",
 }
-"""What each kind is."""
+"""Description of each kind of entries."""
 
 _NAMES = (
     ("simulations", re.compile(r"[A-Za-z_]\w*-[0-9a-f]{32}\.so"), stat.S_ISREG),
@@ -29,7 +29,8 @@ _NAMES = (
     ("simulations", re.compile(r"cocotb-(verilator|icarus)-[0-9a-f]{24}"), stat.S_ISDIR),
     ("code", re.compile(r"numba-[0-9a-f]{16}"), stat.S_ISDIR),
 )
-"""What we make in the cache itself, and whether it is a file or a directory."""
+"""Names of the entries that this program makes in the cache itself, and whether each is a file or a
+directory."""
 _RESULT = re.compile(r"[0-9a-f]{40}\.json")
 _TOOLS = re.compile(r"YoWASP|wasmtime|\.\w+-[0-9.a-z]+|\.\w+\.lock")
 
@@ -53,8 +54,8 @@ class Kept:
 
 
 def contents(directory: Path) -> list[Kept]:
-    """What of a cache we have made. Links are not followed; what goes away meanwhile is not
-    there."""
+    """Lists the entries of a cache that this program has made. Links are not followed; entries that
+    disappear meanwhile are left out."""
     found = []
     for kind, path in _paths(directory):
         with suppress(OSError):
@@ -113,7 +114,7 @@ def _size(path: Path) -> int:
 
 
 def _used(kind: str, path: Path) -> float:
-    """When a thing was used last; the tools say so in a file each."""
+    """Returns when an entry was used last; the tools keep a marker file for each of theirs."""
     marks = [path, *(path.glob(".*") if kind == "tools" else ())]
     return max(mark.lstat().st_mtime for mark in marks)
 

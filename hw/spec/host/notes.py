@@ -1,4 +1,4 @@
-"""What is worth a note while a command works, for whoever reports it."""
+"""Collects notes while a command works, for its report."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Notes:
 
 
 _all: list[Notes] = []
-"""Of everyone who wants to know."""
+"""Notes of every caller that collects them at present."""
 
 
 @contextmanager

@@ -23,12 +23,12 @@ Writer = Callable[[IO[bytes]], object]
 _LONGEST_NAME = 40
 """Characters of a file's name that are seen in that of what will replace it."""
 _MOST_LINKS = 40
-"""That are followed, one after the other, as Linux does."""
+"""Most symbolic links that are followed one after another, as in Linux."""
 
 
 def is_stream(path: Path) -> bool:
-    """Whether what is written there goes into something that is no regular file: a device, a
-    pipe, or a file that this process has open already (``/dev/stdout``)."""
+    """Returns whether a path is no regular file: a device, a pipe, or a file that this process has
+    open already (``/dev/stdout``)."""
     try:
         return _descriptor(path) is not None or not stat.S_ISREG(path.stat().st_mode)
     except OSError:
@@ -36,7 +36,7 @@ def is_stream(path: Path) -> bool:
 
 
 def is_standard_output(path: Path) -> bool:
-    """Whether what is written there appears among what this process prints."""
+    """Returns whether a path is the standard output of this process."""
     try:
         return is_stream(path) and os.path.samestat(path.stat(), os.fstat(1))
     except OSError:

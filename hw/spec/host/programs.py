@@ -22,7 +22,7 @@ Completed = subprocess.CompletedProcess[str]
 
 _lock = threading.RLock()  # a signal may come while it is held
 _children: dict[subprocess.Popen[str], threading.Event] = {}
-"""What is under way, and what says that it must end."""
+"""Running programs, each with the event that requests its end."""
 _over = threading.Event()
 
 

@@ -20,7 +20,7 @@ __all__ = ["run_wasm_tool", "tool_cache", "tool_environment"]
 
 
 def tool_cache() -> Path:
-    """Where the tools keep what they have compiled."""
+    """Directory of the tools' compiled code."""
     return cache_directory() / "tools"
 
 

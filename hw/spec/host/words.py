@@ -11,7 +11,7 @@ __all__ = ["UnknownName", "close_words", "did_you_mean", "not_one_of", "unknown"
 _ALIKE, _ALIKE_IN_LIST = 0.6, 0.8
 """Least likeness of a word that is suggested; and if all allowed words are shown beside it."""
 _AS_ALIKE = 0.02
-"""How far the likeness of a suggested word may be below the best."""
+"""Largest difference between the likeness of a suggested word and the best one."""
 _MOST = 5
 """Words that are suggested at once."""
 

@@ -30,7 +30,7 @@ COUNTERS: dict[str, str] = {
     "bytes_read": "bytes of the beats that were read",
     "bytes_written": "bytes that were written",
 }
-"""What is counted from the start of a job to its end."""
+"""Events that are counted from the start of a job to its end."""
 
 ERRORS = (
     Error("zero_size", 1, "register", "ROWS or CAPACITY is 0"),

@@ -23,7 +23,7 @@ COUNTERS: dict[str, str] = {
     "bytes_read": "bytes of the beats that were read",
     "bytes_written": "bytes of D that were written",
 }
-"""What the engine counts, from the start of a job to its end."""
+"""Events that the engine counts from the start of a job to its end."""
 
 ERRORS = (
     Error("opcode", 1, "register", "OP is not an operation of this engine"),

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 READS = ("list", "operands")
-"""What is read, each under an ID of its own."""
+"""Data that is read, each kind under an ID of its own."""
 
 ID_BITS = 1
 
@@ -35,7 +35,7 @@ LIST_BURSTS = 2
 """Bursts of the list that may be under way."""
 
 LIST_BURST_BYTES = 256
-"""Of each at most, if bursts may have so many."""
+"""Most bytes of a burst of the list, if bursts may be as long."""
 
 COMMANDS_BITS = 24
 """Width of a job's number of commands."""
@@ -62,7 +62,7 @@ COUNTERS: dict[str, str] = {
     "wait_stores": "the same, for STOREs and no LOAD",
     "wait_results": "cycles in which a LOAD or a STORE waited for the array",
 }
-"""What is counted from the start of a job to its end."""
+"""Events that are counted from the start of a job to its end."""
 
 ERRORS = (
     Error("zero_size", 1, "register", "COMMANDS is 0"),
@@ -145,7 +145,7 @@ def mask_registers(config: GtaConfig) -> tuple[Register, ...]:
 
 
 def _masks(config: GtaConfig) -> dict[str, tuple[str, int]]:
-    """By field of the masks its register, and its lane."""
+    """Register and lane of each mask field, by the field's name."""
     fields = [(one, row.name) for row in mask_registers(config) for one in row.fields]
     return {field.name: (register, lane) for lane, (field, register) in enumerate(fields)}
 

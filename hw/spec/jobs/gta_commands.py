@@ -44,12 +44,12 @@ OPERATIONS = ("ws", "os", "simd")
 vectors, see ``gta_vector.py``."""
 
 NARROWINGS = ("none", "truncate", "saturate")
-"""What a STORE does to elements of 8 or 16 bytes, by number: the lower half is kept, or the
+"""Narrowing of elements of 8 or 16 bytes by a STORE, by number: it keeps the lower half, or the
 nearest number that the lower half can hold."""
 
 
 class Deal(NamedTuple):
-    """How a row's elements are dealt out to banks.
+    """Distribution of a row's elements over banks, round robin.
 
     Element t, of ``element`` bytes, goes to the t mod ``banks``-th bank of those of the row, and is
     element t // ``banks`` there.
@@ -78,8 +78,8 @@ DEALS = (
     Deal(16, 4),
     Deal(16, 8),
 )
-"""By number. One bank takes rows as they are; elements of one byte are limbs, others are
-results."""
+"""Distributions by number. One bank stores rows as they are; elements of one byte are limbs, others
+are results."""
 
 _BEFORE: dict[str, tuple[int, int]] = {
     "kind": (0, 8),
@@ -87,8 +87,8 @@ _BEFORE: dict[str, tuple[int, int]] = {
     "executes": (64, 32),
     "stores": (96, 32),
 }
-"""Of every command. kind: see ``KINDS``. loads, executes, stores: the command begins when at least
-so many of these are complete, counted from the first one of the job."""
+"""Fields of every command. kind: see ``KINDS``. loads, executes, stores: the command begins when at
+least so many of these are complete, counted from the first one of the job."""
 
 _ROWS: dict[str, tuple[int, int]] = {
     "deal": (16, 8),
@@ -102,7 +102,7 @@ _ROWS: dict[str, tuple[int, int]] = {
     "word": (320, 16),
     "words": (336, 16),
 }
-"""Of a LOAD and of a STORE.
+"""Fields of a LOAD and of a STORE.
 
 deal: see ``DEALS``
 rows, row_bytes: how many, and bytes of each in the lanes
@@ -182,7 +182,7 @@ def command_bytes(kind: str, fields: Mapping[str, int]) -> bytes:
 
 
 def command_fields(content: bytes) -> tuple[str, dict[str, int]]:
-    """What a command in memory says: its kind, and its fields by name.
+    """Decodes a command in memory: its kind, and its fields by name.
 
     Raises ValueError if it is of no kind, or has bits that belong to no field.
     """

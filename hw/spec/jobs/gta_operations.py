@@ -1,4 +1,4 @@
-"""What GTA's jobs compute: the bits of its commands, and what their numbers mean."""
+"""Operations of GTA's jobs: the bits of its commands, and the meaning of their numbers."""
 
 from __future__ import annotations
 

@@ -58,7 +58,8 @@ VECTOR_FUNCTIONS: dict[str, VectorFunction] = {
     "slide": VectorFunction(_LEFT_TOP, _LEFT_TOP),
     "sum": VectorFunction(None, ("left",)),
 }
-"""By number. Results go to the memory of results, over an operand that was there.
+"""Functions by number. Results are written to the memory of results, over an operand that was
+there.
 
 dot: the sum of products of ``chain`` octets of both operands, as an element of a product of
     matrices has it, in that one's width; with ``use_c`` it begins with what is there

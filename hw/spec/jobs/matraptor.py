@@ -129,7 +129,7 @@ COUNTERS: dict[str, str] = {
     "lane_busy_max": "products of the lane that had the most",
     "lane_busy_min": "products of the lane that had the fewest",
 }
-"""What is counted from the start of a job to its end."""
+"""Events that are counted from the start of a job to its end."""
 
 ERRORS = (
     Error("zero_size", 1, "register", "ROWS, B_ROWS or CAPACITY is 0"),
@@ -173,7 +173,7 @@ def limits(config: MatRaptorConfig, *, outer: bool = False) -> dict[str, int]:
 
 
 def _size_limits(config: MatRaptorConfig) -> Iterator[Check]:
-    """Of each size; of either mode if they differ."""
+    """Limits of each size; one for each mode where the modes differ."""
     by_rows, outer = limits(config), limits(config, outer=config.outer_product)
     for name in outer:
         same = by_rows.get(name) == outer[name]

@@ -46,7 +46,7 @@ COUNTERS: dict[str, str] = {
     "passes_done": "passes over the matrix",
     "ended": "the product of the last pass, 1 or 2, that met the limit; 0: none did",
 }
-"""What is counted from the start of a job to its end."""
+"""Events that are counted from the start of a job to its end."""
 
 ERRORS = (
     Error("zero_size", 1, "register", "ROWS, PASSES or WORDS is 0"),
@@ -89,7 +89,7 @@ WINDOW_COUNTERS = {
     "bytes_windows_read": "of BYTES_READ those of x, z and w",
     "bytes_windows_written": "of BYTES_WRITTEN those of x, z and w",
 }
-"""What is counted where x, z and w are in memory."""
+"""Events that are counted where x, z and w are in memory."""
 
 WINDOW_BASES = {
     "x_spill": "where the operand is kept",

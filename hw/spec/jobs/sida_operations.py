@@ -1,4 +1,5 @@
-"""What SIDA's jobs compute, where their operands lie in memory, and the words of their programs."""
+"""Operations of SIDA's jobs, the places of their operands in memory, and the words of their
+programs."""
 
 from __future__ import annotations
 
@@ -20,10 +21,10 @@ from ..sidecar.program import (
 __all__ = ["ROWS_ARE_READ", "TWICE", "operations"]
 
 TWICE = Condition(register="SECOND_PRODUCT")
-"""When a job has a second product."""
+"""Condition that a job has a second product."""
 
 ROWS_ARE_READ = Condition(register="SECOND_PRODUCT", also=Condition(register="TRANSPOSED", value=0))
-"""When a job reads the matrix by rows, too."""
+"""Condition that a job reads the matrix by rows, too."""
 
 _INDEX_BYTES = 4
 

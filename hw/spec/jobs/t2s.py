@@ -37,7 +37,7 @@ def entries_parts(config: T2sConfig) -> tuple[EntriesPart, ...]:
 
 
 def image_parts(config: T2sConfig) -> tuple[EntriesPart | MemoryPart, ...]:
-    """What has an image in memory, in the order of their registers."""
+    """Parts of the design that have an image in memory, in the order of their registers."""
     return (*entries_parts(config), *memory_parts(config))
 
 
@@ -100,7 +100,7 @@ def _loops(config: T2sConfig, part: MemoryPart) -> tuple[Loop, ...]:
 
 
 def _sizes(config: T2sConfig) -> tuple[Size, ...]:
-    """Of each index what tiles fill up."""
+    """Sizes of a job: one for each index that tiles must fill."""
     design = config.plan
     outermost: dict[str, tuple[int, int | None]] = {}
     # An index' first loop in an image is its outermost one.
@@ -127,7 +127,7 @@ def _sizes(config: T2sConfig) -> tuple[Size, ...]:
 
 
 def _level_steps(config: T2sConfig, part: EntriesPart) -> dict[str, int]:
-    """By how much an iteration of each level around a tile moves its index."""
+    """Steps of the index for an iteration of each level around a tile."""
     plan = config.plan.sparse
     assert plan is not None
     extents = {one.index: one.extent for one in part.layout.coordinates}
@@ -272,7 +272,7 @@ COUNTERS: dict[str, str] = {
     "bytes_read": "bytes of the beats that were read",
     "bytes_written": "bytes of results that were written",
 }
-"""What an array counts, from the start of a job to its end."""
+"""Events that an array counts from the start of a job to its end."""
 
 ERRORS = (
     Error("zero_size", 1, "register", "a trip count, or a number of vectors, is 0"),
@@ -291,7 +291,7 @@ _IMAGES = 0x100
 """Offset of the first image's registers."""
 
 _IMAGE_BYTES = 0x100
-"""Of the registers of an image: its base, strides of indices, and of loops inside of them."""
+"""Bytes of the registers of an image: its base, strides of indices, and of loops inside of them."""
 
 _INDICES = 16
 """Indices of a computation at most."""

@@ -33,7 +33,7 @@ COUNTERS: dict[str, str] = {
     "drains": "vectors that left the rows for the output",
     "bytes_output": "bytes of the beats that were read of outputs, to add to them",
 }
-"""What is counted from the start of a job to its end."""
+"""Events that are counted from the start of a job to its end."""
 
 ERRORS = (
     Error("zero_size", 1, "register", "VECTORS, SCALARS_1, SCALARS_2 or TILES is 0"),
@@ -75,7 +75,7 @@ def _is(kernel: str) -> Condition:
 
 
 def _kernel_checks(config: TensaurusConfig) -> Iterator[Check]:
-    """Which kernels there are, how many modes each has, and which have operands of scalars."""
+    """Yields the checks of kernels, of the modes that each has, and of operands of scalars."""
     found = kernels(config)
     numbers = tuple(KERNELS.index(name) for name in found)
     yield Check(register="KERNEL", rule=Rule.ONE_OF, choices=numbers, error="kernel")

@@ -1,4 +1,4 @@
-"""What jobs of a Tensaurus compute: products of a tensor, or a matrix, and matrices; one tile."""
+"""Operations of a Tensaurus' jobs: products of a tensor, or a matrix, and matrices; one tile."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Described", "described", "kernels", "operations"]
 
 
 class Described(NamedTuple):
-    """What an operation is a job of: kernel, modes of the tensor, whether it is dense."""
+    """Kind of an operation's job: kernel, modes of the tensor, whether it is dense."""
 
     kernel: str
     order: int
@@ -57,7 +57,7 @@ def kernels(config: TensaurusConfig) -> tuple[str, ...]:
 
 
 def described(config: TensaurusConfig) -> dict[str, Described]:
-    """By name what a unit's operations are."""
+    """Kind of each of a unit's operations, by name."""
     found = dict(_MATRIX_OPERATIONS)
     for kernel in kernels(config):
         if kernel not in ("mm", "mv"):
@@ -123,7 +123,7 @@ def _compute(config: TensaurusConfig, what: Described) -> Compute:
 
 
 def _equation(what: Described) -> str:
-    """For people: Y(i,f) = sum over j, k of a(i,j,k) b(j,f) c(k,f)."""
+    """Writes an operation's equation: Y(i,f) = sum over j, k of a(i,j,k) b(j,f) c(k,f)."""
     indices = _INDICES[: what.order].lower()
     ranks = _ranks(what)
     factors = " ".join(
@@ -135,7 +135,7 @@ def _equation(what: Described) -> str:
 
 
 def _ranks(what: Described) -> tuple[str, ...]:
-    """Of each mode's matrix the size that its columns are, of tensors."""
+    """Sizes of the columns of each mode's matrix, for tensors."""
     return tuple(_RANKS[: what.order - 1] if what.kernel == "ttmc" else "F" * (what.order - 1))
 
 

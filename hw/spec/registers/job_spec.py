@@ -40,11 +40,11 @@ DETAILS: dict[str, str] = {
     "lane": "the number of a lane",
     "entry": "the number of an entry of a stream, and 2^32 times that of its tile",
 }
-"""What ERROR_DETAIL may hold."""
+"""Contents that ERROR_DETAIL may have."""
 
 
 class Rule(Enum):
-    """What the number in a job register must be."""
+    """Rules for the number in a job register."""
 
     ONE_OF = "one of the check's `choices`"
     NON_ZERO = "not zero"

@@ -136,7 +136,7 @@ class Register:
         return fields[name]
 
     def member(self, field: Field) -> str:
-        """What the hardware calls the field."""
+        """Name of the field in the hardware."""
         parts = (self.name,) if field.name == "value" else (self.name, field.name)
         return "_".join(parts).lower()
 

@@ -1,4 +1,4 @@
-"""What the register maps of all accelerators that run jobs have in common."""
+"""Common rows of the register maps of all accelerators that run jobs."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ CONTROL = (
         doc="state",
     ),
 )
-"""Behind them, at 0x28, is ERROR_DETAIL; what it holds differs."""
+"""Control registers. ERROR_DETAIL follows them, at 0x28; its contents differ."""
 
 
 def counter_registers(counters: Mapping[str, str]) -> list[Register]:

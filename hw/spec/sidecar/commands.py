@@ -55,8 +55,9 @@ class LaneMemory:
 
 @dataclass(frozen=True, kw_only=True)
 class Deal:
-    """How a row's elements are dealt out: element t, of ``element_bytes`` bytes, goes to the
-    t % ``banks``-th bank of those of the row, and is element t // ``banks`` there."""
+    """Round-robin distribution of a row's elements over banks: element t, of ``element_bytes``
+    bytes, is in the t % ``banks``-th bank of those of the row, and is element t // ``banks`` there.
+    """
 
     value: int
     element_bytes: int
@@ -89,8 +90,8 @@ class VectorFunctionEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class CommandList:
-    """What a job does, said in memory: commands from the address in register ``base`` on, as many
-    as register ``count`` holds, each of ``bytes`` bytes, little-endian."""
+    """Commands of a job in memory: they begin at the address in register ``base``, as many as
+    register ``count`` holds, each of ``bytes`` bytes, little-endian."""
 
     base: str
     count: str

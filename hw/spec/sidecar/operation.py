@@ -1,4 +1,4 @@
-"""What a unit can be asked to do: its operations, their sizes and operands."""
+"""Describes a unit's operations, their sizes and operands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """That a field of a job register has a value.
+    """Condition that a field of a job register has a value.
 
     Parameters
     ----------
@@ -42,13 +42,13 @@ class Condition:
 
     @property
     def parts(self) -> tuple[Condition, ...]:
-        """It and those that must hold, too."""
+        """Condition and those that must hold, too."""
         return (self, *(self.also.parts if self.also else ()))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compute:
-    """What is computed: ``kind`` is product, contraction, conversion or other.
+    """Computation of an operation: ``kind`` is product, contraction, conversion or other.
 
     ``plus``, ``times``: of the first two, the operators of :mod:`tilewright.hw.spec.semirings`;
     ``identity``: the container word of what elements are that nothing adds to, if there are such.
@@ -112,10 +112,10 @@ class Factor:
 
 @dataclass(frozen=True, kw_only=True)
 class Region:
-    """What an operand takes of a memory inside, which others may have a part of: from the number in
-    ``register`` on the product of the factors in places. Begin and size are multiples of
-    ``multiple_of``, the size by rounding up, and so much is read of the operand. A region that ends
-    behind ``at_most`` ends the job with ``error``."""
+    """Region of an on-chip memory that holds an operand, beside the regions of others. It begins at
+    the number in ``register``, and its size is the product of the factors. Begin and size are
+    multiples of ``multiple_of``, the size by rounding up, and the whole region is read. A region
+    that ends after ``at_most`` ends the job with ``error``."""
 
     register: str
     memory: str
@@ -137,8 +137,8 @@ class Limit:
 
 @dataclass(frozen=True, kw_only=True)
 class JobList:
-    """What a job does, said in memory: an array of records from the address in register ``base``
-    on, as many as register ``count`` holds, little-endian. For an operation it has one.
+    """Records of a job in memory: an array from the address in register ``base`` on, as many as
+    register ``count`` holds, little-endian. Each operation of a job has one record.
 
     ``align``: what the base is a multiple of; ``read_bytes``: what is read are whole aligned blocks
     of so many bytes; ``values``: what parts hold that are neither a size nor of a placement; other
@@ -174,8 +174,8 @@ class OperationEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class ResultFlag:
-    """What a field of a result is in the transfers of an operation but the last, in the last, and
-    in the only one of an opcode that there is not."""
+    """Values of a field of a result: in the transfers of an operation before the last, in the last,
+    and in the only transfer of an illegal opcode."""
 
     stream: str
     field: str

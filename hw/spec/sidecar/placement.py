@@ -1,4 +1,4 @@
-"""Where the elements of an operand lie: in payloads of a stream, in a register, in memory."""
+"""Places the elements of an operand: in payloads of a stream, in a register, in memory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class Tile:
-    """What of a matrix one transfer carries."""
+    """Part of a matrix that one transfer carries."""
 
     rows: int
     columns: int
@@ -57,7 +57,7 @@ class Tile:
 
 @dataclass(frozen=True, kw_only=True)
 class Transfers:
-    """From a tile to the one below it, and to the one beside it, in transfers."""
+    """Distance, in transfers, from a tile to the one below it, and to the one beside it."""
 
     row: int = 0
     column: int = 0
@@ -77,8 +77,9 @@ class Bits:
 
 @dataclass(frozen=True, kw_only=True)
 class Structure:
-    """Of every ``group`` elements of a row ``kept`` are stored; where each stood is in ``field``,
-    ``bits`` wide, ``row`` and ``column`` bits from one stored element to the next."""
+    """Structured sparsity: ``kept`` of every ``group`` elements of a row are stored. The position
+    of each is in ``field``, ``bits`` wide, ``row`` and ``column`` bits from one stored element to
+    the next."""
 
     kept: int
     group: int
@@ -90,7 +91,7 @@ class Structure:
 
 @dataclass(frozen=True, kw_only=True)
 class StreamPlacement:
-    """In the transfers of a stream."""
+    """Placement in the transfers of a stream."""
 
     kind: ClassVar[str] = "stream"
     stream: str
@@ -112,8 +113,8 @@ class RegisterPlacement:
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixPlacement:
-    """In memory by rows, or, with the setting ``transposed``, by columns; a tensor's further modes
-    within the rows, the last one innermost.
+    """Placement in memory by rows, or, with the setting ``transposed``, by columns; a tensor's
+    further modes are within the rows, the last one innermost.
 
     ``base`` and ``stride``: registers, or parts of the operation's list; ``row_bytes``: the stride
     where it is a constant; without either rows follow each other at once; ``align``: what base
@@ -234,8 +235,8 @@ class ImageLoop:
 
 @dataclass(frozen=True, kw_only=True)
 class ImagePlacement:
-    """In memory in the order of loops, outermost first; runs, which are the iterations of all loops
-    without a stride, begin with a beat.
+    """Placement in memory in the order of loops, outermost first. Runs, which are the iterations of
+    all loops without a stride, begin with a beat.
 
     ``base``: register of the address; ``align``: what base and strides are multiples of;
     ``read_bytes``: what is read are whole aligned blocks of so many bytes.
@@ -251,8 +252,8 @@ class ImagePlacement:
 
 @dataclass(frozen=True, kw_only=True)
 class Late:
-    """Of a matrix by rows only elements (r, c) with c < (r // step + behind) * step are used;
-    others may be left out."""
+    """Deferred elements of a matrix by rows: only elements (r, c) with
+    c < (r // step + behind) * step are used; others may be left out."""
 
     step: int
     behind: int

@@ -68,7 +68,7 @@ class Instruction:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """Where a part of the program begins: at word ``at``, or at that in ``register``."""
+    """Beginning of a part of the program: at word ``at``, or at the word in ``register``."""
 
     name: str
     at: int | None = None

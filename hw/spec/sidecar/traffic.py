@@ -1,4 +1,4 @@
-"""What an accelerator's managers may do on the bus."""
+"""Limits of the bus traffic of an accelerator's managers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class BusSide:
 
 @dataclass(frozen=True, kw_only=True)
 class Blocks:
-    """Of every ``count`` blocks of ``bytes`` bytes the one with a ``number``, from address 0 on."""
+    """Blocks of a channel: the one with a ``number`` of every ``count`` blocks of ``bytes`` bytes,
+    from address 0 on."""
 
     bytes: int
     count: int

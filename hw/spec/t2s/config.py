@@ -85,7 +85,7 @@ class T2sConfig(Config):
 
     @property
     def largest_factor(self) -> int:
-        """What no factor of a tile is larger than; 0: there is no limit."""
+        """Largest factor of a tile; 0: there is no limit."""
         usual = 0 if self.design.endswith(".py") else _LARGEST
         return usual if self.largest < 0 else self.largest
 
@@ -112,7 +112,7 @@ class T2sConfig(Config):
 
     @property
     def traffic(self) -> tuple[Traffic, ...]:
-        """Of each manager, what it may do on the bus."""
+        """Limits of the bus traffic of each manager."""
         sizes = {"longest_beats": self.burst_beats, "outstanding": self.outstanding}
         return tuple(
             Traffic(
@@ -134,7 +134,7 @@ class T2sConfig(Config):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What else a user should know."""
+        """Notes on the design for the user."""
         element, sparse = self.plan.element, self.plan.sparse
         told = entry_interval_text(sparse.element) if sparse else interval_text(element)
         return (f"An element of {element.name} begins {told}.",)

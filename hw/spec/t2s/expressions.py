@@ -23,7 +23,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Neutral:
-    """What sums start from: the identity of (+)."""
+    """Identity of (+), from which sums start."""
 
 
 @dataclass(frozen=True)

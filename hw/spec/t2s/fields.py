@@ -1,4 +1,4 @@
-"""Which loops of a nest have a counter together."""
+"""Groups the loops of a nest that share a counter."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ FUNCTIONS: Mapping[str, Mapping[str, str]] = {
     "negate": {"0": "0", "+inf": "-inf", "-inf": "+inf"},
     "relu": {"0": "0", "+inf": "+inf"},
 }
-"""By name: of what words tiles are padded with, the word that the function makes it of."""
+"""Pad words of each function: for a word that the function returns, the word that it is applied
+to."""
 
 
 def padded_before(functions: Iterable[str], pad: str) -> str | None:
@@ -31,7 +32,7 @@ def padded_before(functions: Iterable[str], pad: str) -> str | None:
 
 
 def function_of(name: str, pattern: int, fmt: Format) -> int:
-    """What a function makes of a pattern of ``fmt.bits`` bits."""
+    """Applies a function to a pattern of ``fmt.bits`` bits."""
     top, mask = 1 << (fmt.bits - 1), (1 << fmt.bits) - 1
     if isinstance(fmt, FloatFormat):
         if pattern & (mask >> 1) > fmt.largest + fmt.has_infinity:
@@ -71,7 +72,7 @@ class WordFunctions:
     fmt: Format
 
     def of(self, pattern: int) -> int:
-        """What they make of a pattern."""
+        """Applies the functions to a pattern, one after another."""
         for name in self.names:
             pattern = function_of(name, pattern, self.fmt)
         return pattern

@@ -30,5 +30,6 @@ class Loop:
 
 
 def last_iteration(loop: Loop) -> Affine:
-    """What the variable is in the last: a number, or ``last_i`` of a loop ``i`` without extent."""
+    """Returns a loop's variable in its last iteration: a number, or ``last_i`` for a loop ``i``
+    without extent."""
     return variable(f"last_{loop.name}") if loop.extent is None else Affine((), loop.extent - 1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 __all__ = ["COPIES_BITS", "Copy", "End", "Link", "Place"]
 
 Place = tuple[int, ...]
-"""Of a copy: the iterations of the loops that are unrolled in its function."""
+"""Place of a copy: the iterations of the loops that are unrolled in its function."""
 
 COPIES_BITS = 8
 """Width of a number of copies to which words pass, or from which they come."""

@@ -1,4 +1,4 @@
-"""What a design is made of in hardware: elements, functions that move words, streams of memory."""
+"""Parts of a design in hardware: elements, functions that move words, streams of memory."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Count:
 
     @property
     def from_register(self) -> bool:
-        """Whether a register has its trip count."""
+        """Returns whether a register holds the trip count."""
         return self.extent is None and not self.turn
 
 
@@ -116,7 +116,7 @@ class FeederPart:
 
     @property
     def scatters(self) -> bool:
-        """Whether it passes on words that are for other copies."""
+        """Returns whether the feeder passes on words that are for other copies."""
         return any(one.turn for one in self.fill)
 
 
@@ -252,7 +252,8 @@ class MemoryPart:
 
 @dataclass(frozen=True)
 class RoutePart:
-    """Where a function that is not unrolled meets an array of queues: it visits them in turn.
+    """Route between a function that is not unrolled and an array of queues, which it visits in
+    turn.
 
     A word an iteration of its nest, which begins anew when it ends, for ever.
 
@@ -275,6 +276,6 @@ class RoutePart:
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """How many queues there are in each dimension."""
+        """Number of queues in each dimension."""
         by_name = {one.name: one.extent or 1 for one in self.nest}
         return tuple(by_name[name] for name in self.routed)

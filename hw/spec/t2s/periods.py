@@ -1,4 +1,4 @@
-"""Where the run of a program is cut into periods: iterations of loops that all functions share."""
+"""Cuts the run of a program into periods: iterations of loops that all functions share."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def _head(one: Visit | When | Ever | Until | Counted | Block) -> str:
 
 
 def _stored(one: Visit) -> str:
-    """Which entries there have to be."""
+    """Describes the entries that must be present."""
     products = [" and ".join(map(_value, words)) for words in one.products]
     merged = (", or " if any(len(words) > 1 for words in one.products) else " or ").join(products)
     return (
@@ -129,7 +129,7 @@ def _stored(one: Visit) -> str:
 
 
 def _jumps(one: Counted) -> Iterator[str]:
-    """What takes a counter on from a field's last iteration, innermost first."""
+    """Describes the jumps of a counter from a field's last iteration, innermost first."""
     for field, place in list(zip(one.fields, one.places, strict=True))[:0:-1]:
         missing = (1 << field.bits) - field.extent
         if missing:

@@ -49,6 +49,6 @@ class Sizes:
 
 
 def parsed_sizes(text: str) -> dict[str, int]:
-    """What :class:`Sizes` allows, by name."""
+    """Parses the text that :class:`Sizes` allows into numbers by name."""
     pairs = (one.partition("=") for one in text.split(",") if one)
     return {name: int(number) for name, _, number in pairs}

@@ -1,4 +1,4 @@
-"""What designs with sparse operands are made of in hardware, beside loaders and the unloader."""
+"""Parts of designs with sparse operands in hardware, beside loaders and the unloader."""
 
 from __future__ import annotations
 
@@ -120,12 +120,13 @@ class SparseElementPart:
 
     @property
     def ring_bits(self) -> int:
-        """Of the number of an operation in its entry."""
+        """Bits of an operation's number in its entry."""
         return (self.ring_words - 1).bit_length()
 
     @property
     def places(self) -> int:
-        """Of sums in a half: the numbers in an entry are as many as their bits count."""
+        """Places of sums in a half. Each entry has as many as the bits of an operation's number can
+        count."""
         return self.layout.slots << self.ring_bits
 
     @property
@@ -155,7 +156,7 @@ class SparseElementPart:
 
 @dataclass(frozen=True)
 class CollectPart:
-    """What takes results from all elements, a row of one after a row of another.
+    """Collector of results from all elements: a row of one element follows a row of another.
 
     Parameters
     ----------
@@ -173,7 +174,7 @@ class CollectPart:
 
 @dataclass(frozen=True)
 class RowLoops:
-    """How the rows of sparse tensors lie in time and space.
+    """Loops of the rows of sparse tensors, in time and space.
 
     Parameters
     ----------
@@ -200,7 +201,7 @@ class RowLoops:
 
 @dataclass(frozen=True)
 class SparsePlan:
-    """What a design has beside its loaders of dense operands and its unloader.
+    """Parts of a design beside its loaders of dense operands and its unloader.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How many cycles an element with addressed sums takes, and when it can use a sum again."""
+"""Cycles of an element with addressed sums, and the time until it can use a sum again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["EntryTiming", "entry_begins", "entry_interval_text", "entry_timing"]
 
 
 class EntryTiming(NamedTuple):
-    """When the operations of entries take sums, and when these can be taken again.
+    """Times at which the operations of entries read sums, and at which these can be read again.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ class EntryTiming(NamedTuple):
         return self.lead + self.latency + self.ahead
 
     def waits(self, ring_words: int) -> bool:
-        """Whether there are operations that wait for a sum: an entry has fewer of them than a sum
+        """Returns whether operations wait for a sum, because an entry has fewer of them than a sum
         takes cycles."""
         return ring_words < self.again
 
 
 def entry_timing(part: SparseElementPart) -> EntryTiming:
-    """Of an element. Raises ValueError for arithmetic that cannot be built."""
+    """Computes the timing of an element. Raises ValueError for arithmetic that cannot be built."""
     timing = timing_of(part.factors)
     ahead = int(part.places > FEW_SUMS)
     return EntryTiming(ahead, max(timing.lead, ahead), timing.latency)
@@ -79,7 +79,7 @@ def entry_begins(part: SparseElementPart, slots: Iterable[int | None]) -> list[i
 
 
 def entry_interval_text(part: SparseElementPart) -> str:
-    """How often an element begins an operation, in words."""
+    """Describes in words how often an element begins an operation."""
     words, again = part.ring_words, entry_timing(part).again
     said = "an operation" if words == 1 else f"{words} operations"
     if words < again:

@@ -167,7 +167,7 @@ class Counted:
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Of each field, the number of its lowest bit."""
+        """Number of each field's lowest bit."""
         return tuple(sum(one.bits for one in self.fields[n + 1 :]) for n in range(len(self.fields)))
 
 
@@ -203,7 +203,7 @@ class Phases:
 
 @dataclass(frozen=True)
 class Block:
-    """What a side of a buffer does with one block: the one that writes, or the one that reads.
+    """Work of one side of a buffer on one block: the side that writes, or the side that reads.
 
     The one that writes waits until there is room for a block; the one that reads, until one is
     written. There is room for a block, or for two if the buffer is double.

@@ -1,4 +1,4 @@
-"""How many cycles an element takes from operands to a sum, and whether its operations wait."""
+"""Cycles of an element from operands to a sum, and whether its operations wait."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = [
 ]
 
 FEW_SUMS = 16
-"""Up to so many sums are read without a clock."""
+"""Most sums that are read without a clock."""
 
 
 class Timing(NamedTuple):
-    """When the arithmetic of an element wants a sum, and when it gives the next.
+    """Times at which the arithmetic of an element needs a sum, and produces the next.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Timing(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """How often an element begins an operation, if it need not wait for anybody else.
+    """Initiation interval of an element that need not wait for other parts.
 
     Parameters
     ----------
@@ -53,8 +53,9 @@ class Interval(NamedTuple):
 
 
 def holds_operands(config: LaneSum) -> bool:
-    """Whether operands are unpacked into registers: floats that are compared a cycle before, or
-    whose sum is done in a cycle. Else what is behind the first registers takes longer."""
+    """Returns whether operands are unpacked into registers: floats that are compared a cycle
+    before, or whose sum is done in one cycle. Otherwise the logic after the first registers takes
+    longer."""
     if not config.is_float or config.semiring == "orand":
         return False
     return compares(config, config.semirings) or config.pipeline == 1
@@ -66,12 +67,12 @@ def lane_sum_latency(config: LaneSum) -> int:
 
 
 def widens(part: ElementPart) -> bool:
-    """Whether it takes a cycle to make a sum's format of an operand."""
+    """Returns whether it takes a cycle to convert an operand to a sum's format."""
     return part.arithmetic.is_float and part.arithmetic.element != part.arithmetic.result
 
 
 def timing_of(part: ElementPart) -> Timing:
-    """Of an element's arithmetic. Raises ValueError for one that cannot be built."""
+    """Computes the timing of an element's arithmetic. Raises ValueError if it cannot be built."""
     inner = lane_sum_latency(part.arithmetic)
     most = 2 if part.outer else 3
     if len(part.inner) > most:
@@ -95,9 +96,9 @@ def timing_of(part: ElementPart) -> Timing:
 
 
 def interlocked(sums: int, latency: int) -> bool:
-    """Whether operations wait for others: a sum would be taken again before it has been written
-    back, ``latency`` cycles after it was taken."""
-    # What is written at the end of a cycle is read in the next one, or is there in the one after
+    """Returns whether operations wait for others: a sum would be read again before it has been
+    written back, ``latency`` cycles after it was read."""
+    # A sum that is written at the end of a cycle is readable in the next one, or in the one after
     # that.
     ahead = 1 if sums <= FEW_SUMS else 2
     return sums < latency + ahead

@@ -1,4 +1,4 @@
-"""What says which entries a sparse operand has: tokens, a stream of them for each element."""
+"""Tokens that select the entries of a sparse operand: a stream for each element."""
 
 from __future__ import annotations
 
@@ -93,15 +93,16 @@ class TokenLayout:
 
     @property
     def bits(self) -> int:
-        """Of all fields."""
+        """Bits of all fields."""
         last = self.fields[-1]
         return last.low + last.bits
 
     @property
     def bytes(self) -> int:
-        """That a token takes in memory."""
+        """Bytes of a token in memory."""
         return -(-self.bits // 8)
 
     def merged(self, words: int = 2, *, lacking: bool = False) -> TokenLayout:
-        """That of tokens of so many tensors which are merged; ``lacking``: where any is enough."""
+        """Layout of tokens of so many merged tensors; ``lacking``: an entry of any one is
+        enough."""
         return replace(self, words=words, lacking=lacking)

@@ -63,7 +63,7 @@ class WaveNode(wiring.Component):
             m.d.comb += bank.eq(banks[place.bank])
             same = (bank.line == place.line) & (bank.side == place.side)
             m.d.comb += fits[n].eq(requests.pending[n] & (~bank.enable | same))
-        # From the oldest operation on, and round: the last assignment counts.
+        # The oldest operation has priority, then the order is round: the last assignment wins.
         newer = Signal(config.window)
         m.d.comb += newer.eq(fits & ~((1 << requests.oldest) - 1)[: config.window])
         for n in reversed(range(config.window)):
@@ -137,7 +137,7 @@ class WaveArbiter(wiring.Component):
         rows, layout = self._config.rows, access_layout(self._config)
         waves = [Signal(layout, name=f"wave_{row}") for row in range(rows)]
         nodes = [WaveNode(self._config) for _ in range(rows)]
-        # Where the wave begins: two rows on in every cycle.
+        # Row at which the wave begins: two rows on in every cycle.
         start = Signal(range(max(2, rows)))
         if rows > 2:
             following = start + 2
@@ -151,7 +151,7 @@ class WaveArbiter(wiring.Component):
                 self.granted[row].eq(node.granted),
                 self.conflict[row].eq(node.conflict),
             ]
-            # Of two rows and of one the first begins every wave.
+            # With one or two rows, the first one begins every wave.
             if rows > 2:
                 with m.If(start != row):
                     m.d.comb += before.eq(waves[row - 1])

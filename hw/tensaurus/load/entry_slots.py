@@ -16,7 +16,7 @@ from ..layouts import SlotKind, job_layout, slot_layout, tile_layout
 __all__ = ["EntrySlots", "entry_sizes", "row_slots_layout"]
 
 _FAULTS = ("stream", "slice", "index")
-"""What a slot may have; of several the first counts."""
+"""Faults of a slot; the first of several is reported."""
 
 
 def entry_sizes(config: TensaurusConfig) -> tuple[int, ...]:

@@ -233,7 +233,7 @@ class TileCheck(wiring.Component):
 __all__ = ["USERS", "TileFetcher"]
 
 USERS = ("matrices", "tensor", "store")
-"""Who gets each tile."""
+"""Receivers of each tile."""
 
 _BLOCKS = 2
 """Slots of a channel: a description is short."""

@@ -356,7 +356,7 @@ class MatrixStore(wiring.Component):
                     m.next = "fill"
                 self._stop(m, wait)
             with m.State("stopped"):
-                # What is under way in the columns comes to its end.
+                # The operations in flight in the columns complete.
                 m.d.comb += free.eq(1)
                 m.d.sync += [wait.eq(wait - 1), at.eq(0), touched.eq(0), ended.eq(0)]
                 with m.If(wait == 0):

@@ -103,7 +103,8 @@ _CONTROLS = {
     "RESET": ("soft_reset", True),
     "ENABLE": ("interrupt_enable", True),
 }
-"""What stands for what in the text above: a control of the sidecar, its register or its field."""
+"""Marks in the text above: a control of the sidecar, and whether the mark is its register or its
+field."""
 
 
 def _macro(unit: str, control: Mapping[str, str], field: bool) -> str:
@@ -124,7 +125,8 @@ def _filled(text: str, sidecar: Mapping[str, Any]) -> list[str]:
 
 
 def access_lines(sidecar: Mapping[str, Any]) -> Iterator[str]:
-    """How words are read and written, and whether a device is the one that was generated."""
+    """Writes the functions that read and write words, and the one that checks that a device is the
+    generated unit."""
     unit, upper = member(sidecar["module"]), identifier(sidecar["module"]).upper()
     yield from comment(
         "A device is the address of its registers. A program that reaches them in another way "

@@ -29,7 +29,8 @@ def _field_lines(
 
 
 def register_lines(sidecar: Mapping[str, Any], names: Definitions) -> Iterator[str]:
-    """Of each register the offset, of each field shift, mask, constant and named values."""
+    """Writes the offset of each register, and shift, mask, constant and named values of each
+    field."""
     yield from comment(
         "Registers. OFFSET counts bytes; MASK is in the place that SHIFT says. CONSTANT is what "
         "a field holds that never changes, VALUE what others may hold."
@@ -107,7 +108,7 @@ def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str,
 
 
 def operation_lines(sidecar: Mapping[str, Any], names: Definitions) -> Iterator[str]:
-    """Of each operation what selects it, sizes that are fixed, and where its operands' bits are."""
+    """Writes each operation's selection, its fixed sizes, and the places of its operands' bits."""
     yield from comment(
         "Operations. SELECT is what a field holds for one, SIZE a size that is fixed; OPERAND "
         "are the numbers of an operand's placement, which the sidecar's schema explains."

@@ -50,7 +50,7 @@ def bit_lines(sidecar: Mapping[str, Any]) -> Iterator[str]:
 
 
 def timing_lines(sidecar: Mapping[str, Any], names: Definitions) -> Iterator[str]:
-    """By operation the opcode, the latency and the initiation interval."""
+    """Writes opcode, latency and initiation interval of each operation."""
     yield from comment(
         "By operation: what selects it, clock edges from its transfer to the valid of its first "
         "result, cycles from one to the next."
@@ -62,7 +62,8 @@ def timing_lines(sidecar: Mapping[str, Any], names: Definitions) -> Iterator[str
 
 
 def _functions(unit: str, stream: str, field: Mapping[str, Any]) -> Iterator[str]:
-    """What gets a field, or an element of it, out of a payload, and puts it there."""
+    """Writes the functions that read a field, or an element of it, from a payload, and that write
+    it."""
     width = field.get("width", field.get("element_bits"))
     if width > _WIDEST:
         return
@@ -87,7 +88,8 @@ def _functions(unit: str, stream: str, field: Mapping[str, Any]) -> Iterator[str
 
 
 def stream_lines(sidecar: Mapping[str, Any], names: Definitions) -> Iterator[str]:
-    """Of each stream the payload's width and its fields, as constants, a type and functions."""
+    """Writes the payload's width and the fields of each stream, as constants, a type and
+    functions."""
     unit = member(sidecar["module"])
     for stream in sidecar["streams"]:
         way = "takes" if stream["direction"] == "in" else "gives"

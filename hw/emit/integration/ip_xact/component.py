@@ -53,7 +53,7 @@ def _ports(sidecar: Mapping[str, Any]) -> Iterator[Element]:
 
 
 def _model(sidecar: Mapping[str, Any]) -> Element:
-    """How the component is simulated and synthesised: from its Verilog."""
+    """Model of the component: it is simulated and synthesised from its Verilog."""
     view = element("view", element("name", _FILES), element("componentInstantiationRef", _FILES))
     made = element(
         "componentInstantiation",

@@ -85,7 +85,7 @@ def space_name(port: Mapping[str, Any]) -> str:
 
 
 def address_space(port: Mapping[str, Any]) -> Element:
-    """What a manager reaches."""
+    """Address space of a manager."""
     return element(
         "addressSpace",
         element("name", space_name(port)),

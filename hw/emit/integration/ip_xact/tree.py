@@ -56,7 +56,7 @@ def element(name: str, /, *content: Element | str | int | None, **attributes: st
 
 
 def described(name: str, doc: str) -> tuple[Element, Element | None]:
-    """What begins most elements: a name and a remark."""
+    """Elements that most others begin with: a name and a remark."""
     return element("name", name), element("description", doc) if doc else None
 
 

@@ -361,7 +361,7 @@ class RowHead(wiring.Component):
             log.start.valid.eq(operation.start),
             log.start.slot.eq(operation.slot),
         ]
-        # What is offered stays so until it is taken.
+        # An offer stays until it is accepted.
         return age == OVERDUE - 1
 
     def _priorities(self, m: Module, choice: Choice, overdue: Value) -> None:
