@@ -25,7 +25,7 @@ ADD_CUTS: dict[int, tuple[str, ...]] = {
 
 
 class FloatAdd(wiring.Component):
-    """``o = RNE(a + b)``, or ``RNE(a - b)``.
+    """Computes ``o = RNE(a + b)``, or ``RNE(a - b)``.
 
     IEEE 754 in every case, with the canonical NaN. Latency ``stages`` cycles (0: combinational),
     an operation a cycle. Registers have no reset and move only while ``advance`` is set.

@@ -71,7 +71,7 @@ class FloatCompare(wiring.Component):
 
 
 class FloatMinMax(wiring.Component):
-    """IEEE 754-2019 ``minimum`` and ``maximum``: a NaN wins, and -0 is less than +0.
+    """Computes IEEE 754-2019 ``minimum`` and ``maximum``: a NaN wins, and -0 is less than +0.
 
     Combinational. A NaN result is the canonical one.
 

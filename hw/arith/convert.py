@@ -14,7 +14,7 @@ __all__ = ["FloatConvert"]
 
 
 class FloatConvert(wiring.Component):
-    """``o = RNE(i)`` in another format.
+    """Converts a float to another format: ``o = RNE(i)``.
 
     Combinational; NaN becomes the canonical NaN.
 

@@ -12,7 +12,7 @@ __all__ = ["FloatDivide"]
 
 
 class FloatDivide(IterativeOperator):
-    """``o = RNE(a / b)``, by restoring division.
+    """Computes ``o = RNE(a / b)`` by restoring division.
 
     IEEE 754 in every case, with the canonical NaN. A bit of the quotient a cycle.
 

@@ -10,7 +10,7 @@ __all__ = ["Multiplier"]
 
 
 class Multiplier(wiring.Component):
-    """``o = a * b``.
+    """Computes ``o = a * b``.
 
     Combinational. A module of its own, so that a synthesis tool chooses its structure.
 

@@ -30,7 +30,7 @@ _HEAD_BITS = head_bits(1)
 
 
 class FloatMultiplyAdd(wiring.Component):
-    """``o = RNE(a * b + c)``.
+    """Computes ``o = RNE(a * b + c)``.
 
     IEEE 754 in every case, with the canonical NaN. Latency ``stages`` cycles (0: combinational),
     an operation a cycle. Registers have no reset and move only while ``advance`` is set.

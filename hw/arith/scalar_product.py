@@ -25,7 +25,7 @@ MULTIPLY_CUTS: dict[int, tuple[str, ...]] = {
 
 
 class FloatMultiply(wiring.Component):
-    """``o = RNE(a * b)``.
+    """Computes ``o = RNE(a * b)``.
 
     IEEE 754 in every case, with the canonical NaN. Latency ``stages`` cycles (0: combinational),
     an operation a cycle. Registers have no reset and move only while ``advance`` is set.
@@ -94,7 +94,7 @@ __all__ = ["ScalarProduct"]
 
 
 class ScalarProduct(ScalarOperator):
-    """``o = a (x) b``, rounded once.
+    """Computes ``o = a (x) b``, rounded once.
 
     Integers: sums saturate, products are taken modulo ``2**bits``, and where (+) is min or max
     the product of the two padding values is its identity. A squared difference of floats is that

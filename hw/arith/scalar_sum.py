@@ -15,8 +15,8 @@ __all__ = ["OptionalSum", "ScalarSum"]
 
 
 class ScalarSum(ScalarOperator):
-    """``o = a (+) b``: a sum, rounded once or modulo ``2**bits``, a minimum, a maximum, or a
-    disjunction (0 or 1).
+    """Computes ``o = a (+) b``: a sum, rounded once or modulo ``2**bits``, a minimum, a maximum, or
+    a disjunction (0 or 1).
 
     Latency ``stages`` cycles, an operation a cycle. Registers have no reset and move only while
     ``advance`` is set.
@@ -54,7 +54,8 @@ class ScalarSum(ScalarOperator):
 
 
 class OptionalSum(ScalarOperator):
-    """``a (+) b`` of two values that may be absent: of one alone, that one unchanged.
+    """Computes ``a (+) b`` of two values that may be absent; a value without the other is
+    unchanged.
 
     Timing as :class:`ScalarSum`.
 

@@ -12,7 +12,7 @@ __all__ = ["FloatSquareRoot"]
 
 
 class FloatSquareRoot(IterativeOperator):
-    """``o = RNE(sqrt(a))``, by trial subtraction.
+    """Computes ``o = RNE(sqrt(a))`` by trial subtraction.
 
     IEEE 754 in every case, with the canonical NaN: of a negative number too, but that of -0 is -0.
     A bit of the root a cycle.

@@ -14,7 +14,7 @@ __all__ = ["Unpack"]
 
 
 class Unpack(wiring.Component):
-    """Takes a packed float apart.
+    """Unpacks a float.
 
     Combinational. With ``normalise`` the leading significand bit of every non-zero finite
     value is one, subnormal values having an exponent below ``format.emin``; without it a

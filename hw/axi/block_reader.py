@@ -17,7 +17,7 @@ __all__ = ["BlockReader"]
 
 
 class BlockReader(wiring.Component):
-    """Reads blocks of one size, each by a burst, and sends them whole, in the order asked for.
+    """Reads blocks of one size, one burst each, and sends them whole, in the order of the requests.
 
     A block gets a slot: a word of a memory that is written by beats, and the slot's number as its
     ID. Beats of different slots may come in any order; ``r`` is always ready. One request a cycle

@@ -17,7 +17,7 @@ __all__ = ["BurstReader"]
 
 
 class BurstReader(wiring.Component):
-    """Reads what is requested, as INCR bursts that never cross 4 KiB.
+    """Reads the requested beats, as INCR bursts that never cross 4 KiB.
 
     A burst is issued when fewer than ``outstanding`` are under way and the buffer has room for
     a longest one beside all that are, so that ``r`` is always ready. One burst a cycle and one

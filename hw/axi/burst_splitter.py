@@ -29,7 +29,7 @@ def check_burst(data_bits: int, burst_beats: int, buffer_beats: int | None = Non
 
 
 class BurstSplitter(wiring.Component):
-    """Cuts each request at the multiples of ``burst_beats`` beats.
+    """Splits each request at the multiples of ``burst_beats`` beats.
 
     As these are boundaries of a power of two of at most 4 KiB, no burst crosses 4 KiB, and none
     is longer than ``burst_beats``. Latency two cycles; a burst a cycle, over request boundaries

@@ -26,7 +26,7 @@ def most_unsent(outstanding: int, buffer_beats: int) -> int:
 
 
 class BurstWriter(wiring.Component):
-    """Writes what is requested, as INCR bursts that never cross 4 KiB.
+    """Writes the requested beats, as INCR bursts that never cross 4 KiB.
 
     A burst is issued when all its data is in the buffer and fewer than ``outstanding`` wait for
     their response, so that W never waits for data. Its first beat is offered two cycles after its

@@ -16,7 +16,7 @@ __all__ = ["ReadCrossbar"]
 
 
 class ReadCrossbar(wiring.Component):
-    """Brings the requests of each lane to the channels they name, and the beats back.
+    """Routes the requests of each lane to the channels they name, and the beats back to the lanes.
 
     A channel takes one request a cycle, from the lanes that name it in turn; a lane takes one beat
     a cycle, from the channels that have one for it in turn. Nobody waits for more than one

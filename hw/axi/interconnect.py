@@ -29,7 +29,7 @@ def check_ids(members: int, id_bits: int, slot_bits: int = 0) -> None:
 
 
 class ReadInterconnect(wiring.Component):
-    """Lets readers take turns at AR and brings each beat to the reader that it is for.
+    """Arbitrates readers round robin at AR, and routes each beat to the reader that requested it.
 
     A reader reserves space for a burst before it requests it, so it is always ready for a beat, and
     RREADY is constant: it must not follow RID (AXI4, A3). An ID is the reader's index above the
@@ -110,8 +110,8 @@ class ReadInterconnect(wiring.Component):
 
 
 class WriteInterconnect(wiring.Component):
-    """Lets writers take turns at AW, sends their data in the same order, and brings each
-    response to the writer whose ID it has.
+    """Arbitrates writers round robin at AW, sends their data in the same order, and routes each
+    response to the writer that has its ID.
 
     A writer's ID is its index. A writer is always ready for a response, and BREADY is constant.
     Responses may come in any order between IDs; one with another ID is dropped. W of a burst never

@@ -26,7 +26,8 @@ __all__ = ["ReadManager", "WriteManager"]
 
 
 class _Manager(wiring.Component):
-    """Base of both: parts that share an interconnect, each with its streams and an ID.
+    """Base class of both managers: parts that share an interconnect, each with its streams and an
+    ID.
 
     Parameters
     ----------

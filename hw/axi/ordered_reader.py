@@ -17,7 +17,7 @@ __all__ = ["OrderedReader"]
 
 
 class OrderedReader(wiring.Component):
-    """Reads each requested burst under an ID of its own and puts the data back into order.
+    """Reads each requested burst under an ID of its own, and restores the order of the data.
 
     A burst gets a slot: room for a longest one in a memory, and the slot's number as its ID.
     Beats of different slots may come in any order; ``r`` is always ready. A beat leaves when all

@@ -42,7 +42,7 @@ def field_members(register_map: RegisterMap) -> Iterator[tuple[str, wiring.Membe
 
 
 class AxiLiteRegisters(wiring.Component):
-    """The registers of a map, for software to read and write one word at a time.
+    """Registers of a map, which software reads and writes one word at a time.
 
     Address and data of a write may come in either order or together: each is taken as soon as that
     of the write before has taken effect, whether the other one has come or not. Reads and writes do

@@ -29,7 +29,7 @@ FAILURES = ("bus_read", "bus_write", "unsorted", "region")
 
 
 class ConverterControl(wiring.Component):
-    """The state of the converter, see :class:`JobStates`.
+    """Controls the state of the converter, see :class:`JobStates`.
 
     ``start`` takes the job registers, which are free for the next job at once. Their check is
     that of ``hw/spec/jobs/c2sr_converter.py``.
@@ -72,7 +72,7 @@ class ConverterControl(wiring.Component):
 
 
 class ConverterCounters(wiring.Component):
-    """The counters of the register map; they keep their values after a job.
+    """Counters of the register map; they keep their values after a job.
 
     Members
     -------
@@ -121,7 +121,7 @@ __all__ = ["Converter"]
 
 
 class Converter(AcceleratorTop):
-    """Converts a sparse matrix from CSR to C2SR, or back. One entry a cycle.
+    """Converts a sparse matrix from CSR to C2SR, or back. One entry per cycle.
 
     Rows come in their order, entries as they are. In CSR pointers and entries are at consecutive
     addresses; where they are in C2SR says ``C2srLayout``. Pairs and entries of C2SR are written

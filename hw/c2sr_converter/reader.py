@@ -25,7 +25,8 @@ _BITS = 32
 
 
 class RowPointers(wiring.Component):
-    """Asks for whole blocks of row pointers and makes rows of them. A row a cycle, no latency.
+    """Requests whole blocks of row pointers and converts them to rows. One row per cycle, no
+    latency.
 
     A row that would end before it begins, or a first one that does not begin at 0, sets
     ``unsorted`` and does not come, nor do those behind it.
@@ -124,7 +125,8 @@ class RowPointers(wiring.Component):
 
 
 class SharedEntries(wiring.Component):
-    """Sends the entries of each row, or that it has none. Latency one cycle; a token a cycle.
+    """Sends the entries of each row, or a token for a row without entries. Latency one cycle; one
+    token per cycle.
 
     The last beat stays, for a row that begins in it.
 
@@ -209,7 +211,7 @@ short, the next block of CSR's entries is asked for when a row that ends there i
 
 
 class ConverterReader(wiring.Component):
-    """Finds the rows, in their order, and sends their entries.
+    """Finds the rows in order, and sends their entries.
 
     In C2SR it reads the beats that the rows are in, in CSR whole blocks. One token a cycle, rows of
     one entry included, as long as the bursts under way last for the memory's latency.

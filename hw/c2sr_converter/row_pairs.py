@@ -20,7 +20,7 @@ _ROW_BITS = 32
 
 
 class StripePairs(wiring.Component):
-    """Asks for the beats of all channels in turn, and takes the rows' pairs out of them.
+    """Requests beats from all channels round robin, and extracts the rows' pairs from them.
 
     A beat has the pairs of several rows of its channel, between which those of the other channels
     come: it is kept until then, so that each is read once. A row a cycle, no latency.

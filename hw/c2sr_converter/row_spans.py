@@ -30,7 +30,7 @@ def asked_span_layout(config: C2srConverterConfig) -> data.StructLayout:
 
 
 class RowSpans(wiring.Component):
-    """Asks for the beats of rows, but for one that the row before has brought already.
+    """Requests the beats of rows, except a beat that the previous row has already fetched.
 
     In C2SR that is done row by row, in CSR by whole blocks, one after the other, as far as the rows
     reach. Latency one cycle; a row a cycle, a block a cycle.

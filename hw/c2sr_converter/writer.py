@@ -45,7 +45,7 @@ def numbered_pointer_layout() -> data.StructLayout:
 
 
 class PointerWriter(wiring.Component):
-    """Packs pointers 0, 1, 2, ... into beats and deals their blocks out to the channels.
+    """Packs the row pointers into beats and distributes their blocks over the channels.
 
     A pointer a cycle. A channel's request goes together with its last beat.
 
@@ -132,7 +132,8 @@ _BITS = 32
 
 
 class ConverterWriter(wiring.Component):
-    """Deals entries out to the channels: to C2SR by rows, to CSR by blocks. One token a cycle.
+    """Distributes entries over the channels: by rows for C2SR, by blocks for CSR. One token per
+    cycle.
 
     An array at consecutive addresses is one in all channels, the blocks of which take the place of
     rows; thus :class:`C2srRowWriter` writes both. Row pointers of CSR take the pairs' way to

@@ -24,7 +24,7 @@ def write_request_layout(geometry: ChannelGeometry) -> data.StructLayout:
 
 
 class BeatPacker(wiring.Component):
-    """Collects the words of one array in one channel into beats, and asks for their writing.
+    """Packs the words of one array in one channel into beats, and requests their writing.
 
     A request follows its last beat. Strobes name the words that came. A word a cycle.
 

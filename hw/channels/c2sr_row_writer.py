@@ -66,7 +66,7 @@ def lane_entry_layout(layout: C2srLayout, lane_map: LaneMap) -> data.StructLayou
 
 
 class C2srRowWriter(wiring.Component):
-    """Takes the rows of a lane and has them written into its channels.
+    """Writes the rows of a lane into the lane's channels.
 
     Entries follow each other without gaps, from the beginning of the lane's region in each of its
     channels: ``capacity`` entries from entry ``lane // channels * capacity`` on. They are written

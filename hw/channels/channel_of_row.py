@@ -20,7 +20,7 @@ def located_layout(index_bits: int, channels: int, carried: ShapeLike) -> data.S
 
 
 class ChannelOfRow(wiring.Component):
-    """Quotient and remainder by a constant, in three cycles; by a power of two, in none.
+    """Computes quotient and remainder by a constant, in three cycles; by a power of two, in none.
 
     The odd part of the divisor is what takes work. The remainder is that of the sum of the
     remainders of the hexadecimal digits, from tables; what is left after subtracting it is a

@@ -13,7 +13,8 @@ __all__ = ["FlatBlocks"]
 
 
 class FlatBlocks(wiring.Component):
-    """Sends the blocks 0, 1, 2, ... of the array as spans of a block each. One a cycle, no latency.
+    """Sends the blocks of an array, from block 0 on, as spans of one block each. One span per
+    cycle, no latency.
 
     Block n is in channel ``n % channels`` and is that channel's block ``n // channels``, so that an
     array at consecutive addresses is one in all channels.

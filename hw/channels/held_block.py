@@ -13,7 +13,7 @@ __all__ = ["HeldBlock"]
 
 
 class HeldBlock(wiring.Component):
-    """Brings the wanted beat of a block to the front of a stream of whole blocks.
+    """Brings the requested beat of a block to the front of a stream of whole blocks.
 
     The beats of a block are wanted in ascending order, some perhaps never, some several times; they
     are dropped one a cycle as far as they are not wanted. The beat itself is ``beats.payload``.

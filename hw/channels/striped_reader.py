@@ -31,7 +31,8 @@ def run_layout(geometry: ChannelGeometry, bytes_bits: int) -> data.StructLayout:
 
 
 class BlockShare(wiring.Component):
-    """Addresses of the blocks of runs that are in one channel: one of every ``channels`` blocks.
+    """Computes the addresses of the blocks of runs that are in one channel: one of every
+    ``channels`` blocks.
 
     Runs may wait here, so that a channel falls behind others without holding them up. A run a
     cycle, an address a cycle. Latency three cycles.

@@ -31,7 +31,7 @@ def block_layout(geometry: ChannelGeometry) -> data.StructLayout:
 
 
 class BlockBeats(wiring.Component):
-    """Asks for the writing of blocks, and sends their beats; strobes name the bytes.
+    """Requests the writing of blocks, and sends their beats; strobes mark the bytes.
 
     A beat a cycle, over the ends of blocks too. No latency.
 
@@ -110,7 +110,7 @@ def extent_layout(geometry: ChannelGeometry, bytes_bits: int) -> data.StructLayo
 
 
 class StripedWriter(wiring.Component):
-    """Writes what is requested, a line a cycle when the channels take it.
+    """Writes the requested bytes, one line per cycle if the channels accept it.
 
     A line is so many blocks of consecutive channels. It is taken when all channels that it is for
     have room; a few lines fit between them and the bus. Blocks are written as one burst each, the

@@ -45,7 +45,7 @@ def placed_word_layout(
 
 
 class WordPlacer(wiring.Component):
-    """Finds the places of words; latency two cycles, a word a cycle.
+    """Computes the places of words; latency two cycles, one word per cycle.
 
     Parameters
     ----------

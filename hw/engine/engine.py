@@ -28,7 +28,8 @@ from .storer import Storer
 
 
 class LeftScratchpad(wiring.Component):
-    """Banked by rows of a tile. A word is a beat or a tile's row, whichever is longer.
+    """Scratchpad for A, banked by rows of a tile. A word is a beat or a tile's row, whichever is
+    longer.
 
     Latency one cycle from ``read`` to ``tile``, which stays until the next read.
 
@@ -94,7 +95,7 @@ class LeftScratchpad(wiring.Component):
 
 
 class Counters(wiring.Component):
-    """The counters of ``hw/spec/jobs/engine.py``; they keep their values after a job.
+    """Counters of ``hw/spec/jobs/engine.py``; they keep their values after a job.
 
     ``busy_cycles`` and ``stalls`` together are the cycles from the first to the last cycle in
     which the unit had an operation at its input.
@@ -150,7 +151,7 @@ __all__ = ["Engine"]
 
 
 class Engine(AcceleratorTop):
-    """``D = C (+) A (x) B`` for matrices of any size in memory.
+    """Computes ``D = C (+) A (x) B`` for matrices of any size in memory.
 
     D is computed block by block; the loads of the next blocks of A and B, of the next block of
     C, and the stores of the last block of D go on while a block is computed. An element of D is a

@@ -22,7 +22,8 @@ def tag_layout(config: EngineConfig) -> data.StructLayout:
 
 
 class Feeder(wiring.Component):
-    """Reads the tiles of an operation, pads them behind the last k, and offers it to the unit.
+    """Reads the tiles of an operation, pads them after the last k, and offers the operation to the
+    unit.
 
     Lanes of A and B behind the last k get the operation's padding, or where its format has none
     the lane of the first k: those operations are idempotent, so that the product it repeats

@@ -19,7 +19,7 @@ __all__ = ["JobControl"]
 
 
 class JobControl(wiring.Component):
-    """The state of the engine, see :class:`JobStates`.
+    """Controls the state of the engine, see :class:`JobStates`.
 
     ``start`` takes the job registers, which are free for the next job at once. Their check is
     that of ``hw/spec/jobs/engine.py``. After a bus error or a soft reset no operation

@@ -28,7 +28,7 @@ def place_layout(config: EngineConfig) -> data.StructLayout:
 
 
 class Loader(wiring.Component):
-    """Requests the rows of an operand's blocks and says where their beats belong.
+    """Requests the rows of an operand's blocks and places their beats in the scratchpad.
 
     Two buffers: a block's rows are requested once fewer than two blocks are ``claim``ed and not
     yet ``freed``.

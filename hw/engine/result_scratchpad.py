@@ -21,7 +21,7 @@ def tile_layout(config: EngineConfig) -> data.StructLayout:
 
 
 class ResultScratchpad(wiring.Component):
-    """Banked by rows of a tile; the buffers are memories of their own.
+    """Scratchpad for C and D, banked by rows of a tile; each buffer is a memory of its own.
 
     A buffer belongs to the loader, then to the unit, then to the storer. Whoever uses one
     buffer, another may use the other one in the same cycle. A word is a tile's row or a beat,

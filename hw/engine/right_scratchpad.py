@@ -13,7 +13,7 @@ from .loader import place_layout
 
 
 class Bank(wiring.Component):
-    """Words that are written part by part.
+    """Memory whose words are written part by part.
 
     Latency one cycle from ``read`` to ``read_data``, which stays until the next read. Reading a
     word while it is written gives the old content.
@@ -63,7 +63,8 @@ __all__ = ["RightScratchpad"]
 
 
 class RightScratchpad(wiring.Component):
-    """Banked by lanes of k, so that a beat along N goes into words and one along K into banks.
+    """Scratchpad for B, banked by lanes of k: a beat along N is written into words, one along K
+    into banks.
 
     There are as many banks as a tile has lanes of depth, or a beat has, if these are more; a
     word is a row of a tile or a beat, whichever is longer, and is written lane by lane. Of an

@@ -20,7 +20,7 @@ __all__ = ["Storer"]
 
 
 class Storer(wiring.Component):
-    """Requests the rows of finished blocks of a burst writer and reads their beats.
+    """Requests a burst writer to write the rows of finished blocks, and reads their beats.
 
     A beat a cycle. The strobes of a row's last beat end with the last column of D.
 

@@ -13,7 +13,7 @@ __all__ = ["Activity", "count", "counter_members", "ones"]
 
 
 class Activity(wiring.Component):
-    """Cycles in which something happens, and those in which it does not, in between.
+    """Counts the cycles with activity, and the idle cycles between them.
 
     ``busy_cycles`` and ``stalls`` together are the cycles from the first to the last one in
     which it happened.

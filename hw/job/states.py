@@ -62,7 +62,7 @@ def _members(codes: Any) -> dict[str, Member]:
 
 
 class JobStates(wiring.Component):
-    """Idle, check, run, stop.
+    """State machine of a job: idle, check, run, stop.
 
     A job that fails its check ends there. One that meets an error, or a soft reset, is stopped;
     when all is quiet, idle follows. A soft reset ends a job without ``done`` and without

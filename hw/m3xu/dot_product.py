@@ -42,7 +42,8 @@ class DotProductParameters(TypedDict):
 
 
 class DotProductUnit(wiring.Component):
-    """``d = c + sum(a[k] * b[k])`` over one step, or over the two steps of an fp32 product.
+    """Computes ``d = c + sum(a[k] * b[k])`` over one step, or over the two steps of an fp32
+    product.
 
     The products of a step are exact. In the second step of an fp32 operation, marked by
     ``accumulate``, each pair of products joins the pair of the step before: high*high and

@@ -16,7 +16,7 @@ __all__ = ["Grid"]
 
 
 class Grid(wiring.Component):
-    """``rows * cols`` dot product units: row r of a meets column c of b.
+    """Grid of ``rows * cols`` dot product units: row r of a is multiplied by column c of b.
 
     Latency as that of :class:`DotProductUnit`; a step every cycle. Data registers move only
     while ``advance`` is set; the control bits, too.

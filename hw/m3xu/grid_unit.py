@@ -89,7 +89,7 @@ __all__ = ["GridUnit"]
 
 
 class GridUnit(wiring.Component):
-    """A matrix unit: operand stages at the edge of a grid of dot product units.
+    """Matrix unit with operand stages at the edge of a grid of dot product units.
 
     While a result waits to be taken, the whole pipeline waits.
 

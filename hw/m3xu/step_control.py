@@ -23,7 +23,7 @@ def control_layout() -> data.StructLayout:
 
 
 class StepControl(wiring.Component):
-    """Takes operations from the input stream and steps through them.
+    """Accepts operations from the input stream and controls their steps.
 
     One operation after the other, without a gap: the next one is loaded while the last step of
     the one before is under way. Everything moves only while ``advance`` is set.

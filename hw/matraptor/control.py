@@ -104,7 +104,7 @@ def failure_layout(config: MatRaptorConfig) -> data.StructLayout:
 
 
 class Control(wiring.Component):
-    """The state of the accelerator, see :class:`JobStates`.
+    """Controls the state of the accelerator, see :class:`JobStates`.
 
     ``start`` takes the job registers, which are free for the next job at once. Their check is
     that of ``hw/spec/jobs/matraptor.py``.

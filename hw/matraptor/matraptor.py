@@ -34,7 +34,7 @@ EVENTS = ("multiplied", "merge_step", "stored_row", "stored_entry", *READS)
 
 
 class Counters(wiring.Component):
-    """The counters of the register map; they keep their values after a job.
+    """Counters of the register map; they keep their values after a job.
 
     An event is counted three cycles after it at the latest.
 
@@ -286,7 +286,7 @@ __all__ = ["MatRaptor"]
 
 
 class MatRaptor(AcceleratorTop):
-    """``C = A (x) B`` of sparse matrices in C2SR.
+    """Computes ``C = A (x) B`` of sparse matrices in C2SR.
 
     Row ``i`` of C is computed by lane ``i % lanes``, from row ``i`` of A and the rows of B that its
     columns name. Values are added in the order that ``sim/matraptor/result/rows.py`` says, bit for

@@ -26,7 +26,7 @@ def control_layout(config: Simd2Config) -> data.StructLayout:
 
 
 class OperationControl(wiring.Component):
-    """Takes operations from the input stream and says when they leave.
+    """Accepts operations from the input stream and controls when their results leave.
 
     An operation stays in the operand registers for its initiation interval. While a result waits
     to be taken, the whole pipeline waits.

@@ -18,7 +18,7 @@ __all__ = ["Simd2"]
 
 
 class Simd2(wiring.Component):
-    """``d = c (+) (a (x) b)`` on square tiles, in any of the semirings it is built with.
+    """Computes ``d = c (+) (a (x) b)`` on square tiles, in any of the semirings it is built with.
 
     Initiation interval 1 (2 for products on half-width multipliers) and one latency, as the
     configuration says, whatever the mix of operations. While a result waits to be taken, the

@@ -13,7 +13,7 @@ __all__ = ["DelayRing"]
 
 
 class DelayRing(wiring.Component):
-    """``o`` is what ``i`` was ``cycles`` cycles ago; before that, anything.
+    """Delays ``i`` by ``cycles`` cycles; the first outputs are undefined.
 
     Parameters
     ----------

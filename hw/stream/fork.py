@@ -12,7 +12,7 @@ __all__ = ["Fork"]
 
 
 class Fork(wiring.Component):
-    """Brings each transfer to all outputs that it is for, once each. No latency.
+    """Sends each transfer once to every output it is for. No latency.
 
     A lazy fork offers it to an output while all others that it is for are ready, so that they take
     it in the same cycle; it has no registers. An output that is ready must stay so until it takes

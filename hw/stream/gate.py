@@ -10,7 +10,8 @@ __all__ = ["Gate"]
 
 
 class Gate(wiring.Component):
-    """Passes a stream on, but offers nothing new while held; what has been offered stays.
+    """Passes a stream on, but offers nothing new while held; a transfer that has been offered
+    stays.
 
     ``i.ready`` follows ``o.ready``, and ``o`` follows ``i``, in the same cycle.
 

@@ -15,7 +15,8 @@ __all__ = ["Join"]
 
 
 class Join(wiring.Component):
-    """Takes a transfer from each input that the next one is made of, in the same cycle. No latency.
+    """Joins streams: it accepts a transfer from each input that the next one is composed of, in the
+    same cycle. No latency.
 
     Parameters
     ----------

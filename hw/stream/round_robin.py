@@ -12,7 +12,7 @@ __all__ = ["RoundRobin"]
 
 
 class RoundRobin(wiring.Component):
-    """Takes one transfer a cycle from the next input that offers one, going round.
+    """Merges streams round robin: one transfer per cycle from the next input that offers one.
 
     An input that offers waits for at most one transfer of each other input. Latency one cycle.
 

@@ -12,7 +12,8 @@ __all__ = ["ValidPipeline"]
 
 
 class ValidPipeline(wiring.Component):
-    """Says what is in a pipeline whose stages move together: ``i``, so many stages later.
+    """Tracks valid data in a pipeline whose stages move together: ``o`` is ``i``, delayed by the
+    stages.
 
     The registers of the data move with the same ``advance``, and have neither a reset nor a clear.
     With ``advance`` set unless something waits at the end, the two make a stream.

@@ -28,7 +28,7 @@ STREAM_ERRORS = ("index", "slice", "stream")
 
 
 class Control(wiring.Component):
-    """The state of the accelerator, see :class:`JobStates`.
+    """Controls the state of the accelerator, see :class:`JobStates`.
 
     ``start`` takes the job registers, which are free for the next job at once. Their check is
     that of ``hw/spec/jobs/tensaurus.py``.
@@ -106,7 +106,7 @@ class Control(wiring.Component):
 
 
 class Counters(wiring.Component):
-    """The counters of the register map; they keep their values after a job.
+    """Counters of the register map; they keep their values after a job.
 
     An event is counted two cycles after it at the latest.
 
@@ -178,7 +178,8 @@ __all__ = ["Tensaurus"]
 
 
 class Tensaurus(AcceleratorTop):
-    """Scalar-fiber products followed by fiber-fiber products, tile by tile of a list in memory.
+    """Computes scalar-fiber products and then fiber-fiber products, tile by tile of a list in
+    memory.
 
     What is computed, and in which order values are added, says ``sim/tensaurus/result``, bit for
     bit.

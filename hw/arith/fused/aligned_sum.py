@@ -13,7 +13,7 @@ from ..shift import shift_right_sticky
 
 
 class Align(wiring.Component):
-    """Moves a significand down a window, truncating it at the window's end.
+    """Shifts a significand down within a window, and truncates it at the window's end.
 
     Combinational.
 

@@ -32,7 +32,7 @@ from .aligned_sum import AlignedSum
 
 
 class ExponentMaximum(wiring.Component):
-    """Finds the largest exponent among the terms that count.
+    """Finds the largest exponent among the terms that are present.
 
     Combinational, a tree of ``ceil(log2(count))`` comparisons.
 

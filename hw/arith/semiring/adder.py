@@ -14,7 +14,7 @@ __all__ = ["SelectingAdder"]
 
 
 class SelectingAdder(wiring.Component):
-    """``a + b``, ``a - b`` or one of a and b, normalised but not rounded.
+    """Computes ``a + b``, ``a - b`` or one of a and b, normalised but not rounded.
 
     Combinational. Which operand comes first is decided beforehand: the larger magnitude of a sum,
     so that the smaller one is aligned and no difference is negative; of a minimum or maximum the

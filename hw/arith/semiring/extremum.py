@@ -25,7 +25,7 @@ def candidate_layout(significand_bits: int, exponent_bits: int) -> data.StructLa
 
 
 class Extremum(wiring.Component):
-    """IEEE 754-2019 ``minimum`` or ``maximum`` of normalised floats; -0 is less than +0.
+    """Computes IEEE 754-2019 ``minimum`` or ``maximum`` of normalised floats; -0 is less than +0.
 
     Combinational, a tree of ``ceil(log2(count + 1))`` comparisons; the last candidate, which may
     be wider, joins at the root.

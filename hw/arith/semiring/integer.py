@@ -26,7 +26,7 @@ def integer_layout(fmt: IntFormat) -> data.StructLayout:
 
 
 class UnpackInteger(wiring.Component):
-    """Marks the ends of the range.
+    """Unpacks an integer, and marks the ends of its range.
 
     Combinational.
 
@@ -59,7 +59,7 @@ class UnpackInteger(wiring.Component):
 
 
 class IntegerOtimes(wiring.Component):
-    """``a (x) b`` on integers, modulo ``2**result.bits``; sums saturate.
+    """Computes ``a (x) b`` on integers, modulo ``2**result.bits``; sums saturate.
 
     Combinational. In a semiring of minima or maxima a pair of padding values gives the identity
     of (+), whatever (x) is, so that padding works where c is wider than a and b.
@@ -166,8 +166,8 @@ class IntegerOtimes(wiring.Component):
 
 
 class IntegerOplus(wiring.Component):
-    """``o = c (+) t_0 (+) ... (+) t_n-1`` on integers: sum modulo ``2**bits``, minimum, maximum or
-    disjunction (0 or 1).
+    """Computes ``o = c (+) (+)_k t[k]`` on integers: sum modulo ``2**bits``, minimum,
+    maximum or disjunction (0 or 1).
 
     Latency ``pipeline`` cycles; an operation a cycle. Registers move only while ``advance`` is
     set, or always.

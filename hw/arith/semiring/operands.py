@@ -25,7 +25,7 @@ def addend_layout(fmt: Format) -> ShapeLike:
 
 
 class OperandRegister(wiring.Component):
-    """Unpacks a row of a, or a column of b, and holds it.
+    """Unpacks a row of a, or a column of b, and holds it in registers.
 
     Latency: one register, which takes new operands while ``load`` is set.
 
@@ -84,7 +84,7 @@ class OperandRegister(wiring.Component):
 
 
 class AddendRegister(wiring.Component):
-    """Unpacks an element of c and holds it until its products are there.
+    """Unpacks an element of c and holds it until its products are complete.
 
     Latency: one register, which takes a new addend while ``load`` is set; with ``delayed``
     another, which moves while ``advance`` is set; both then hold the packed word.

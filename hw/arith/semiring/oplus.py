@@ -38,7 +38,8 @@ def _any(values: Collection[Value]) -> Value:
 
 
 class Oplus(wiring.Component):
-    """``o = c (+) t_0 (+) ... (+) t_n-1``, rounded once: sum, minimum, maximum or disjunction.
+    """Computes ``o = c (+) (+)_k t[k]``, rounded once: sum, minimum, maximum or
+    disjunction.
 
     A sum is the fused sum of the terms' upper ``2 * significand_bits`` bits, which hold products
     exactly. Minima and maxima are chosen among unrounded terms, which is as good as among rounded

@@ -24,7 +24,7 @@ _SUMS = ("add", "min", "max", "square_difference")
 
 
 class Otimes(wiring.Component):
-    """``a (x) b``: product, sum, minimum, maximum, conjunction or squared difference.
+    """Computes ``a (x) b``: product, sum, minimum, maximum, conjunction or squared difference.
 
     One multiplier serves products and squares, one adder sums and differences, and the adder's
     comparator minima and maxima; what no semiring needs is not there. A difference is rounded to

@@ -21,7 +21,7 @@ __all__ = ["SemiringUnit"]
 
 
 class SemiringUnit(wiring.Component):
-    """``o = c (+) (+)_k (a[k] (x) b[k])`` in one of several semirings.
+    """Computes ``o = c (+) (+)_k (a[k] (x) b[k])`` in one of several semirings.
 
     Latency ``config.pipeline`` cycles, one more if squared differences are among the unit's
     operations; an operation a cycle. Registers move only while ``advance`` is set, or always.

@@ -37,7 +37,7 @@ def paired_row_layout(config: MatRaptorConfig) -> data.StructLayout:
 
 
 class RowPairs(wiring.Component):
-    """Joins rows and the blocks of their pairs. One row a cycle, one beat a cycle.
+    """Joins rows and the blocks of their pairs. One row per cycle, one beat per cycle.
 
     Members
     -------
@@ -105,7 +105,8 @@ def held_row_layout(config: MatRaptorConfig) -> data.StructLayout:
 
 
 class BlockRows(wiring.Component):
-    """Turns pairs into spans of whole blocks, but for a block that the row before has read already.
+    """Converts pairs to spans of whole blocks, except a block that the previous row has already
+    read.
 
     A row can take its first block over if it begins in the block in which the last row with
     entries ended, not before that row's end. Latency one cycle; a row a cycle.
@@ -201,8 +202,8 @@ def _fields(config: MatRaptorConfig) -> list[tuple[str, object]]:
 
 
 class RowEntries(wiring.Component):
-    """Sends the entries of each row, or that it has none. Latency one cycle; a token a cycle, but
-    for the beats of a block that no row wants.
+    """Sends the entries of each row, or a token for a row without entries. Latency one cycle; one
+    token per cycle, except for the beats of a block that no row uses.
 
     Members
     -------
@@ -277,7 +278,7 @@ __all__ = ["SparseALoader"]
 
 
 class SparseALoader(wiring.Component):
-    """Walks the lane's rows, reads their pairs ahead, then their entries, and sends them on.
+    """Walks the lane's rows, prefetches their pairs, then reads and sends their entries.
 
     Pairs and entries are read by whole blocks of the interleaving. A block of pairs is read once;
     a block of entries once for all rows that follow each other in the lane and, with ascending

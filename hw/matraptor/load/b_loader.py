@@ -55,7 +55,7 @@ def product_row_layout(config: MatRaptorConfig) -> data.StructLayout:
 
 
 class PairedRows(wiring.Component):
-    """Joins rows of B and the beats with their pairs. A row a cycle, latency one cycle.
+    """Joins rows of B and the beats with their pairs. One row per cycle, latency one cycle.
 
     Members
     -------
@@ -100,7 +100,7 @@ class PairedRows(wiring.Component):
 
 
 class ProductRows(wiring.Component):
-    """Asks for the beats of rows of B. A row a cycle, no latency.
+    """Requests the beats of rows of B. One row per cycle, no latency.
 
     An empty row is dropped, unless the row of A ends with it.
 
@@ -150,7 +150,8 @@ class ProductRows(wiring.Component):
 
 
 class RowProducts(wiring.Component):
-    """Sends the entries of each row of B with the entry of A. Latency one cycle; a token a cycle.
+    """Sends the entries of each row of B with the entry of A. Latency one cycle; one token per
+    cycle.
 
     Members
     -------
@@ -210,7 +211,7 @@ class RowProducts(wiring.Component):
 
 
 class RowLookup(wiring.Component):
-    """Asks for the pair of the row of B that each entry of A names.
+    """Requests the pair of the row of B that each entry of A names.
 
     One entry a cycle, in as many cycles as ``ChannelOfRow`` takes.
 

@@ -17,7 +17,7 @@ __all__ = ["MultiplyStage"]
 
 
 class MultiplyStage(wiring.Component):
-    """Multiplies, and looks whether the columns of a row of B ascend.
+    """Multiplies, and checks that the columns of a row of B ascend.
 
     Latency ``multiplier_stages`` cycles and one; a product a cycle.
 

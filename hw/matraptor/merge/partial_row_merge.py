@@ -15,7 +15,7 @@ _Places = Sequence[data.View]
 
 
 class QueueOrder(wiring.Component):
-    """The primary queues that hold a partial row, by length; equals by age.
+    """Sorts the primary queues that hold a partial row, by length; equally long ones by age.
 
     A sorted list. A queue that has been written goes behind all that are no longer than it, so
     that of equally long ones that comes first which was written longest ago. While not all
@@ -146,7 +146,7 @@ def row_end_layout(config: MatRaptorConfig) -> data.StructLayout:
 
 
 class PartialRowMerge(wiring.Component):
-    """Moves the entries of partial rows into queues: one entry per cycle.
+    """Moves the entries of partial rows into queues, one entry per cycle.
 
     The first ``queues - 1`` partial rows of a row are appended to a queue each, in order. Each
     later one is merged with the queue that has the fewest entries (of equals, that which was

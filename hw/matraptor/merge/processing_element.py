@@ -28,7 +28,7 @@ from .sorting_queue import SortingQueue
 
 
 class QueueSet(wiring.Component):
-    """``queues`` sorting queues, with one entry written per cycle.
+    """Set of ``queues`` sorting queues, with one entry written per cycle.
 
     Source: MatRaptor, section on its architecture.
 

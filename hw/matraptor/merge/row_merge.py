@@ -17,7 +17,7 @@ from .partial_row_merge import row_end_layout
 
 
 class AdderTree(wiring.Component):
-    """A balanced binary tree of adders over values that may be absent.
+    """Adds values that may be absent, in a balanced binary tree of adders.
 
     The values' places are padded to a power of two. An adder both of whose sides have a present
     value joins them, left (+) right; any other passes the one on, unchanged. Latency ``latency``
@@ -106,7 +106,7 @@ class AdderTree(wiring.Component):
 
 
 class MinimumColumn(wiring.Component):
-    """Compares all pairs of columns at once, and so finds all that are smallest.
+    """Finds all entries with the smallest column, by comparing all pairs of columns at once.
 
     Combinational: one comparison deep, whatever the number of entries.
 
@@ -172,7 +172,7 @@ __all__ = ["RowMerge"]
 
 
 class RowMerge(wiring.Component):
-    """Merges the queues of a set, smallest column first, equal columns summed: an entry per cycle.
+    """Merges the queues of a set, smallest column first, equal columns summed: one entry per cycle.
 
     It waits while a queue's first entry is on its way into it. A row without entries gives one
     token that is not ``present``.

@@ -11,7 +11,7 @@ __all__ = ["SortingQueue"]
 
 
 class SortingQueue(wiring.Component):
-    """Entries in order, in a memory with one write port and one synchronous read port.
+    """Queue of entries in order, in a memory with one write port and one synchronous read port.
 
     It is filled, then emptied, never both at a time, so that its addresses begin at 0 each time.
     An entry is claimed when it is known to come, and is written any number of cycles later (or at

@@ -34,7 +34,7 @@ def lane_row(m: Module, config: MatRaptorConfig, row: Value, ends: Value, clear:
 
 
 class OuterColumns(wiring.Component):
-    """Takes the lane's part of A by columns; asks for row k of B once for each column k.
+    """Reads the lane's part of A by columns; requests row k of B once for each column k.
 
     Row ``k * lanes + lane`` of A as it is stored is the lane's part of column k, and its columns
     count the lane's rows of C. A column without entries asks for nothing.

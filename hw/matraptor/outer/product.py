@@ -171,8 +171,8 @@ __all__ = ["OuterProduct"]
 
 
 class OuterProduct(wiring.Component):
-    """Sums outer products of the lane's part of A's columns and the rows of B in the memories of
-    the processing element's queues, then sends the sums as rows of C.
+    """Sums outer products of the lane's part of A's columns and the rows of B in the queue memories
+    of the processing element, then sends the sums as rows of C.
 
     The first ``accumulator_banks`` memories hold the sums, the last two rows of B. At ``start`` the
     banks' lines that will be used are cleared, a line of all banks a cycle.

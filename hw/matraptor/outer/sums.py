@@ -23,7 +23,7 @@ def place_layout(config: MatRaptorConfig) -> data.StructLayout:
 
 
 class OuterSums(wiring.Component):
-    """Adds each product to the sum that it belongs to; the first one of a sum stands as it is.
+    """Adds each product to its sum; the first product of a sum is stored unchanged.
 
     A row of C takes ``lines`` lines of the banks, an entry of a line in each bank. A sum has
     begun if the column that is stored with it is not zero. One product a cycle, but a product

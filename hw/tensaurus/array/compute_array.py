@@ -25,7 +25,7 @@ from .wave_arbiter import WaveArbiter
 
 
 class JobPlan(wiring.Component):
-    """Works out what the rows have to know of a job, once for all of them.
+    """Computes the plan of a job for all rows.
 
     Latency two cycles.
 
@@ -95,7 +95,7 @@ class JobPlan(wiring.Component):
 
 
 class DrainGrant(wiring.Component):
-    """A row in each cycle, of those that offer something, in turn.
+    """Grants one row in each cycle, round robin among the rows that offer a vector.
 
     Combinational. A row waits for at most one vector of each other row.
 
@@ -156,7 +156,8 @@ __all__ = ["ComputeArray"]
 
 
 class ComputeArray(wiring.Component):
-    """Multiplies what comes in slots by what is in the scratchpads, and adds it by slices.
+    """Multiplies the values in the slots by the operands in the scratchpads, and adds the products
+    by slices.
 
     All elements of a row do the same thing, a cycle after each other. So the row's head decides it
     once, operands are asked for once, and a control word travels along the row; what the

@@ -52,8 +52,8 @@ __all__ = ["OperandWindow"]
 
 
 class OperandWindow(wiring.Component):
-    """Asks for the operands of up to ``window`` operations at once, and lets the operations go in
-    order, each when its operand is there.
+    """Requests the operands of up to ``window`` operations at once, and issues the operations in
+    order, each when its operand is available.
 
     An operation a cycle. ``goes`` is set in the cycle in which the operation leaves.
 

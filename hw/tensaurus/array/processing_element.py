@@ -16,7 +16,7 @@ __all__ = ["ProcessingElement"]
 
 
 class ProcessingElement(wiring.Component):
-    """A vector product and a vector sum a cycle; a datapath that never stalls.
+    """Computes a vector product and a vector sum per cycle, in a datapath that never stalls.
 
     The words ``fetch``, ``multiply`` (a cycle later), ``sum`` (``multiplier_stages`` after that)
     and ``store`` (``adder_stages`` after that) of an operation say what to do; they go on to the

@@ -34,7 +34,7 @@ OPEN_TILES = 255
 
 
 class RowDrain(wiring.Component):
-    """Offers the vectors of slices that are complete, in order, while their tile is open.
+    """Offers the vectors of complete slices, in order, while their tile is open.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class RowDrain(wiring.Component):
 
 
 class SlotDecoder(wiring.Component):
-    """Takes a tile's token, then the row's slots of that tile, up to its end.
+    """Accepts a tile's token, then the row's slots of that tile, up to its end.
 
     Headers are taken out: every value has its slice. Latency one cycle; a slot a cycle, and a
     header also while a value waits.

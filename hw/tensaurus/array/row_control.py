@@ -23,8 +23,8 @@ __all__ = ["RowControl"]
 
 
 class RowControl(wiring.Component):
-    """Carries out the operations of a row: words to its first element at fixed times, and values
-    from the scratchpad of scalars.
+    """Executes the operations of a row: it sends words to its first element at fixed times, and
+    values from the scratchpad of scalars.
 
     ``fetch`` comes a cycle behind the operation, ``multiply`` two; ``released`` and ``ended`` when
     all sums can be read that were complete with the operation.

@@ -14,7 +14,7 @@ __all__ = ["Scratchpad"]
 
 
 class Scratchpad(wiring.Component):
-    """Vectors of operands, which all rows read and the loader writes.
+    """Scratchpad of operand vectors, which all rows read and the loader writes.
 
     Consecutive vectors are in consecutive banks. Latency one cycle from ``access`` to ``answers``
     and ``vectors``. A vector is written a cycle after it comes; a vector that is read while it is

@@ -17,7 +17,7 @@ from .layouts import (
 
 
 class WaveNode(wiring.Component):
-    """Puts one of a row's requests into what the scratchpads will read: the oldest whose bank is
+    """Adds one of a row's requests to the reads of the scratchpads: the oldest one whose bank is
     free, or reads the same vector for another row.
 
     Combinational.

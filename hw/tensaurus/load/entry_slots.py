@@ -41,7 +41,7 @@ def _raw_layout(config: TensaurusConfig) -> data.StructLayout:
 
 
 class EntrySlots(wiring.Component):
-    """Turns an entry's slots into what rows get, and stops at the first entry that is wrong.
+    """Converts an entry's slots for the rows, and stops at the first faulty entry.
 
     A row gets its headers, values, and an ``END`` for its first no-op; nothing for those behind.
     Wrong is an index that is not below its mode's size; a slice that is not below ``slices``, or

@@ -45,8 +45,8 @@ def load_layout(config: TensaurusConfig) -> data.StructLayout:
 
 
 class OperandLoads(wiring.Component):
-    """Says for each operand of a tile what is to be done, mode after mode, also if that is nothing.
-    One a cycle; latency three cycles, six if ``vlen`` is no power of two.
+    """Computes the load of each operand of a tile, mode after mode, even if it is empty. One per
+    cycle; latency three cycles, six if ``vlen`` is no power of two.
 
     Members
     -------
@@ -151,7 +151,7 @@ MOST_TILES = 7
 
 
 class OperandSides(wiring.Component):
-    """Keeps a side for each operand, and counts the tiles that rows still work on.
+    """Assigns a side to each operand, and counts the tiles that rows still process.
 
     The tiles that used the other side of an operand were told before the tile for which it was
     loaded last. So the other side is free if no row works on more tiles than were told since.
@@ -211,7 +211,7 @@ _TILES = 31
 
 
 class MatrixLoader(wiring.Component):
-    """Brings each tile's operands into the other side of their regions, then tells the rows.
+    """Loads each tile's operands into the other side of their regions, then notifies the rows.
 
     An operand that is loaded goes to the side that its mode does not use; it is written there as
     soon as no row works any more on a tile that used it, and read ahead of that. A unit, or a

@@ -22,8 +22,8 @@ from .lines import connect_bus, line_reader, reader_members
 
 
 class DenseRow(wiring.Component):
-    """Makes a CISS row of the slices ``row``, ``row + rows``, ...: a header each, all values with
-    their indices, zeros included, and an end behind the last.
+    """Converts every ``rows``-th slice, from slice ``row`` on, to a CISS row: a header for each
+    slice, all values with their indices, zeros included, and an end after the last slice.
 
     A slot a cycle while there are lines, over slices and tiles too.
 
@@ -134,8 +134,8 @@ def line_layout(config: TensaurusConfig) -> data.StructLayout:
 
 
 class DenseWalk(wiring.Component):
-    """Walks through a tile: of the next ``rows`` slices a line each in turn, until they end, then
-    of those behind them. A line a cycle; two cycles more for a tile.
+    """Walks the lines of a tile: one line of each of the next ``rows`` slices, round robin until
+    they end, then the following slices. One line per cycle; two cycles more for a tile.
 
     Members
     -------

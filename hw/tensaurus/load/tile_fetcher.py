@@ -20,7 +20,7 @@ from .operands import is_scalar, row_parts
 
 
 class TileCheck(wiring.Component):
-    """Reads descriptions, refuses those that are wrong, and counts a dense slice's elements.
+    """Reads descriptions, rejects faulty ones, and counts a dense slice's elements.
 
     Some five cycles a tile; of a dense tensor a bit of a size more for each mode behind the first.
     After a tile that is wrong nothing is taken any more, until ``clear``.
@@ -240,7 +240,7 @@ _BLOCKS = 2
 
 
 class TileFetcher(wiring.Component):
-    """Reads descriptions ahead, checks them (:class:`TileCheck`) and offers each tile to its users.
+    """Prefetches descriptions, checks them (:class:`TileCheck`) and offers each tile to its users.
 
     Each user has room for two tiles that wait for it.
 

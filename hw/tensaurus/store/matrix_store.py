@@ -26,8 +26,9 @@ def quotient(number: Value, divisor: int) -> Value:
 
 
 class Places(wiring.Component):
-    """The unit of a vector of a slice; of a slice of one value the unit and the place in it; where
-    sums are in memory, the slot and, beside it, the unit's number.
+    """Computes the place of a vector in the output. It is the unit of a vector of a slice; for a
+    slice of one value the unit and the place in it; where sums are in memory, the slot and, beside
+    it, the unit's number.
 
     Latency one cycle, one a cycle.
 
@@ -90,7 +91,7 @@ __all__ = ["MatrixStore"]
 
 
 class MatrixStore(wiring.Component):
-    """Adds what rows give to the output buffer, and writes complete outputs from it.
+    """Adds the vectors of the rows to the output buffer, and writes complete outputs to memory.
 
     ``output[s] = output[s] (+) sum of slice s``, one vector a cycle, never waiting; column c works
     c cycles behind column 0. In kernel mv the slices are values, one in each lane. Tiles are taken

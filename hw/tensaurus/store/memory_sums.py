@@ -93,8 +93,9 @@ class UnitLines(wiring.Component):
 
 
 class Hazards(wiring.Component):
-    """Passes addresses on, each of which is under way then until as many were ``done`` as came
-    before it, and it. One that is under way already waits, and those behind it with it.
+    """Blocks an address, and those after it, while an earlier access to the same address is in
+    flight. An access is in flight until as many were ``done`` as were passed on before it, and
+    itself.
 
     No latency, one a cycle. An address that was done may pass in the cycle after.
 
@@ -154,7 +155,7 @@ class Hazards(wiring.Component):
 
 
 class UnitAnswers(wiring.Component):
-    """Matches the answers of all channels with the lines that they are to, in order.
+    """Matches the responses of all channels with their lines, in order.
 
     A unit is done when each block of each of its lines was answered. One line a cycle.
 
@@ -209,7 +210,7 @@ __all__ = ["MemorySums"]
 
 
 class MemorySums(wiring.Component):
-    """Adds the vectors of rows to units in memory, in the order in which rows give them.
+    """Adds the vectors of rows to units in memory, in the order in which the rows send them.
 
     A vector that leaves a row has one of ``memory_slots`` slots until memory has answered the write
     of its sum. The columns keep it there; its unit is read, at once unless the same unit is under

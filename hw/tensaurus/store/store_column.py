@@ -67,7 +67,7 @@ def adding_cycles(config: TensaurusConfig) -> int:
 
 
 class StoreColumn(wiring.Component):
-    """Reads, adds and writes a vector a cycle in one side; the other one is read and cleared.
+    """Reads, adds and writes one vector per cycle in one side; the other side is read and cleared.
 
     An address must not come again before its sum is written, :func:`settling_cycles` later, unless
     for other lanes. ``o`` is there a cycle after ``walk.read`` and stays until the next.

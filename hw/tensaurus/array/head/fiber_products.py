@@ -23,8 +23,8 @@ __all__ = ["FiberProducts"]
 
 
 class FiberProducts(wiring.Component):
-    """Operations of the oldest group of a temporary level: each vector times the same vector of a
-    row of an operand (MTTKRP), or all of them times one scalar after the other (TTMc).
+    """Generates the operations of the oldest group of a temporary level: each vector times the same
+    vector of a row of an operand (MTTKRP), or all of them times one scalar after the other (TTMc).
 
     An operation is offered when the sum that it multiplies is complete by the time the operation
     is carried out. A group takes one cycle to look at.

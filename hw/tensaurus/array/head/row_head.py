@@ -165,7 +165,7 @@ def choose_fibers(m: Module, clear: Signal, choice: Choice) -> None:
 
 
 class OperationLog(wiring.Component):
-    """Remembers slots for as many operations as pass before they can be read again.
+    """Logs the slots of operations until they can be read again.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ __all__ = ["RowHead"]
 
 
 class RowHead(wiring.Component):
-    """Decides what the elements of a row do, operation by operation.
+    """Selects the operations of a row's elements.
 
     An operation is a product of a value, a product of a fiber's sum, or none; it leaves the adder
     free if there is none or if it begins a sum, and then partial sums of a group that is closed may

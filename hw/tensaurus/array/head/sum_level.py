@@ -34,7 +34,7 @@ class Pair(Enum):
 
 
 class PairSums(wiring.Component):
-    """Goes over the groups of a level, in order, and offers the sums of one of their pairs.
+    """Walks the groups of a level in order, and offers the sums of one of their pairs.
 
     The total of a pair is where its right side was. A group takes one cycle to look at, and one of
     ``vectors`` pairs then as many as it takes to have them all ``taken``. A sum is offered only
@@ -156,7 +156,8 @@ __all__ = ["SumLevel"]
 
 
 class SumLevel(wiring.Component):
-    """Says where the operations of a row put their products, and which partial sums are added.
+    """Assigns slots to the products of a row's operations, and selects the partial sums that are
+    added.
 
     A group's summands, of ``vectors`` vectors each, are dealt out to as many partial sums as the
     adder's latency asks for; each begins in a slot of its own, in the order of the operations, on
