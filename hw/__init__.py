@@ -1,1 +1,1 @@
-"""Amaranth components: what becomes Verilog, and nothing else."""
+"""Amaranth components that become Verilog, and nothing else."""

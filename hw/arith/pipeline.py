@@ -22,7 +22,7 @@ Bundle = Mapping[str, Value]
 
 
 class Pipeline:
-    """Puts registers into a module where a pipeline of so many stages has them.
+    """Inserts registers into a module at the cuts of a pipeline.
 
     Registers have no reset and move only while ``advance`` is set.
 
@@ -55,7 +55,8 @@ class Pipeline:
         return cut in self._cuts
 
     def cut(self, cut: str, bundle: Bundle) -> dict[str, Value]:
-        """The values behind the cut: registered if the pipeline has it, else as they are."""
+        """Returns the values after the cut: registered if the pipeline has it, unchanged
+        otherwise."""
         if cut not in self._cuts:
             return dict(bundle)
         return {name: self.register(f"{cut}_{name}", value) for name, value in bundle.items()}

@@ -42,7 +42,8 @@ def saturating_sum(m: Module, a: Value, b: Value, fmt: IntFormat) -> Value:
 
 
 def delay(m: Module, value: Value, stages: int, advance: Value, name: str) -> Value:
-    """The value so many registers later; they have no reset and move while ``advance`` is set."""
+    """Delays a value by so many registers, which have no reset and move while ``advance`` is
+    set."""
     for stage in range(stages):
         register = Signal.like(value, name=f"{name}_{stage}", reset_less=True)
         with m.If(advance):

@@ -32,7 +32,7 @@ def normalise(m: Module, value: ValueLike, *, name: str) -> tuple[Value, Value]:
 def shift_right_sticky(
     m: Module, value: ValueLike, distance: ValueLike, width: int, *, name: str
 ) -> tuple[Value, Value]:
-    """Shift right within a window, noting what falls out of it.
+    """Shifts right within a window; a sticky bit records the bits that are lost.
 
     ``value`` starts at the top of a window of ``width`` bits and moves down by ``distance``
     (any width, unsigned; large distances empty the window).

@@ -17,12 +17,12 @@ __all__ = ["ReadInterconnect", "WriteInterconnect"]
 
 
 def needed_id_bits(members: int, slot_bits: int = 0) -> int:
-    """Width of an ID that tells so many members apart, above the IDs of their own."""
+    """Returns the width of an ID that distinguishes so many members, above the IDs of their own."""
     return slot_bits + max(1, (members - 1).bit_length())
 
 
 def check_ids(members: int, id_bits: int, slot_bits: int = 0) -> None:
-    """Check that there is an ID for everyone. Raises ValueError."""
+    """Checks that an ID is available for every member. Raises ValueError."""
     needed = needed_id_bits(members, slot_bits)
     if id_bits < needed:
         raise ValueError(f"`id_bits` must be at least {needed}, not {id_bits}")

@@ -99,7 +99,7 @@ class ManagerPort:
     def connect(
         self, m: Module, top: wiring.Component, *, read: Any = None, write: Any = None
     ) -> None:
-        """Connect what reads (streams ``ar`` and ``r``) and what writes (``aw``, ``w``, ``b``).
+        """Connects the streams of readers (``ar``, ``r``) and of writers (``aw``, ``w``, ``b``).
 
         A direction that nobody uses never asks for anything. A stream without ``id`` has ID 0.
         """
@@ -112,7 +112,7 @@ class ManagerPort:
             _receive(m, write.b, _channel(top, self.prefix, "b", ("response", "id")))
 
     def _request(self, m: Module, top: wiring.Component, letters: str, stream: Any) -> None:
-        """AR or AW: what a burst says, and what is the same in every burst."""
+        """Connects AR or AW: the fields of a burst, and the constants of every burst."""
         _send(m, stream, _channel(top, self.prefix, letters, ("address", "length", "id")))
         size = (self.data_bits // 8).bit_length() - 1
         for name, value in {"size": size, "burst": _INCR, "cache": _MODIFIABLE}.items():

@@ -274,8 +274,8 @@ def _place(register: Register, index: int) -> int:
 
 
 def _constants(register_map: RegisterMap) -> dict[str, int]:
-    """Names for the words that never change: of what is four letters, with these; of equal ones,
-    one name of all. Zero is no more than that."""
+    """Names the words that never change. The four letters that a word spells are part of its name;
+    equal words share one name. Zero has no name of its own."""
     found: dict[int, list[str]] = {}
     for register in register_map:
         if not all(field.constant for field in register.fields):

@@ -300,7 +300,7 @@ class ConverterReader(wiring.Component):
         walks: dict[str, StripeWalk],
         spans: RowSpans,
     ) -> None:
-        """Connect what finds the rows, while it does."""
+        """Connects the component that finds the rows, while it is active."""
         streams = (
             (rows.spans, walks["pairs"].i),
             (readers["pairs"].o, rows.beats),

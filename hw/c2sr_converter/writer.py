@@ -209,8 +209,8 @@ class ConverterWriter(wiring.Component):
     def _count(
         self, m: Module, taken: Value, full: Value, pointers: PointerWriter
     ) -> tuple[Value, Value, Value, Value]:
-        """The entries so far, whether pointer 0 comes next, whether all tokens have come, and
-        whether CSR's entries have no room."""
+        """Counts the entries; returns their number, whether pointer 0 is next, whether all tokens
+        have arrived, and whether CSR's entries exceed their region."""
         token = self.i.payload
         entries = Signal(_BITS, name="entries")
         first = Signal()

@@ -29,7 +29,7 @@ def array_reader(geometry: ChannelGeometry, outstanding: int) -> OrderedReader:
 
 
 def reader_members(geometry: ChannelGeometry, outstanding: int) -> dict[str, wiring.Member]:
-    """The members that the two readers bring along to what has them."""
+    """Members that the two readers add to the component that contains them."""
     slot_bits = (outstanding - 1).bit_length()
     request = routed_layout(geometry.addr_bits, geometry.channel_bits, slot_bits)
     beat = beat_layout(geometry.data_bits, slot_bits)

@@ -33,8 +33,8 @@ def entry_of(layout: C2srLayout, beat: Value, number: Value) -> tuple[Value, Val
 
 
 def walked_place(m: Module, first: Value, *, within: Value, moved: Value) -> Signal:
-    """The place of an entry: ``first`` unless it is ``within`` a row, then one behind the one that
-    ``moved`` last."""
+    """Computes the place of an entry: ``first`` unless it is ``within`` a row, otherwise one after
+    the entry that ``moved`` last."""
     next_place = Signal(len(first), reset_less=True)
     place = Signal(len(first))
     m.d.comb += place.eq(Mux(within, next_place, first))

@@ -14,7 +14,8 @@ _NIBBLE = 4
 
 
 def located_layout(index_bits: int, channels: int, carried: ShapeLike) -> data.StructLayout:
-    """``channel`` of a row, its ``index`` among the rows there, and what is ``carried`` along."""
+    """Location of a row: its ``channel``, its ``index`` among the channel's rows, and the data
+    ``carried`` along."""
     channel_bits = max(1, (channels - 1).bit_length())
     return data.StructLayout({"channel": channel_bits, "index": index_bits, "carried": carried})
 

@@ -123,7 +123,8 @@ class WordPlacer(wiring.Component):
         return m
 
     def _within(self, m: Module, number: Value) -> tuple[Value, Value, Value, Value]:
-        """Within its block: the beat, the places in the beat, and what it is the last of."""
+        """Computes the place of a word within its block: the beat, the places in the beat, and the
+        ends that the word is at."""
         geometry = self._geometry
         beat_words = geometry.beat_bytes // self._word_bytes
         block_words = geometry.interleave // self._word_bytes

@@ -136,7 +136,7 @@ def _codes(design: Design) -> dict[str, dict[int, str]]:
 def _part_codes(
     codes: Mapping[str, Mapping[int, str]], layouts: Mapping[str, Any], text: str
 ) -> dict[tuple[str, int, int], Mapping[int, str]]:
-    """The parts of signals whose values have names: such fields, and what such a signal equals."""
+    """Parts of signals whose values have names: enumeration fields, and signals that equal one."""
     found: dict[tuple[str, int, int], Mapping[int, str]] = {}
     for name, whole, high, low in re.findall(
         r"^ *connect \\(\S+) \\(\S+) \[(\d+):(\d+)\]$", text, re.M
@@ -190,7 +190,7 @@ def _with_reset(elaborated: Any) -> tuple[Any, Value]:
 
 
 def _clear(module: Module) -> None:
-    """Let go of what a module holds, which would hold it, too."""
+    """Clears a module and its submodules, which would otherwise keep their contents alive."""
     for submodule, _ in module._named_submodules.values():
         if isinstance(submodule, Module):
             _clear(submodule)

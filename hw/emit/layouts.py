@@ -29,7 +29,7 @@ class Struct:
 
 
 def bits_of(description: Any) -> int:
-    """The width of what a description of Amaranth's is of."""
+    """Width of the signal that a description of Amaranth's describes."""
     if isinstance(description, Format):
         values = [chunk[0] for chunk in description._chunks if not isinstance(chunk, str)]
         return len(values[0]) if len(values) == 1 else 0
@@ -37,7 +37,7 @@ def bits_of(description: Any) -> int:
 
 
 def _fields(name: str, description: Any) -> Iterator[tuple[str, int]]:
-    """A field, or those of what is a structure itself, under the names of both."""
+    """Yields a field, or the fields of a structure, under the names of both."""
     inner = struct_of(description)
     if inner is None:
         yield f"{name}_" if name in KEYWORDS else name, bits_of(description)

@@ -1,5 +1,5 @@
-"""The sidecar: a component's ports, read from its signature; and what its unit's data say of
-operations, operands, jobs and bus, written out. What it all means is in the schema beside it."""
+"""Writes the sidecar: a component's ports, read from its signature, and its unit's data on
+operations, operands, jobs and bus. The schema beside it explains the fields."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ _WORDS = ("padding", "identity", "header", "no_op")
 
 
 def _entry(value: Any) -> Any:
-    """Data as JSON: dataclasses by field, what is None left out, formats by name."""
+    """Converts data to JSON: dataclasses by field, None left out, formats by name."""
     if isinstance(value, FloatFormat | IntFormat | ComplexFormat):
         return value.name
     if is_dataclass(value):
@@ -190,8 +190,8 @@ def describe_operations(operations: Iterable[OperationEntry]) -> dict[str, Any]:
 def describe_results(
     operations: Iterable[OperationEntry], flags: Iterable[ResultFlag]
 ) -> dict[str, Any]:
-    """``result_flags`` and ``illegal_opcode`` of a unit of streams: which fields of a result are no
-    element, and what an opcode that there is not takes and gives."""
+    """Describes ``result_flags`` and ``illegal_opcode`` of a unit of streams: the fields of a
+    result that are no element, and the transfers of an illegal opcode."""
     selecting = {setting.stream for x in operations for setting in x.select}
     flagged = sorted({flag.stream for flag in flags})
     illegal = {"takes": sorted(filter(None, selecting)), "gives": flagged, "transfers": 1}

@@ -325,7 +325,7 @@ class Engine(AcceleratorTop):
     def _bus(
         self, m: Module, control: JobControl, loaders: dict[str, Loader], storer: Storer
     ) -> Value:
-        """The managers; returns whether nothing is under way on any of them."""
+        """Connects the managers; returns whether all of them are idle."""
         config = self._config
         burst = config.burst_beats
         settings = {

@@ -93,7 +93,7 @@ class Feeder(wiring.Component):
         return chosen
 
     def _operands(self, m: Module, step: data.View[data.StructLayout]) -> None:
-        """Both operands, lanes behind the last k padded."""
+        """Computes both operands, with the lanes after the last k padded."""
         sizes, unit = self._sizes, self._config.unit
         operations = list(unit.operations.values())
         repeats = Signal()
@@ -128,7 +128,8 @@ class Feeder(wiring.Component):
 
 
 def _padding(operation: Operation, lane_bits: int, side: int, lane: int) -> int:
-    """The pattern that pads a lane of a (side 0) or b (side 1); 0 where there is none."""
+    """Computes the pattern that pads a lane of a (side 0) or b (side 1); 0 for operations without
+    one."""
     if operation.padding is None:
         return 0
     lanes = max(1, operation.operand_bits // lane_bits)

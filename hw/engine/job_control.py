@@ -67,7 +67,7 @@ class JobControl(wiring.Component):
         return m
 
     def _take(self, m: Module) -> None:
-        """Take the registers; what the opcode means becomes one bit a choice."""
+        """Latches the registers; the meaning of the opcode becomes one bit for each choice."""
         config, job = self._config, self.job
         operations = config.unit.operations.values()
         lanes = {op.opcode: op.operand_bits // config.unit.lane_bits for op in operations}

@@ -75,7 +75,7 @@ class Sizes:
 
 
 def job_layout(config: EngineConfig) -> data.StructLayout:
-    """A job as it runs: sizes less one, K in lanes; what the opcode means, one bit a choice.
+    """Running job: sizes less one, K in lanes; the meaning of the opcode, one bit for each choice.
 
     ``element``: the width of an operand's element, of ``config.element_lanes``; ``result``: of a
     result, of ``config.result_widths``.

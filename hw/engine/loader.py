@@ -96,7 +96,7 @@ class Loader(wiring.Component):
         return m
 
     def _data(self, m: Module, tags: Queue) -> None:
-        """Beats come in the order of the requests; a stop empties the queue of places."""
+        """Writes beats in the order of the requests; a stop empties the queue of places."""
         beat = Signal(Sizes(self._config).beat_bits)
         tag = tags.o.payload
         m.d.comb += [

@@ -158,7 +158,7 @@ class RightScratchpad(wiring.Component):
         return Mux(self.transposed, options[0][:width], chosen)
 
     def _write(self, m: Module, bank: int) -> tuple[Value, Value]:
-        """A bank's data and lane enables for the beat at hand."""
+        """Computes a bank's data and lane enables for the current beat."""
         sizes, place = self._sizes, self.place
         beat = [self.data.word_select(n, self._lane) for n in range(sizes.beat_lanes)]
         lanes: list[Value] = [beat[bank % len(beat)]] * sizes.b_lanes

@@ -56,7 +56,7 @@ class AcceleratorTop(wiring.Component):
     def connect_manager(
         self, m: Module, number: int, *, read: Any = None, write: Any = None
     ) -> None:
-        """Connect a manager with what reads and what writes there, see ``ManagerPort``."""
+        """Connects a manager to the reader and the writer that use it, see ``ManagerPort``."""
         self._managers[number].connect(m, self, read=read, write=write)
 
     def connect_registers(self, m: Module, control: Any, counters: Any) -> None:

@@ -1,4 +1,4 @@
-"""Counts of what goes on while a job runs."""
+"""Counts the activity of a running job."""
 
 from __future__ import annotations
 

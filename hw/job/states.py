@@ -1,4 +1,4 @@
-"""The states that a job goes through, in any accelerator with job registers."""
+"""States of a job, in any accelerator with job registers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grid of dot product units, and what travels beside the data."""
+"""Grid of dot product units, and the control bits that travel beside the data."""
 
 from __future__ import annotations
 

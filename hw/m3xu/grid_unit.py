@@ -171,7 +171,7 @@ class GridUnit(wiring.Component):
         return entries
 
     def _control(self, m: Module, stage: wiring.Component, control: StepControl) -> None:
-        """Connect what the stage needs of the control."""
+        """Connects the control signals that the stage needs."""
         driven = {"lanes", "entries", "i", "o"}
         for name in stage.signature.members:
             if name == "advance":
@@ -180,7 +180,7 @@ class GridUnit(wiring.Component):
                 m.d.comb += getattr(stage, name).eq(getattr(control, name))
 
     def _addends(self, m: Module, control: StepControl, grid: Grid) -> None:
-        """The accumulator inputs; an illegal operation gets a zero, as it does for a and b."""
+        """Computes the accumulator inputs; an illegal operation has a zero, as for a and b."""
         legal = control.select.as_value().any()
         cols = self._config.cols
         for row in range(self._config.rows):

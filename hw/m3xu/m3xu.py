@@ -106,7 +106,7 @@ class DataAssignment(wiring.Component):
         return m
 
     def _decode(self, m: Module) -> data.View[data.ArrayLayout]:
-        """The lanes as entries, behind a register if the stage is pipelined."""
+        """Decodes the lanes to entries, with a register if the stage is pipelined."""
         config = self._config
         decoded = decode_lanes(
             m,

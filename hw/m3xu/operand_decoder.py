@@ -104,7 +104,7 @@ __all__ = ["OperandDecoder", "decode_lanes", "entry_layout", "select_layout"]
 
 
 def select_layout(modes: tuple[str, ...]) -> data.StructLayout:
-    """One bit a mode, at most one set: the mode of the operation at hand."""
+    """Selected mode: one bit for each mode, at most one set."""
     return data.StructLayout(dict.fromkeys(modes, 1))
 
 

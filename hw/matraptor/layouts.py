@@ -73,8 +73,8 @@ def entry_layout(config: MatRaptorConfig) -> data.StructLayout:
 
 
 def direct_layout(config: MatRaptorConfig) -> data.StructLayout:
-    """Uses a queue's memory as it is: ``write`` the entry to ``write_address``, ``read`` what will
-    be the head in the next cycle, and keep it until the next ``read``."""
+    """Direct access to a queue's memory: ``write`` the entry to ``write_address``, ``read`` the
+    head of the next cycle, and keep it until the next ``read``."""
     address = range(config.queue_depth)
     return data.StructLayout(
         {

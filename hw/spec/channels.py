@@ -36,7 +36,7 @@ class Striping(Config):
 
     @property
     def stripe_bytes(self) -> int:
-        """Bytes of a block in every channel: what bases are multiples of."""
+        """Bytes of a block in every channel; bases are multiples of it."""
         return self.channels * self.interleave
 
     @property
@@ -127,7 +127,7 @@ class MemoryPorts:
 
     @property
     def line_blocks(self) -> int:
-        """Blocks of what is read or written at once."""
+        """Blocks of a line, which is read or written at once."""
         return self.geometry.line_blocks
 
     @property

@@ -104,7 +104,7 @@ class EngineConfig(Config):
 
     @property
     def beat_bytes(self) -> int:
-        """Bytes of a beat: what bases and strides are multiples of."""
+        """Bytes of a beat; bases and strides are multiples of it."""
         return self.data_bits // 8
 
     @property
@@ -138,7 +138,7 @@ class EngineConfig(Config):
 
     @cached_property
     def block(self) -> tuple[int, int, int]:
-        """The block in tiles: rows, columns and depth, with what 0 stands for filled in.
+        """Block in tiles: rows, columns and depth; 0 is replaced by the value it stands for.
 
         An A tile is used ``block_cols`` times, and ``rows * depth / beat_lanes`` beats long. A
         block that is chosen here has tiles enough to hide the unit's latency.
@@ -196,7 +196,7 @@ class EngineConfig(Config):
         )
 
     def resolved(self) -> dict[str, object]:
-        """Every parameter with the value in force: what 0 stands for is filled in."""
+        """Every parameter with the value in force: 0 is replaced by the value it stands for."""
         names = ("block_rows", "block_cols", "block_depth")
         block = dict(zip(names, self.block, strict=True))
         return super().resolved() | self._unit_resolved() | block

@@ -237,7 +237,7 @@ class Simd2Config(Config):
         return {name: fixed + n - 1 for name, n in self.initiation_interval.items()}
 
     def resolved(self) -> dict[str, object]:
-        """Every parameter with the value in force: what 0 and auto stand for is filled in."""
+        """Every parameter with the value in force: 0 and auto are replaced."""
         whole = self.element.significand_bits if isinstance(self.element, FloatFormat) else 0
         return super().resolved() | {
             "accumulator": self.result.name,

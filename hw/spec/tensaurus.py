@@ -233,7 +233,7 @@ class TensaurusConfig(MemoryPorts, Config):
 
     @property
     def memory_slots(self) -> int:
-        """Units that may be under way to memory at a time: a power of two."""
+        """Most units that may be in flight to memory: a power of two."""
         return 1 << min(_MEMORY_SLOTS, self.outstanding, self.out_units).bit_length() - 1
 
     @property
@@ -266,8 +266,8 @@ class TensaurusConfig(MemoryPorts, Config):
         return self.adder_stages + 1
 
     def partial_sums(self, vectors: int) -> int:
-        """Into how many sums the summands of each of so many vectors are dealt out, so that the
-        adder never waits for itself."""
+        """Number of partial sums over which the summands of each of so many vectors are
+        distributed, so that the adder never waits for itself."""
         return -(-self.sum_latency // vectors)
 
     @property

@@ -10,8 +10,9 @@ __all__ = ["connect_fields"]
 
 
 def connect_fields(m: Module, source: Any, sink: Any, **fields: ValueLike) -> None:
-    """Connect two streams of different payloads: the fields of the sink's are given, made of what
-    the source offers. A source that is never held up needs a sink that is always ready."""
+    """Connects two streams of different payloads: the arguments give the fields of the sink's
+    payload, computed from the source's. A source that never stalls needs a sink that is always
+    ready."""
     m.d.comb += sink.valid.eq(source.valid)
     if not isinstance(source.ready, Const):
         m.d.comb += source.ready.eq(sink.ready)

@@ -22,8 +22,8 @@ def entries_layout(sizes: Sequence[int], count_bits: int) -> data.StructLayout:
 
 
 def entry_layout(sizes: Sequence[int]) -> data.StructLayout:
-    """An entry: ``data``, of which a small one fills the low bits and nothing is said of those
-    above it; ``last`` of its request."""
+    """Entry: ``data``, whose low bits hold a small entry while the bits above are undefined;
+    ``last`` of its request."""
     return data.StructLayout({"data": 8 * max(sizes), "last": 1})
 
 
@@ -133,7 +133,7 @@ class Gearbox(wiring.Component):
         return ends
 
     def _store(self, m: Module, level: Signal, takes: Value, cut: OutputRegister) -> None:
-        """The bytes that wait, ``level`` granules, and the line behind them."""
+        """Stores the waiting data, ``level`` granules, and appends the line."""
         bits = 8 * self._granule
         held = max(self._line, *self._entries) - 1
         size = held + self._line
@@ -152,7 +152,7 @@ class Gearbox(wiring.Component):
             m.d.sync += store.eq(joined)
 
     def _placed(self, m: Module, level: Signal, size: int) -> Value:
-        """The line, behind ``level`` granules."""
+        """Places the line after ``level`` granules."""
         bits = 8 * self._granule
         moved: Value = Cat(self.lines.payload, Const(0, (size - self._line) * bits))
         for stage in range(len(level)):

@@ -1,4 +1,4 @@
-"""Addresses that walk round a memory, and counts of what is in it."""
+"""Addresses that walk round a memory, and counts of its contents."""
 
 from __future__ import annotations
 

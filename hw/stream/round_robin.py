@@ -1,4 +1,4 @@
-"""Several streams into one, in turn."""
+"""Merges several streams into one, round robin."""
 
 from __future__ import annotations
 

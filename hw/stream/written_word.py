@@ -1,4 +1,4 @@
-"""Reads of a memory that see what is written in the same cycle."""
+"""Reads of a memory that return a word written in the same cycle."""
 
 from __future__ import annotations
 

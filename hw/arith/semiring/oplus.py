@@ -33,7 +33,7 @@ __all__ = ["Oplus"]
 
 
 def _any(values: Collection[Value]) -> Value:
-    """Values of which at most one is not zero, joined; zero if there are none."""
+    """Joins values of which at most one is not zero; zero if there are none."""
     return reduce(or_, values) if values else C(0, 1)
 
 

@@ -118,7 +118,7 @@ class _Uses:
 
 
 def _assigned(target: Value, low: int = 0) -> Iterator[tuple[int, int]]:
-    """The parts of what is assigned that become whole signals: lowest bit and width."""
+    """Parts of an assignment's target that become whole signals: lowest bit and width."""
     if isinstance(target, Concat):
         for part in target.parts:
             yield from _assigned(part, low)
@@ -239,7 +239,7 @@ class _Emitter(Emitter):
 
 
 class _Module(_nir.Module):  # type: ignore[misc]
-    """A module of the netlist, and what is left out of it.
+    """Module of the netlist, and the cells that are left out of it.
 
     Members
     -------

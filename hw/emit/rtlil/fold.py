@@ -121,7 +121,7 @@ _USE = re.compile(r"(?<!\S)([\\$][^\s{}]+)(?: \[(\d+)(?::(\d+))?\])?")
 
 
 def _replace(text: ModuleText, equal: Mapping[str, str]) -> None:
-    """Use what private signals equal in their place, or the part of it."""
+    """Replaces private signals by the signals that they equal, or by parts of these."""
 
     def part(match: re.Match[str]) -> str:
         if match[1] not in equal:
@@ -162,7 +162,7 @@ def _folded(rtlil: str) -> str:
 
 
 def without_trivial_operations(rtlil: str) -> str:
-    """A module's text with what they give in the place of such operations."""
+    """Returns a module's text with the results of trivial operations in their place."""
     while (folded := _folded(rtlil)) != rtlil:
         rtlil = folded
     return rtlil

@@ -78,7 +78,7 @@ class _Netlist(_nir.Netlist):  # type: ignore[misc]
         return tuple.__new__(Value, [net if net >= 0 else drivers[net] for net in value])
 
     def _follow(self) -> bool:
-        """Find what drives each net in the end; whether each is driven by something else."""
+        """Finds the final driver of each net, and whether each is driven by another net."""
         drivers, connections = self._drivers, self.connections
         for late, net in connections.items():
             passed = [late]

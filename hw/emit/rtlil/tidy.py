@@ -268,7 +268,8 @@ def _runs(bits: list[tuple[str, int]]) -> list[tuple[str, int, int]]:
 
 
 def _simplified(rtlil: str) -> str:
-    """Only what is used, and that once. Merging may make both sides of a choice the same."""
+    """Returns the text without unused and without equal operations. Merging may make both sides of
+    a choice the same."""
     while (simpler := _merge_equal(_drop_dead(without_trivial_operations(rtlil)))) != rtlil:
         rtlil = simpler
     return rtlil

@@ -53,7 +53,7 @@ _REDUCTIONS = {"&", "|", "^", "!", "~^"}
 
 @dataclass(frozen=True)
 class Node:
-    """An expression: ``kind``, what the kind says in ``word``, operands in ``parts``.
+    """Expression: ``kind``, its details in ``word``, operands in ``parts``.
 
     Kinds: name, range (``word`` is the text), constant, index (memory in ``word``), part (of an
     index; ``word`` is the bits), window (``word`` is name and size), concat, repeat (``word`` is

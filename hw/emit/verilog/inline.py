@@ -81,7 +81,7 @@ class _Inliner:
         return list(order)
 
     def _finish(self, item: Item) -> None:
-        """Replace what can be replaced in an item."""
+        """Replaces signals in an item by their expressions, where that is possible."""
         if isinstance(item, Assign):
             self._assign(item, frozenset())
         elif isinstance(item, Process):
@@ -113,7 +113,8 @@ class _Inliner:
                 self._body(branch.body, own)
 
     def _expression(self, node: Node, context: int, own: frozenset[str]) -> Node:
-        """``context`` as for ``sites``, or -1 for what only small expressions may be put into."""
+        """Rewrites an expression; ``context`` as for ``sites``, or -1 for an expression that
+        accepts only small ones."""
         try:
             places = list(sites(node, self._scope, max(context, 0), alone=True))
         except Unreadable:

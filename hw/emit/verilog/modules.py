@@ -21,7 +21,7 @@ one that is compared with a signal."""
 
 
 def _with_ranges(text: str, layout: Any) -> str:
-    """A declaration, and after it what the bits of the signal are if it has parts."""
+    """Writes a declaration, followed by a comment on the bits of the signal if it has parts."""
     ranges = ranges_of(layout, COLUMNS - len(f"{text} // ".rpartition("\n")[2]))
     return f"{text} // {ranges}" if ranges else text
 

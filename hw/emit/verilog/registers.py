@@ -63,7 +63,7 @@ def mentions(items: Sequence[Item]) -> Counter[str]:
 
 
 def check_processes(items: Sequence[Item]) -> None:
-    """Check that no combinational process reads what it writes.
+    """Checks that no combinational process reads a signal that it writes.
 
     In Amaranth it reads the final value, in Verilog what it has written so far. Raises ValueError.
     """

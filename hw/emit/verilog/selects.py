@@ -140,7 +140,8 @@ class _Selects:
             yield Assign(target, part.node)
 
     def renamed(self, item: Item) -> Item:
-        """A combinational process with the new signals in the place of what they equal."""
+        """Rewrites a combinational process with the new signals in place of the parts that they
+        equal."""
         if isinstance(item, Process) and not item.clocked:
             return Process(item.head, self._body(item.body))
         return item

@@ -44,7 +44,7 @@ Statement = Assign | Switch
 
 @dataclass
 class Process:
-    """``always_comb`` or ``always_ff @(posedge clk)`` and what it does."""
+    """Process: ``always_comb`` or ``always_ff @(posedge clk)``, with its body."""
 
     head: str
     body: list[Statement]

@@ -62,7 +62,8 @@ def _run_yosys(rtlil: str) -> str:
 
 
 def _operation_names(rtlil: str) -> dict[str, str]:
-    """Readable names for the anonymous wires of a module: what computes them, numbered."""
+    """Readable names for the anonymous wires of a module: the operation that computes them,
+    numbered."""
     hints: dict[str, str] = {}
     for cell, body in re.findall(r"^  cell \\\S+ \\(\S+)\n(.*?)^  end$", rtlil, re.M | re.S):
         for port, wire in re.findall(r"connect \\(\S+) (\$\d+)$", body, re.M):
@@ -106,7 +107,7 @@ def _rename(text: str, names: Mapping[str, str]) -> tuple[str, dict[str, str]]:
 
 
 def _name_broadcasts(body: str, declared: Set[str], names: Set[str]) -> tuple[str, dict[str, str]]:
-    """Name a signal that goes to one pin of several instances after that pin."""
+    """Names a signal that drives one pin of several instances after that pin."""
     uses: dict[str, Counter[str]] = {}
     for pin, name in re.findall(r"\.(\w+)\((\w+)\)", body):
         if "__" in name and name in declared:

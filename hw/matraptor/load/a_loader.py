@@ -96,8 +96,9 @@ class RowPairs(wiring.Component):
 
 
 def held_row_layout(config: MatRaptorConfig) -> data.StructLayout:
-    """A row, whether it is the lane's ``last``, its ``length``, the ``place`` of its first
-    entry in a block, and whether that block is ``held``: still at hand, not the next one read."""
+    """Row for the entry reader: whether it is the lane's ``last``, its ``length``, the ``place`` of
+    its first entry in a block, and whether that block is ``held``: it is still present, and no new
+    one is read."""
     place_bits = (config.layout.block_entries - 1).bit_length()
     return data.StructLayout(
         {"row": row_layout(config), "last": 1, "length": 32, "place": place_bits, "held": 1}

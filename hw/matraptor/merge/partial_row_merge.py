@@ -104,7 +104,7 @@ class QueueOrder(wiring.Component):
             m.d.sync += places[-1].eq(inserted)
 
     def _add(self, m: Module, places: _Places, inserted: data.View, stays: Signal) -> None:
-        """Those behind the new one move down by a place."""
+        """Inserts a queue into the order; those after it move down by a place."""
         with m.If(~stays[0]):
             m.d.sync += places[0].eq(inserted)
         for n in range(1, len(places)):
@@ -118,8 +118,8 @@ __all__ = ["PartialRowMerge", "move_layout", "row_end_layout", "source_layout"]
 
 
 def source_layout(config: MatRaptorConfig) -> data.StructLayout:
-    """The queue that is merged: its first entry, whether that is there already, whether there is
-    none, whether there is just one."""
+    """Queue that is merged: its first entry, whether that is present already (``valid``), whether
+    the queue is ``empty``, and whether it has a ``single`` entry."""
     return data.StructLayout({"head": entry_layout(config), "valid": 1, "empty": 1, "single": 1})
 
 
@@ -254,7 +254,8 @@ class PartialRowMerge(wiring.Component):
         return m
 
     def _end_row(self, m: Module, close: Signal, *, rest: Signal, ends: Signal) -> None:
-        """The row's last entry may come from the queue: what the last product said is kept."""
+        """Ends a row. Its last entry may come from the queue, so the end that the last product
+        marks is kept."""
         token = self.i.payload
         kept = Signal(row_end_layout(self._config), reset_less=True)
         kept_row_last = Signal()

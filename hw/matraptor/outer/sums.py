@@ -111,7 +111,7 @@ class OuterSums(wiring.Component):
         return m
 
     def _place(self, m: Module, waits: Value) -> tuple[Value, Any]:
-        """The product at hand and its sum's place, two cycles after it was taken."""
+        """Holds the product and its sum's place, two cycles after the product was accepted."""
         config, token = self._config, self.i.payload
         bank_bits = config.accumulator_banks.bit_length() - 1
         line = range(config.queue_depth)

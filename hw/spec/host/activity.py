@@ -18,7 +18,7 @@ Event = Literal["begin", "step", "end"]
 
 @dataclass(eq=False)
 class Activity:
-    """Something that is under way.
+    """Activity in progress.
 
     Members
     -------

@@ -56,7 +56,7 @@ def cache_directory() -> Path:
 
 
 def used(entry: Path) -> None:
-    """Note, by its time of modification, that what is kept there is used now."""
+    """Records, by the time of modification, that an entry of the cache is used now."""
     with suppress(OSError):
         os.utime(entry)
 
@@ -81,7 +81,7 @@ def alone(directory: Path) -> Iterator[None]:
 
 
 def _share(held: int | None) -> None:
-    """Take, or go back to, the lock that others may have, too; wait for who wants to be alone."""
+    """Takes the shared lock, or returns to it; waits for a process that holds the cache alone."""
     if held is not None:
         fcntl.flock(held, fcntl.LOCK_SH)
 
@@ -101,7 +101,7 @@ def _hold(directory: Path) -> None:
 
 @contextmanager
 def scratch_directory() -> Iterator[Path]:
-    """A directory in the cache for what is being made, which is removed at the end.
+    """Directory in the cache for files in progress; it is removed at the end.
 
     It is held by a lock that ends with this process, however that ends; directories of processes
     that were killed are removed here, too.
@@ -140,8 +140,8 @@ def _remove_left(directory: Path) -> None:
 
 
 def full(said: str) -> str:
-    """The words in which a program says that there is no room for its output; empty if it does not
-    say so."""
+    """Returns the words in which a program reports that the disk is full for its output; empty if
+    it does not."""
     found = re.search("|".join(map(os.strerror, _NO_ROOM)), said)
     return found[0] if found else ""
 
@@ -170,7 +170,8 @@ def _instead(why: str) -> Path:
 
 
 def _private() -> Path:
-    """A directory that is ours alone: the same one in each run, unless another user's is there."""
+    """Private directory of this user: the same one in each run, unless it belongs to another
+    user."""
     path = Path(tempfile.gettempdir()) / f"tilewright-{os.getuid()}"
     path.mkdir(mode=0o700, exist_ok=True)
     found = path.lstat()

@@ -64,7 +64,7 @@ def contents(directory: Path) -> list[Kept]:
 
 
 def remove(directory: Path, chosen: Iterable[Kept]) -> list[Kept]:
-    """Remove some of what a cache holds; returns what is gone.
+    """Removes some entries of a cache; returns those that are gone.
 
     Each goes away in one step, so that nothing is ever half there. Raises CacheInUse, with all as
     it was, if another process uses the cache.
@@ -120,7 +120,7 @@ def _used(kind: str, path: Path) -> float:
 
 
 def _remove_locks(directory: Path) -> None:
-    """Remove the locks of what is not there, unless it is just being made."""
+    """Removes the locks of entries that do not exist and are not being made."""
     for path in directory.glob(".*.lock"):
         name = path.name.removeprefix(".").removesuffix(".lock")
         ours = any(pattern.fullmatch(name) for _, pattern, _ in _NAMES)

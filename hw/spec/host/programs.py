@@ -31,7 +31,7 @@ class ProgramError(RuntimeError):
 
 
 def end_programs() -> None:
-    """End all that are under way in any thread, and those that are about to begin: the process
+    """Ends all programs that run in any thread, and those that are about to start: the process
     ends, too."""
     _over.set()
     _end(_over)

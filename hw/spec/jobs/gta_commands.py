@@ -1,4 +1,4 @@
-"""The list of commands of a GTA job: what 64 bytes of memory say.
+"""Commands of a GTA job: the fields of 64 bytes in memory.
 
 Everybody reads the tables here: the hardware that takes commands apart, the driver that writes
 them, the model that does them.
@@ -225,7 +225,7 @@ def widths_of_results(name: str) -> tuple[int, ...]:
 
 
 def deal_of_results(name: str, width: int) -> int:
-    """The number of the deal of results of a format, of so many bytes each."""
+    """Number of the distribution of results of a format, of so many bytes each."""
     banks = 1 if is_float(name) else limbs(name)
     return 0 if (width, banks) == (4, 1) else DEALS.index(Deal(width, banks))
 

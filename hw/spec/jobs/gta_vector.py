@@ -1,4 +1,4 @@
-"""Vector operations of GTA: what an EXECUTE in SIMD does, where its operands lie, what it takes.
+"""Vector operations of GTA: the functions of an EXECUTE in SIMD, and the places of its operands.
 
 A vector is cut into *octets* of 8 elements, and an octet lies by *planes*: first the lowest byte
 of each of its 8 elements, then the next one, and so on, 8 bytes a plane. Each bank of a lane has
@@ -79,7 +79,7 @@ _UPPER = ("mulh", "srl", "sra")
 
 
 def functions_of(format: str) -> tuple[str, ...]:
-    """The functions that there are on a format."""
+    """Functions that are available on a format."""
     return tuple(
         name
         for name, function in VECTOR_FUNCTIONS.items()

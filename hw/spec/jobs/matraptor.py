@@ -33,7 +33,7 @@ def _sizes(config: MatRaptorConfig, columns: str | None) -> tuple[Size, ...]:
 
 
 def _operands(config: MatRaptorConfig, lanes: int | None) -> tuple[Operand, ...]:
-    """``lanes``: a is stored by columns for so many."""
+    """Operands of a product; ``lanes``: a is stored by columns for so many."""
     layout = config.layout
     room = Room(register="CAPACITY", times=config.channel_lanes, multiple_of=layout.block_entries)
     places: dict[str, C2srPlacement] = {

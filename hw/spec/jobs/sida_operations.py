@@ -221,7 +221,7 @@ def _vector(
 
 
 def _windows(config: SidaConfig) -> tuple[Operand, ...]:
-    """Memory that a job needs where x, z and w are there."""
+    """Memory that a job needs if x, z and w are in memory."""
     if not config.windowed:
         return ()
     return (

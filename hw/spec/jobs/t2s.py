@@ -349,8 +349,8 @@ def _constants(config: T2sConfig) -> tuple[Register, ...]:
 
 
 def _job(config: T2sConfig) -> tuple[Register, ...]:
-    """Trip counts, then what belongs to each image: places that do not depend on which of them a
-    design has."""
+    """Registers of a job: trip counts, then those of each image. Their offsets do not depend on the
+    images that a design has."""
     beat, indices = config.beat_bytes, config.plan.program.indices
     rows = [
         number(

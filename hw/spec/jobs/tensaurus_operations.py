@@ -30,7 +30,7 @@ class Described(NamedTuple):
 
     @property
     def result(self) -> str:
-        """The operand that comes out."""
+        """Name of the result operand."""
         return "y" if self.order > 2 else "c"
 
     @property

@@ -138,7 +138,7 @@ class Error:
 
 @dataclass(frozen=True, kw_only=True)
 class JobSpec:
-    """The registers of an accelerator that runs jobs, and what a job must obey.
+    """Registers of an accelerator that runs jobs, and the rules of a job.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ class JobSpec:
 
     @property
     def members(self) -> dict[str, Field]:
-        """The fields of the job's registers, by what the hardware calls them."""
+        """Fields of the job's registers, by their names in the hardware."""
         return {register.member(item): item for register in self.job for item in register.fields}
 
     def error(self, name: str) -> Error:

@@ -1,4 +1,4 @@
-"""Register maps: what software sees of an accelerator, as data.
+"""Register maps: the software's view of an accelerator, as data.
 
 The hardware (``hw/axi/registers.py``), the sidecar, the drivers and the documentation all read
 the same table.

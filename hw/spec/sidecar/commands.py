@@ -1,5 +1,4 @@
-"""Lists of commands as operands: records in memory that say what a job does, and what is in their
-bits."""
+"""Lists of commands as operands: records in memory that describe a job, and their bits."""
 
 from __future__ import annotations
 

@@ -80,8 +80,8 @@ class Size:
 
 @dataclass(frozen=True, kw_only=True)
 class Operand:
-    """A matrix that goes in or comes out: ``rows`` x ``columns`` name sizes. Of a tensor ``more``
-    names those of its further modes.
+    """Matrix operand or result: ``rows`` x ``columns`` name sizes. For a tensor ``more`` names
+    those of its further modes.
 
     ``direction``: in; out; inout; program, in or out as the program says; work, memory that the
     job needs and leaves in any state. ``region``: what it takes of a memory inside; ``padding``:
@@ -156,9 +156,9 @@ class JobList:
 
 @dataclass(frozen=True, kw_only=True)
 class OperationEntry:
-    """An operation: the settings that select it, what it computes, and on what. ``parameters``:
-    further numbers that a job chooses; ``program``, ``commands``: where and how it is said what is
-    computed, if that is a program, or a list of commands that name their operands themselves."""
+    """Operation: the settings that select it, its computation, and its operands. ``parameters``:
+    further numbers that a job chooses; ``program``, ``commands``: the program, or the list of
+    commands that name their operands themselves, if one of these describes the computation."""
 
     name: str
     select: tuple[Setting, ...]

@@ -1,4 +1,4 @@
-"""Programs as operands: words in memory that say what a job computes, and what is in their bits."""
+"""Programs as operands: words in memory that describe a job's computation, and their bits."""
 
 from __future__ import annotations
 

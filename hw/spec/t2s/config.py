@@ -34,8 +34,8 @@ _ACCUMULATORS = Simd2Config.parameters()[2].metadata["allowed"].words
 
 @dataclass(frozen=True, kw_only=True)
 class T2sConfig(Config):
-    """An array of processing elements, with what brings operands and takes results, as a program
-    of the mapping language says."""
+    """Array of processing elements, with the loaders of its operands and the unloader of its
+    results, as a program of the mapping language describes it."""
 
     design: str = parameter(
         "gemm", allowed=DesignName(), doc="name of a design, or a file of the mapping language"
@@ -91,7 +91,7 @@ class T2sConfig(Config):
 
     @property
     def beat_bytes(self) -> int:
-        """Bytes of a beat: what bases and strides are multiples of."""
+        """Bytes of a beat; bases and strides are multiples of it."""
         return self.data_bits // 8
 
     @property
@@ -123,7 +123,7 @@ class T2sConfig(Config):
         )
 
     def resolved(self) -> dict[str, object]:
-        """Every parameter with the value in force: what 0 and auto stand for is filled in."""
+        """Every parameter with the value in force: 0 and auto are replaced."""
         arithmetic = self.plan.element.arithmetic
         return super().resolved() | {
             "largest": self.largest_factor,

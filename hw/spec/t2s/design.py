@@ -1,4 +1,4 @@
-"""A design: a program with all that its hardware is made of."""
+"""Design: a program with all parts of its hardware."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Design"]
 
 @dataclass(frozen=True)
 class Design:
-    """A program with all that its hardware is made of.
+    """Program with all parts of its hardware.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Design:
         return tuple(one for one in self.program.indices if one in used)
 
     def word_format(self, tensor: str) -> Format:
-        """The format of a tensor's words: of the result, and of what sums start from, that of
+        """Format of a tensor's words. The result, and the initial values of sums, have that of
         sums."""
         of_sums = tensor in (self.program.result, self.program.start)
         return self.element.arithmetic.result if of_sums else self.element.arithmetic.element

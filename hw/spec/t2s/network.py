@@ -15,7 +15,7 @@ COPIES_BITS = 8
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy of a function, or of what routes its words.
+    """Copy of a function, or of a route of its words.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class End:
-    """A port of a copy of a function, or of what routes its words.
+    """Port of a copy of a function, or of a route of its words.
 
     Parameters
     ----------

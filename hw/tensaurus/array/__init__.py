@@ -1,1 +1,1 @@
-"""The rows and columns of processing elements, and what feeds them."""
+"""Array of processing elements in rows and columns, and the components that feed it."""

@@ -1,4 +1,4 @@
-"""A processing element: multipliers, adders and registers, told what to do from the row's head."""
+"""Processing element: multipliers, adders and registers, controlled by the row's head."""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ __all__ = ["ring_step"]
 
 
 def ring_step(m: Module, name: str, place: ValueLike, steps: ValueLike, size: int) -> Value:
-    """The place so many steps, at most ``size``, behind another on a ring of ``size`` places."""
+    """Computes the place so many steps, up to ``size``, after another on a ring of ``size``
+    places."""
     total = Signal(range(2 * size), name=f"{name}_total")
     found = Signal(range(size), name=name)
     m.d.comb += [

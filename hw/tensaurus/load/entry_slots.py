@@ -1,4 +1,4 @@
-"""The entries of a CISS stream, slot by slot, and whether they may be what they are."""
+"""Decodes and checks the entries of a CISS stream, slot by slot."""
 
 from __future__ import annotations
 
@@ -31,9 +31,8 @@ def row_slots_layout(config: TensaurusConfig) -> data.StructLayout:
 
 
 def _raw_layout(config: TensaurusConfig) -> data.StructLayout:
-    """A slot as it came, and what is known of it: ``header`` (a no-op is one, too), ``no_op``,
-    ``beyond`` (an index, or the slice, is not below its size), and the slice ``before`` it in the
-    stream, if there is one (``follows``)."""
+    """Decoded slot: ``header`` (a no-op is one, too), ``no_op``, ``beyond`` (an index, or the
+    slice, is not below its size), and the slice ``before`` it in the stream, if one ``follows``."""
     index = data.ArrayLayout(config.index_bits, config.order - 1)
     fields: dict[str, ShapeLike] = {"value": config.format.bits, "index": index}
     flags = dict.fromkeys(("header", "no_op", "beyond", "follows"), 1)
@@ -129,7 +128,7 @@ class EntrySlots(wiring.Component):
         ]
 
     def _see(self, m: Module, seen: OutputRegister) -> None:
-        """Take an entry: what its slots are, and what was announced before each."""
+        """Accepts an entry: decodes its slots, and records the slice announced before each."""
         config = self._config
         layout = config.layout(2)
         tile = self.tiles.payload

@@ -35,8 +35,8 @@ def line_reader(
 
 
 def reader_members(config: TensaurusConfig) -> dict[str, wiring.Member]:
-    """The members that a reader brings along to what has it: ``ar`` and ``r``, arrays by channel,
-    and :class:`Supervision`."""
+    """Members that a reader adds to the component that contains it: ``ar`` and ``r``, arrays by
+    channel, and :class:`Supervision`."""
     request = address_layout(config.addr_bits, reader_id_bits(config))
     beat = beat_layout(config.data_bits, reader_id_bits(config))
     return {

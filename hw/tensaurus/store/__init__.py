@@ -1,1 +1,1 @@
-"""The store side: what the rows have summed, added up tile by tile, and written to memory."""
+"""Store side: adds the sums of the rows tile by tile, and writes them to memory."""

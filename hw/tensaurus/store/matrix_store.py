@@ -19,7 +19,7 @@ from .store_column import StoreColumn, addend_layout, settling_cycles, unit_numb
 
 
 def quotient(number: Value, divisor: int) -> Value:
-    """A number of so many bits divided by a constant, by a product with its inverse."""
+    """Divides a number of so many bits by a constant, by a product with its inverse."""
     shift = len(number) + (divisor - 1).bit_length()
     inverse = -(-(1 << shift) // divisor)
     return (number * Const(inverse))[shift:]
@@ -257,7 +257,7 @@ class MatrixStore(wiring.Component):
     def _columns(
         self, m: Module, side: Value, first: Value, walk: Value, direct: MemorySums
     ) -> Value:
-        """The columns, which hand on what is added; returns the unit that was read."""
+        """Connects the columns, which pass the addend on; returns the unit that was read."""
         config, given = self._config, first
         bits = config.vlen * config.sum_format.bits
         columns = []
@@ -286,7 +286,7 @@ class MatrixStore(wiring.Component):
         fill: Value,
         direct: MemorySums,
     ) -> Value:
-        """The tiles one after the other; returns whether none is under way."""
+        """Processes the tiles one after the other; returns whether none is in progress."""
         config = self._config
         last = Signal()
         final = Signal()

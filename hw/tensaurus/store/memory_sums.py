@@ -18,7 +18,8 @@ from .store_column import adding_cycles, slot_read_layout, unit_number_bits
 
 
 def unit_of_lines(m: Module, config: TensaurusConfig, lines: stream.Interface) -> Value:
-    """The unit whose last line is at hand; lines before it are kept when they are taken."""
+    """Joins the lines of a unit, whose last line is at the input; earlier lines are kept when they
+    are accepted."""
     bits = config.unit_values * config.sum_format.bits
     parts: list[Value] = [lines.payload.data]
     for number in range(config.unit_lines - 1):

@@ -1,1 +1,1 @@
-"""The head of a row: what its elements do, operation by operation."""
+"""Head of a row, which selects the operations of the row's elements."""

@@ -16,7 +16,8 @@ __all__ = ["Choice"]
 
 @dataclass
 class Choice:
-    """The sources of operations: which are offered, find room, and go; and what is issued.
+    """Choice among the sources of operations: those that offer one, have space, and are granted;
+    and the operation issued.
 
     Members
     -------

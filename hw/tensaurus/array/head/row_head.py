@@ -386,7 +386,7 @@ class RowHead(wiring.Component):
         ]
 
     def _waits(self, m: Module, choice: Choice) -> None:
-        """Why there is none."""
+        """Finds the reason if no operation is issued."""
         idles = Signal()
         full = Signal(name="output_full")
         product_waits = choice.product & ~choice.product_room

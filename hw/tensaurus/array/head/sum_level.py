@@ -305,7 +305,7 @@ class SumLevel(wiring.Component):
         return freed
 
     def _groups(self, m: Module, closed: Signal) -> None:
-        """The ring of groups that are closed, and what goes over it."""
+        """Keeps the ring of closed groups, and the walks over it."""
         config, level = self._config, self._level
         slots = level_slots(config, level)
         layout = group_layout(config, level)
