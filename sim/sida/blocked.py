@@ -86,7 +86,7 @@ class Blocked:
 
     @property
     def blocks(self) -> int:
-        """That have elements."""
+        """Number of blocks that have elements."""
         return len(self.block_rows)
 
     def unblocked(self) -> Columns:
@@ -104,13 +104,13 @@ class Blocked:
         )
 
     def bytes(self, value_bytes: int) -> int:
-        """Of all of it in memory, values of ``value_bytes``."""
+        """Memory of the whole matrix with values of ``value_bytes``."""
         # By columns a block's number is its place, by rows it is stored.
         by_rows = len(self.row_pointers) * POINTER_BYTES + 2 * self.blocks * _INDEX_BYTES
         return self.column_bytes(value_bytes) + by_rows
 
     def column_bytes(self, value_bytes: int) -> int:
-        """Of what is read to have all elements once, by columns."""
+        """Bytes that one pass over all elements by columns reads."""
         pointers = (len(self.column_pointers) + len(self.ends)) * POINTER_BYTES
         elements = len(self.values) * (2 + value_bytes)
         return pointers + self.blocks * _INDEX_BYTES + elements
@@ -121,12 +121,12 @@ def _pointers(ascending: Ints, count: int) -> Ints:
 
 
 def flat_bytes(matrix: Columns, value_bytes: int) -> int:
-    """Of a matrix by columns, or by rows, without blocks; dual storage takes twice that."""
+    """Memory of a matrix by columns, or by rows, without blocks; dual storage takes twice that."""
     each = len(matrix.rows) * (_INDEX_BYTES + value_bytes)
     return each + (matrix.size + 1) * POINTER_BYTES
 
 
 def best_side(matrix: Columns, value_bytes: int) -> Blocked:
-    """In the blocks that take least memory."""
+    """Cuts a matrix into blocks of the side that needs the least memory."""
     found = [Blocked.of(matrix, side) for side in SIDES]
     return min(found, key=lambda one: one.bytes(value_bytes))

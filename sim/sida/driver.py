@@ -100,7 +100,7 @@ class SidaDriver(JobDriver[SidaConfig]):
         self.jobs = []
 
     def solve(self, problem: Problem, most: int, *, passes_a_job: int | None = None) -> Solution:
-        """What ``iterations.problem.solve`` finds, bit for bit.
+        """Runs a problem on the device, bit for bit as ``iterations.problem.solve``.
 
         Parameters
         ----------

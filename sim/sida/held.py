@@ -1,4 +1,4 @@
-"""What the OEI dataflow must hold on chip to read each element of a matrix once.
+"""Counts the elements that the OEI dataflow buffers to read each element of a matrix once.
 
 A step is ``subtensor`` columns. The first product, output-stationary, takes the elements of a
 step's columns; the second, input-stationary, may take those of a row two steps after the step of
@@ -45,19 +45,19 @@ class Held:
 
     @property
     def peak_share(self) -> float:
-        """Of the matrix's elements, 0 to 1."""
+        """The peak as a share of the matrix's elements, 0 to 1."""
         return self.peak / self.elements if self.elements else 0.0
 
     @property
     def mean_share(self) -> float:
-        """Of the matrix's elements, 0 to 1."""
+        """The mean as a share of the matrix's elements, 0 to 1."""
         return self.mean / self.elements if self.elements else 0.0
 
 
 def held(
     rows: npt.NDArray[np.integer], cols: npt.NDArray[np.integer], size: int, subtensor: int = 1
 ) -> Held:
-    """What a pass over a matrix holds, exactly, in time and memory of the order of its elements.
+    """Counts exactly the elements that a pass buffers, in time and memory linear in all elements.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a job has in memory: the matrix by columns and by rows, vectors, scalars, the program."""
+"""Builds the images of a job: matrix by columns and by rows, vectors, scalars, program."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ or all elements."""
 
 
 def late_step(config: SidaConfig, rows: str) -> int | None:
-    """What ``matrix_images`` takes for such rows. Raises ValueError for others than ``ROWS``."""
+    """Returns ``late`` of ``matrix_images`` for such rows. Raises ValueError for none of
+    ``ROWS``."""
     if rows not in ROWS:
         raise ValueError(f"`rows` must be one of {', '.join(ROWS)}, not {rows}")
     return config.subtensor if rows == "late" else None
@@ -89,8 +90,8 @@ def job_images(
 
 
 def spilled_bytes(config: SidaConfig, size: int) -> dict[str, int]:
-    """Of a matrix of ``size`` rows, what is kept in memory of the vectors on their way, by the
-    names of the registers; nothing where the vectors are on chip."""
+    """Bytes of memory for the vectors that a job spills, by register, for a matrix of ``size``
+    rows. It is empty where the vectors are on chip."""
     if not config.windowed:
         return {}
     elements = size * config.format.bits // 8

@@ -1,4 +1,4 @@
-"""What a pass moves through the memories on chip, beside an ideal accelerator's two iterations.
+"""Counts the bytes that a pass moves through on-chip memories, and those of an ideal accelerator.
 
 Bytes written to a memory and bytes read from it, whatever its size; registers are none. In place of
 energy, of which these are most.
@@ -44,7 +44,7 @@ class OnChip:
 
     @property
     def total(self) -> int:
-        """Of all."""
+        """Sum of all bytes."""
         return self.blocks + self.operands + self.rows + self.z + self.held + self.w
 
 
@@ -70,8 +70,8 @@ def pass_bytes(config: SidaConfig, problem: Problem, counts: Mapping[str, int]) 
 
 
 def ideal_bytes(demand: Demand) -> int:
-    """Of an accelerator without reuse between operators: blocks as above, an operand for each
-    element, x written to where that is read from, results of columns on their way to memory."""
+    """Bytes of an accelerator without reuse between operators: blocks as above, an operand for each
+    element, x written to its on-chip memory, and results of columns on their way to memory."""
     value = demand.value_bytes
     moved = 0
     for iteration in range(demand.iterations):

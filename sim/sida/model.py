@@ -102,7 +102,7 @@ twice, and without those of vectors that are kept in memory on their way."""
 
 
 def timeless(counts: Mapping[str, int]) -> dict[str, int]:
-    """Of all counters, those that do not depend on time."""
+    """Selects the counters that do not depend on time."""
     found = {name: counts[name] for name in TIMELESS}
     found["bytes_written"] -= counts.get("bytes_windows_written", 0)
     return found

@@ -85,8 +85,9 @@ def graph_order(matrix: csr_array, window: int = WINDOW) -> Ints:
 
 
 def near_neighbours(matrix: csr_array, order: Ints, window: int = WINDOW) -> int:
-    """What :func:`graph_order` makes large: of all pairs of which one is at most ``window`` behind
-    the other, the elements between the two and the columns in which both have elements."""
+    """Computes the score that :func:`graph_order` maximises. It is a sum over all pairs that are at
+    most ``window`` apart: the elements between the two, and the columns in which both have
+    elements."""
     pattern = csr_array(matrix[order][:, order])
     pattern.data = np.ones(pattern.nnz, np.int64)
     pattern.setdiag(0)
@@ -122,7 +123,7 @@ def _parts(matrix: csr_array) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
 
 @compiled
 def _link(first: Ints, before: Ints, behind: Ints, vertex: int, score: int) -> None:
-    """To the front of a list."""
+    """Inserts a vertex at the front of the list of its score."""
     follower = first[score]
     before[vertex] = _NONE
     behind[vertex] = follower

@@ -1,4 +1,4 @@
-"""What a computation takes on accelerators that are ideal in one way or another.
+"""Computes the time and the traffic of ideal reference accelerators.
 
 All have the bandwidth and the lanes of one that is real, and always reach one of the two. They
 differ in what they read again:
@@ -41,7 +41,7 @@ POINTER_BYTES = INDEX_BITS // 8
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """What all of them have.
+    """Memory bandwidth and lanes that all references share.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Machine:
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """What is computed.
+    """Describes a computation by its sizes and its element-wise work.
 
     Parameters
     ----------
@@ -77,19 +77,19 @@ class Demand:
 
     @property
     def matrix_bytes(self) -> int:
-        """Of the matrix by columns, stored once."""
+        """Bytes of the matrix by columns, stored once."""
         if not self.elements:
             return 0
         return self.elements * (self.value_bytes + self.index_bytes) + self.pointer_bytes
 
     @property
     def pointer_bytes(self) -> int:
-        """Of where columns, or rows, begin."""
+        """Bytes of the pointers to the columns, or to the rows."""
         return (self.size + 1) * POINTER_BYTES
 
     @property
     def vector_bytes(self) -> int:
-        """Of a vector."""
+        """Bytes of a vector."""
         return self.size * self.features * self.value_bytes
 
     def part(self, iteration: int) -> tuple[Instruction, ...]:
@@ -98,7 +98,7 @@ class Demand:
 
 
 def demand_of_job(setup: Setup, job: Job, value_bytes: int) -> Demand:
-    """Of a job of a sequence."""
+    """Returns the demand of one job of a sequence."""
     return Demand(
         size=setup.size,
         elements=0 if job.matrix is None else len(setup.matrices[job.matrix].rows),
@@ -110,7 +110,7 @@ def demand_of_job(setup: Setup, job: Job, value_bytes: int) -> Demand:
 
 @dataclass(frozen=True, kw_only=True)
 class Spent:
-    """What it takes: bytes of memory, and cycles."""
+    """Bytes of memory traffic and cycles of a computation."""
 
     bytes: int
     cycles: float

@@ -41,7 +41,7 @@ ARRAYS = (
 
 
 def job_registers(setup: Setup, job: Job, places: Mapping[str, int]) -> dict[str, int]:
-    """By name.
+    """Returns the register values of a job by name.
 
     ``places``: the addresses of each matrix' arrays, of each program and each vector, of the
     scalars, and of the pointers of a matrix without elements; where vectors are in memory, of

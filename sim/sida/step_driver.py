@@ -44,7 +44,7 @@ class StepDriver(SidaDriver):
         self.jobs.append(status.counts)
 
     def solution(self) -> Solution:
-        """What is in memory, after all passes so far."""
+        """Reads the solution from memory, after all passes so far."""
         passes = len(self.jobs)
         return self._solution(self._problem, self._places, 2 * passes, passes, True)
 

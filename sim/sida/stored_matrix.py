@@ -23,7 +23,7 @@ class MatrixFault:
 def first_fault(
     pointers: Ints, rows: Ints | None, window: int, size: int | None = None
 ) -> MatrixFault | None:
-    """What the hardware reports of a square matrix, or of a part of its columns.
+    """Finds the fault that the hardware reports of a square matrix, or of a part of its columns.
 
     Ends of so many columns as a ``window`` has are looked at together, before any of their
     elements. An element is of a row that there is not, or not behind that of the one before.

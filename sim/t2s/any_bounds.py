@@ -38,7 +38,7 @@ Key = tuple[int, ...]
 def cut_runs(
     program: Program, trips: Mapping[str, int], periods: Sequence[str]
 ) -> dict[Key, dict[str, list[Transfer]]]:
-    """What each instance of a function on the device does in each period, by their names.
+    """Cuts the transfers of each instance of a function on the device into periods, by their names.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ Period = Mapping[str, Sequence[Transfer]]
 
 
 def waiting(period: Period, depths: Mapping[str, int]) -> dict[str, Transfer]:
-    """What instances wait for in the end, by their names; empty if all have ended.
+    """Returns the transfers for which instances wait in the end, by name; empty if all have ended.
 
     It does not depend on who runs first: each end of a queue has one owner.
     """
@@ -171,7 +171,7 @@ def cycle(period: Period, stuck: Mapping[str, Transfer]) -> list[str]:
 
 
 def told(names: Sequence[str], stuck: Mapping[str, Transfer]) -> str:
-    """What they wait for, each with its channel."""
+    """Describes the transfers for which instances wait, each with its channel."""
     parts = []
     for one in names:
         (channel, at), sends = stuck[one]

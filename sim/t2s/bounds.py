@@ -1,4 +1,4 @@
-"""How far indices go, from the shapes of tensors."""
+"""Derives the bounds of indices from the shapes of tensors."""
 
 from __future__ import annotations
 

@@ -43,5 +43,5 @@ def wrong_elements(
     operands: Mapping[str, Numbers],
     wanted: Numbers,
 ) -> int:
-    """How many elements of the result differ. Raises Deadlock."""
+    """Counts the elements of the result that differ. Raises Deadlock."""
     return int(np.count_nonzero(interpret(program, bounds, operands) != wanted))

@@ -1,4 +1,4 @@
-"""What a definition means, by NumPy on all its indices at once."""
+"""Evaluates a definition with NumPy on all its indices at once."""
 
 from __future__ import annotations
 

@@ -107,8 +107,7 @@ class Driver(JobDriver[T2sConfig]):
     def run_words(
         self, bounds: Mapping[str, int] | None = None, **operands: Any
     ) -> npt.NDArray[np.uint64]:
-        """As :meth:`compute`, of container words, and to such; sparse operands store each place
-        once.
+        """Does as :meth:`compute`, on container words; sparse operands store each place once.
 
         Raises TypeError and ValueError for what are none, too.
         """

@@ -1,4 +1,4 @@
-"""What an element makes of words, many sums at once: patterns in, patterns out.
+"""Computes the sums of an element on words, many at once: patterns in, patterns out.
 
 The order and the rounding are the hardware's: an operation is one fused sum over lanes, or one of
 the product of what is factored out with such a sum. The numerics are the project's own.

@@ -1,4 +1,4 @@
-"""What hardware computes, from the definition and the order of its additions: whole arrays."""
+"""Computes the hardware's result from the definition and the order of its additions, on arrays."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ Words = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, kw_only=True)
 class ImagePlacement:
-    """What an image takes of memory.
+    """Strides and size of an image in memory.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Image:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the tensor."""
+        """Shape of the tensor."""
         return shape_of(self.dimensions, self.bounds)
 
     @property
@@ -86,7 +86,7 @@ class Image:
         return tuple(self.extents.values())[: self.steps]
 
     def placement(self, beat_bytes: int) -> ImagePlacement:
-        """Where runs lie that follow each other, each from the beginning of a beat on."""
+        """Places consecutive runs one after the other; each begins at the start of a beat."""
         size = self.part.run_beats(beat_bytes) * beat_bytes
         strides: dict[str, int] = {}
         for name, extent in reversed(list(self.extents.items())[: self.steps]):
@@ -143,7 +143,7 @@ def operand_names(program: Program) -> tuple[str, ...]:
 
 
 def part_of(design: Design, tensor: str) -> MemoryPart:
-    """What reads, or writes, a tensor's image. KeyError if nothing does."""
+    """Returns the part that reads, or writes, a tensor's image. KeyError if nothing does."""
     for part in (*design.loaders, design.unloader):
         if part.tensor == tensor:
             return part

@@ -160,7 +160,7 @@ class _Machine:
         return found
 
     def _copies(self, function: Function) -> Iterator[tuple[str, Iterator[Waiting], bool]]:
-        """What runs, by its name, and whether it goes round for ever."""
+        """Yields the name and the process of each instance, and whether it repeats for ever."""
         scope = dict(self._names)
         exec(compile(python_text(function, self._bounds), function.name, "exec"), scope)
         spans = [range(trip_count(one, self._bounds)) for one in function.instances]
@@ -188,7 +188,7 @@ class _Machine:
         return memory.get(place, self._pads[tensor])
 
     def _stored(self, tensor: str, place: tuple[int, ...] | None) -> bool:
-        """Whether a sparse tensor has an entry."""
+        """Tells whether a sparse tensor has an entry."""
         return place in self._memory[tensor]
 
     def _store(self, tensor: str, places: list[tuple[int, ...]], value: Any) -> None:

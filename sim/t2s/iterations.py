@@ -1,4 +1,4 @@
-"""How often functions go round, and what they move, for given bounds; nothing is run.
+"""Counts iterations of functions and the words that they move, for given bounds; nothing is run.
 
 Of iterations that sparse tensors visit all are counted: it is as often as can be."""
 
@@ -27,7 +27,7 @@ def iterations(function: Function, bounds: Mapping[str, int]) -> int:
 
 
 def operations(function: Function, bounds: Mapping[str, int]) -> int:
-    """How often an element receives its operands."""
+    """Number of times that an element receives its operands."""
     return max(_receiving(function.body, bounds, {one.name for one in function.instances}))
 
 
@@ -47,8 +47,8 @@ def _receiving(body: Body, bounds: Mapping[str, int], instances: set[str]) -> li
 
 
 def memory_words(program: Program, bounds: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-    """By tensor, or image of one: words that the device reads, and that it writes; what pads
-    tiles is among them. Raises ValueError for bounds that are not the program's."""
+    """Counts the words that the device reads and writes, by tensor or image of one, padding of
+    tiles included. Raises ValueError for bounds that are not the program's."""
     check_bounds(program, bounds)
     moved: dict[str, tuple[int, int]] = {}
     for function in program.functions:
@@ -62,7 +62,7 @@ def memory_words(program: Program, bounds: Mapping[str, int]) -> dict[str, tuple
 
 
 def products(program: Program, bounds: Mapping[str, int]) -> int:
-    """How many products of all operands the result has: those of the padding are none."""
+    """Number of products of all operands in the result; those of the padding do not count."""
     check_bounds(program, bounds)
     return prod(bounds.values())
 

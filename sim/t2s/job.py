@@ -61,7 +61,7 @@ class Job:
     steps: Mapping[str, int] = field(default_factory=dict)
 
     def registers(self, config: T2sConfig) -> dict[str, int]:
-        """What each of the registers holds, by name."""
+        """Returns the value of each register by name."""
         values = {trips_register(name): count for name, count in self.trips.items()}
         for one in image_parts(config):
             values[base_register(one)] = self.base[one.tensor]
@@ -87,8 +87,8 @@ class Job:
         )
 
     def bounds(self, program: Program) -> dict[str, int]:
-        """How far indices go with their tiles filled up; one that no register tells of, since only
-        entries have it, as far as one tile."""
+        """Bounds of the indices with their tiles filled up. An index that only entries have, and no
+        register, has the bound of one tile."""
         return {
             name: loop.step * (loop.extent or self.trips.get(name, 1))
             for name, loop in outermost(program).items()
@@ -193,7 +193,7 @@ def _beats(config: T2sConfig, memory: Bytes) -> Bytes:
 
 
 def _numbers(config: T2sConfig, places: Places, image: Image) -> Places:
-    """Which beats runs are, (around..., beats of a run)."""
+    """Returns the beat numbers of runs, (around..., beats of a run)."""
     beats = np.arange(image.part.run_beats(config.beat_bytes))
     found: Places = places[..., np.newaxis] // config.beat_bytes + beats
     return found

@@ -43,7 +43,7 @@ def operators(semiring: str) -> tuple[Operator, Operator, Any]:
 
 
 class Arithmetic(Protocol):
-    """What an interpreter computes with: words of operands, products of them, and sums.
+    """Arithmetic of an interpreter: words of operands, products of them, and sums.
 
     Members
     -------

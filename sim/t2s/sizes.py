@@ -1,4 +1,4 @@
-"""What bounds make of loops and tensors; where padding does not fill up what they leave out."""
+"""Checks bounds; derives the sizes of loops and tensors from them, and places outside padding."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def trip_count(loop: Loop, bounds: Mapping[str, int]) -> int:
 
 
 def shape_of(dimensions: tuple[Affine, ...], bounds: Mapping[str, int]) -> tuple[int, ...]:
-    """Of a tensor with these indices, the least that holds all of them."""
+    """Returns the smallest shape of a tensor that contains all values of these indices."""
     return tuple(
         one.constant + sum(by * (bounds[name] - 1) for name, by in one.terms) + 1
         for one in dimensions

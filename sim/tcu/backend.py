@@ -1,4 +1,4 @@
-"""What multiplies: the part of a tensor unit that a backend supplies."""
+"""Defines backends: the part of a tensor unit that multiplies."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Calibration:
         return self.latency / self.side
 
     def cycles(self, work: UnitWork) -> float:
-        """That the model predicts for calls and rows."""
+        """Cycles that the model predicts for calls and rows."""
         return self.word_cycles * work.rows * self.side + self.latency_cycles * work.calls
 
 

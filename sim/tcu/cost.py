@@ -1,4 +1,4 @@
-"""What an algorithm costs in the model: calls and rows of the unit, words of the CPU."""
+"""Counts the cost of an algorithm in the model: calls and rows of the unit, words of the CPU."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Cost:
 
     @property
     def work(self) -> UnitWork:
-        """What the unit did."""
+        """Calls and rows of the unit."""
         return UnitWork(self.calls, self.rows)
 
     def unit_time(self, s: int, latency: float = 0) -> float:
@@ -75,5 +75,5 @@ class Cost:
         return Cost(**{name: count * times for name, count in vars(self).items()})
 
     def __sub__(self, before: Cost) -> Cost:
-        """What came since ``before``, an earlier copy."""
+        """Returns the cost since ``before``, an earlier copy."""
         return Cost(**{name: count - vars(before)[name] for name, count in vars(self).items()})

@@ -1,4 +1,4 @@
-"""Where an algorithm begins to pay: pairs of algorithms, by their formulas, on any unit."""
+"""Finds the sizes from which an algorithm pays: pairs of algorithms, by formulas, on any unit."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def crossover(comparison: Comparison, unit: UnitModel, cpu: float = 1) -> int | 
 
 @cache
 def _differences(comparison: Comparison, side: int) -> list[tuple[int, int, int, int]]:
-    """Of each size, how many more calls, rows and words of the CPU ``new`` has."""
+    """Returns for each size how many more calls, rows and words of the CPU ``new`` has."""
     found = []
     for size in comparison.sizes(side):
         new, old = comparison.new(size, side), comparison.old(size, side)

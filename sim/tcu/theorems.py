@@ -1,4 +1,4 @@
-"""What the theorems say of time, beside exact counts: exponents and constants over sweeps of sizes.
+"""Compares theorems of time with exact counts: exponents and constants over sweeps of sizes.
 
 A theorem gives the order of the whole time; latency is left out here. Of the unit's time and of the
 CPU's words each, an exponent is fitted to counts over a sweep, and so is the theorem's own over the
@@ -85,7 +85,7 @@ class Growth(NamedTuple):
 
 
 def growth(sizes: Sequence[int], terms: Sequence[float], counts: Sequence[float]) -> Growth:
-    """How counts grow beside what a theorem says."""
+    """Compares the growth of counts with that of a theorem's terms."""
     return Growth(slope(sizes, terms), slope(sizes, counts), counts[-1] / terms[-1])
 
 
@@ -131,7 +131,7 @@ def _sparse(entries: int, s: int) -> Cost:
 
 
 def _inputs(entries: int) -> int:
-    """Of two matrices with as many entries in each row, none of whose products meet."""
+    """Entries of two matrices with as many entries in each row, none of whose products meet."""
     return 2 * math.isqrt(LINES * entries)
 
 

@@ -1,1 +1,1 @@
-"""What Python programs use: the names of the package itself."""
+"""Exports the names of the package for Python programs."""

@@ -28,7 +28,7 @@ _WIDTH = 120
 
 
 class Result:
-    """What :func:`tilewright.run`, ``simulate``, ``synth`` and ``table`` found.
+    """Result of :func:`tilewright.run`, ``simulate``, ``synth`` or ``table``.
 
     ``print`` shows the report of the command line, and so does a notebook.
 

@@ -182,7 +182,7 @@ def _job(entry: Entry) -> dict[str, str]:
 
 
 def _with_design(emitted: Emitted) -> tuple[Emitted, dict[str, str]]:
-    """Of a unit that a file describes, the same with the file's name alone, and the file."""
+    """Reduces the path of a unit's design file to its name; returns the file's text, too."""
     config = emitted.sidecar["config"]
     design = config.get("design", "")
     if not str(design).endswith(".py"):

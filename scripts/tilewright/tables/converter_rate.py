@@ -1,4 +1,4 @@
-"""How fast the converter between CSR and C2SR is, on the RTL."""
+"""Measures the throughput of the converter between CSR and C2SR on the RTL."""
 
 from __future__ import annotations
 

@@ -185,8 +185,8 @@ def compare(rtl: SparseNative, operands: Operands, latency: int, *, mode: str = 
 
 @dataclass(frozen=True)
 class Deviation:
-    """Of a number of ``jobs``, the ``worst`` of each counter: the model's less the RTL's, as a
-    share of the RTL's (of one, if that is 0), without its sign."""
+    """Largest deviation of each counter over a number of ``jobs``: the magnitude of the model's
+    less the RTL's, as a share of the RTL's (of one, if that is 0)."""
 
     jobs: int
     worst: dict[str, float]

@@ -1,4 +1,4 @@
-"""How fast a processing element of MatRaptor merges, on the RTL."""
+"""Measures the merge throughput of a processing element of MatRaptor on the RTL."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def _needed(row: Sequence[Ints]) -> int:
 
 
 def _cycles(unit: NativeSimulation, rows: Sequence[Sequence[Ints]]) -> int:
-    """From the first product in to the last entry out. All values are one: an entry of C is the
-    number of its products."""
+    """Counts cycles from the first product in to the last entry out. All values are one, so an
+    entry of C is the number of its products."""
     parts = [part for row in rows for part in row]
     columns = np.concatenate(parts)
     row = np.repeat(np.arange(len(rows)), [sum(map(len, row)) for row in rows])

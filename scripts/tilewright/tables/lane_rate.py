@@ -1,4 +1,4 @@
-"""How fast a lane of MatRaptor multiplies, on the RTL."""
+"""Measures the multiplication throughput of a lane of MatRaptor on the RTL."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Tables:
 
 @contextmanager
 def needs_simulation(name: str, target: str) -> Iterator[None]:
-    """For a table that is measured on the RTL, under Verilator.
+    """Guards a table that is measured on the RTL, under Verilator.
 
     Raises UserError for a target, or if there is no Verilator, or no compiler, or it fails.
     """
@@ -131,7 +131,7 @@ def matraptor_rates(
     *,
     configs: Sequence[str] = _CONFIGS,
 ) -> Tables:
-    """What is reached a cycle on the RTL, under Verilator, and how far from it the cycle model is.
+    """Measures throughput per cycle on the RTL, under Verilator, and the cycle model's deviation.
 
     Parameters
     ----------

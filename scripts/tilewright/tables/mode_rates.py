@@ -36,7 +36,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class ModeRates:
-    """What a product took.
+    """Cycles, traffic and utilisation of a product.
 
     Parameters
     ----------

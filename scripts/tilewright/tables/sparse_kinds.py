@@ -22,7 +22,7 @@ _BLOCK, _BLOCKS = 8, 3
 
 
 def products(matrix: sp.csr_array) -> int:
-    """Of the square of a matrix."""
+    """Counts the products in the square of a matrix."""
     return int(np.diff(matrix.indptr)[matrix.indices].sum())
 
 
@@ -64,7 +64,7 @@ def _blocks(wanted: int, seed: int) -> sp.csr_array:
 
 
 def _filled(matrix: sp.sparray) -> sp.csr_array:
-    """In CSR, every entry a one."""
+    """Converts a matrix to CSR and sets every entry to one."""
     found = sp.csr_array(matrix)
     found.sum_duplicates()
     found.data[:] = 1

@@ -1,4 +1,4 @@
-"""How much of Tensaurus' array dense tensors keep busy, on the RTL."""
+"""Measures the utilisation of Tensaurus' array by dense tensors on the RTL."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def forget_sets(m: Any) -> None:
 
 @called
 def _end(m: Any, pointers: Any, column: int) -> int:
-    """Where a column ends; of one that there is not, all."""
+    """Returns the end of a column; after the last column, the number of elements."""
     return int(pointers[column + 1]) if column < m.rows else int(m.elements)
 
 

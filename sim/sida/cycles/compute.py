@@ -36,7 +36,7 @@ _TO_GATHER, _TO_HELD = 1, 2
 
 
 class Compute(NamedTuple):
-    """What is in arrays."""
+    """State of the compute half that is stored in arrays."""
 
     lanes: Lanes
     program: Program

@@ -151,7 +151,7 @@ class SidaCycles(TimedDevice, SidaModel):
 
 
 def _words(content: npt.NDArray[np.uint8], address: int, count: int) -> npt.NDArray[np.uint32]:
-    """Of memory; zeros behind its end."""
+    """Reads words from memory; those after its end are zeros."""
     found = np.zeros(4 * count, np.uint8)
     here = content[address : address + 4 * count]
     found[: len(here)] = here

@@ -65,8 +65,8 @@ ELEMENTWISE: list[tuple[Any, ...]] = [
 
 
 class Program(NamedTuple):
-    """By word: what kind of an instruction it is, which vector it is about, and of a quotient or a
-    root whether it is of scalars alone."""
+    """Decoded program, one entry per word: the kind of the instruction, its vector, and whether a
+    quotient or a root has only scalar operands."""
 
     kind: Any
     vector: Any
@@ -74,7 +74,7 @@ class Program(NamedTuple):
 
 
 def program(words: Sequence[int]) -> Program:
-    """Of words that are instructions."""
+    """Decodes instruction words."""
     names = {one.opcode: name for name, one in INSTRUCTIONS.items()}
     kind = [_KINDS.get(names[word & 63], PLAIN) for word in words]
     # The highest bit of an operand's number says that it is a scalar's.

@@ -60,7 +60,7 @@ def begin_block(m: Any, block: Any) -> None:
 
 @inlined
 def block_ends(m: Any, block: Any) -> bool:
-    """Whether there is no block behind it."""
+    """Tells whether a block is the last one."""
     return block.left <= m.block_rows
 
 
@@ -72,7 +72,7 @@ def block_rows(m: Any, block: Any) -> int:
 
 @inlined
 def next_block(m: Any, block: Any) -> None:
-    """To the next block."""
+    """Advances to the next block."""
     block.left -= block_rows(m, block)
     block.base += m.block_rows << m.pes_shift
 
@@ -113,7 +113,7 @@ def walker_step(m: Any, p: Program, begins: bool, entry: int) -> None:
 
 @inlined
 def core_offer(m: Any) -> None:
-    """What the core asks for and stores, in this cycle."""
+    """Drives the requests and the stores of the core in this cycle."""
     m.requests.valid = m.core_request.valid
     m.requests.vector = m.core_request.vector
     m.requests.base = m.core_request.base

@@ -117,7 +117,7 @@ def sums_step(m: Any) -> None:
 
 @inlined
 def gather_ready(m: Any, g: Lanes, valid: bool) -> bool:
-    """Whether the set at ``m.set`` may enter; counts that it waits for z."""
+    """Tells whether the set at ``m.set`` may enter; records a wait for z in ``m.wait_z``."""
     goes = m.z_steps + 1 >= m.set.base >> m.step_shift
     m.wait_z = valid and not goes
     return goes and g.put[m.way_in] - g.taken[m.way_in] <= m.lane_mask

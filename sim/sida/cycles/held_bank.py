@@ -69,7 +69,7 @@ def scatter_shares(q: Queues, mark: bool) -> int:
 
 @inlined
 def look(m: Any, h: Held, number: int) -> bool:
-    """What the element that is taken does in this cycle; returns whether it waits for a chunk."""
+    """Decides the action of a bank's current element; returns whether it waits for a chunk."""
     bank = h.banks[number]
     bank.ends = 0
     bank.adds = 0

@@ -20,14 +20,14 @@ def _is_late(m: Any, leaf: int) -> bool:
 
 @inlined
 def _marks(m: Any) -> bool:
-    """Whether the set completes a step."""
+    """Tells whether the set completes a step."""
     complete = m.set.base + m.set.columns >= min(m.boundary, m.rows)
     return complete and m.boundary < m.rows + m.subtensor
 
 
 @inlined
 def held_ready(m: Any) -> bool:
-    """Whether the set that is at ``m.set`` may enter."""
+    """Tells whether the set at ``m.set`` may enter."""
     if not m.late_known:
         m.late_known = 1
         m.late_any = 0
@@ -63,7 +63,7 @@ def put_set(m: Any, h: Held) -> None:
 
 @inlined
 def sum_idle(m: Any, h: Held, number: int) -> bool:
-    """Whether nothing is on its way."""
+    """Tells whether the pipeline of a bank's sums is empty."""
     bank = h.banks[number]
     return bank.advanced - bank.entered > m.late_stages
 
@@ -179,7 +179,7 @@ def panel_step(
 
 @inlined
 def held_offer(m: Any) -> bool:
-    """What is known at the beginning of a cycle; returns whether a row of z would be taken."""
+    """Drives the outputs known at the start of a cycle; returns whether a row of z is accepted."""
     m.sums_done = m.held_done
     m.most = m.held_most
     m.reload.ready = m.parts.level != PARTS
@@ -188,9 +188,9 @@ def held_offer(m: Any) -> bool:
 
 @inlined
 def _look(m: Any, h: Held) -> tuple[bool, bool, int, bool]:
-    """What the banks say: whether one is busy, whether the steps that are asked for are there, the
-    highest panel of the first one without space (-1: none), whether all that is read again has
-    come."""
+    """Collects the state of the banks. Returns whether one is busy, whether the requested steps are
+    complete, the highest panel of the first bank without space (-1: none), and whether all
+    refetched elements have arrived."""
     busy = m.fetched != 0 or m.panel_walk < m.panels
     complete = reloaded = True
     top = -1
@@ -255,7 +255,7 @@ def _put_again(m: Any, h: Held) -> None:
 
 @inlined
 def _write_first(m: Any) -> None:
-    """What columns of w begin with, to their banks."""
+    """Writes the initial partial sums of columns of w to their banks."""
     valid, base, count = m.results.valid, m.results.base, m.results.columns
     if m.transposed:
         valid, base, count = m.empty_valid, m.empty_base, m.pes

@@ -109,7 +109,7 @@ class Queues(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What is in arrays.
+    """State of the buffer of elements that is stored in arrays.
 
     ``banks``; ``cursors`` [bank, list]; ``recent`` [bank, place]: of the latest elements the places
     in w, -1: none. ``entries`` [panel, bank, list]; ``lost`` [panel]: whether its lists are;

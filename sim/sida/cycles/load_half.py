@@ -71,7 +71,7 @@ def _count_moved(m: Any, b: Bus, came: bool) -> None:
 
 @inlined
 def load_offers(m: Any, b: Bus, now: int) -> None:
-    """What the other half finds in a cycle, the job's first one being 0."""
+    """Drives the inputs of the other half in cycle ``now``; the job's first one is 0."""
     look_at_ports(m.ports, b)
     m.quiet = _is_quiet(m, b)
     m.program_idle = m.program_busy == 0 and reader_idle(b, PROGRAM)

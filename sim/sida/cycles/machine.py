@@ -53,15 +53,15 @@ class SidaTimes:
 
     @property
     def microseconds(self) -> float:
-        """That it takes."""
+        """Time of the job in microseconds."""
         return self.counts["cycles"] / self.gigahertz / 1000
 
 
 def report(
     config: SidaConfig, m: Any, asked: Any, bus: Any, end: int, gigahertz: float
 ) -> SidaTimes:
-    """Of a machine ``m`` that has finished in cycle ``end``, its job's first one being 0, and what
-    ``Held`` has in ``asked``."""
+    """Reports a machine ``m`` that has finished in cycle ``end``; the job's first cycle is 0.
+    ``asked`` is that of ``Held``."""
     counts = {name: int(m["counts"][name]) for name in COUNTS}
     first, last, busy = (int(m[name]) for name in ("first_at", "last_at", "busy"))
     beat_bytes = config.geometry.beat_bytes

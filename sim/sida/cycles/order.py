@@ -14,7 +14,7 @@ _LOAD, _READ, _KEEP, _GIVE, _LIMIT, _FIRST_STOP, _SECOND_STOP, _LAST, _CHECKED =
 
 @called
 def scalars_row_ready(m: Any) -> bool:
-    """Whether a row of them may go; ``scalars_given``, ``checked``: in this cycle."""
+    """Tells whether a row of scalars may be sent; sets ``scalars_given`` and ``checked``."""
     state, last = m.scalars_state, min(m.pes, SCALARS) - 1
     m.scalars_given = state == _GIVE
     m.checked = state == _CHECKED
@@ -84,7 +84,7 @@ def program_step(m: Any) -> None:
 
 @called
 def order_offer(m: Any, go: bool) -> None:
-    """What it says in a cycle; ``go``: the job begins in it."""
+    """Drives the outputs of the job's sequencer in a cycle; ``go``: the job begins in it."""
     state, whole = m.order_state, m.whole
     m.program_start = state == _IDLE and go
     m.first = state == _FIRST
@@ -106,7 +106,7 @@ def order_offer(m: Any, go: bool) -> None:
 
 @called
 def _after_product(m: Any, over: bool) -> int:
-    """Of the first product, whether the second one follows."""
+    """Returns the state after the first product: the second product, if the job has one."""
     if not (over and (m.sums_done or not m.second_product)):
         return _FIRST_PRODUCT
     return _SECOND if m.second_product else _TURN

@@ -38,7 +38,7 @@ def slice_offer(m: Any, s: Any, port: Any, address: int, lower: int, upper: int)
 
 @called
 def slice_valid(s: Any) -> bool:
-    """Whether a block is at the output."""
+    """Tells whether a block is at the output."""
     if s.blocks == 1:
         return bool(s.valid != 0)
     return bool(s.valid != 0 and s.skips.valid != 0 and s.gone == s.skipped[s.skips.at])
@@ -73,7 +73,7 @@ def slice_step(m: Any, s: Any, port: Any, ready: bool) -> None:
 
 @called
 def window_is_free(m: Any) -> bool:
-    """Whether the register of a window takes another one, behind :func:`reload_cut_step`."""
+    """Tells whether the register of a window is free, after :func:`reload_cut_step`."""
     return bool(m.window.valid == 0)
 
 
@@ -113,7 +113,7 @@ def reload_cut_step(m: Any, blocks: bool, ready: bool) -> bool:
 
 @called
 def _wanted(m: Any, part: Any, columns: Any) -> bool:
-    """Whether some element of the set at ``judged`` is."""
+    """Tells whether some element of the set at ``judged`` is wanted."""
     for element in range(part.first, part.first + part.count):
         if columns[element] < part.columns:
             return True
@@ -122,7 +122,7 @@ def _wanted(m: Any, part: Any, columns: Any) -> bool:
 
 @called
 def _give(m: Any, columns: Any) -> None:
-    """What is wanted of the set at ``judged`` to the output."""
+    """Sends the wanted elements of the set at ``judged`` to the output."""
     part, out = m.judged, m.reload
     out.valid = 1
     out.row = part.row

@@ -1,4 +1,4 @@
-"""What the halves of the cycle model hand to each other: streams, pulses, counts, the job."""
+"""Defines the interface between the halves of the cycle model: streams, pulses, counts, the job."""
 
 from __future__ import annotations
 

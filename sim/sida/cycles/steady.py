@@ -1,4 +1,4 @@
-"""What a sequence of jobs takes: beside ideal accelerators of the same memory."""
+"""Measures steady passes of a sequence of jobs, to compare with ideal accelerators."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SteadyPass:
 
     @property
     def cycles(self) -> int:
-        """That it takes."""
+        """Cycles of the pass."""
         return self.counts["cycles"]
 
     @property
@@ -55,8 +55,8 @@ class SteadyPass:
 
     @property
     def loaded_ahead(self) -> float:
-        """How many times as fast a pass is at most if the matrix's elements are loaded ahead: the
-        memory is not idle while columns come, and what follows is shorter by as much."""
+        """Upper bound of the speedup if the matrix's elements are loaded ahead: the memory is then
+        not idle while columns arrive, and the rest of the pass is shorter by as much."""
         return self.peak_bytes / (self.peak_bytes - self.idle_bytes)
 
 
@@ -68,8 +68,8 @@ def steady_pass(
     gigahertz: float = 1.0,
     rows: str = "late",
 ) -> SteadyPass:
-    """By the cycle model; ``rows``: what is in memory by rows, see ``images.ROWS``. Raises as
-    :func:`run_job`, ValueError if ``rows`` is none of ``ROWS``."""
+    """Measures a steady pass with the cycle model; ``rows``: what is in memory by rows, see
+    ``images.ROWS``. Raises as :func:`run_job`, ValueError if ``rows`` is none of ``ROWS``."""
     late = late_step(config, rows)
     one, two = (
         run_job(config, _job(config, problem, passes, late), memory=memory, gigahertz=gigahertz)
@@ -108,7 +108,7 @@ def steady_demand(config: SidaConfig, problem: Problem, iterations: int) -> Dema
 
 
 def _job(config: SidaConfig, problem: Problem, passes: int, late: int | None) -> PassJob:
-    """With its arrays in memory as a driver puts them; ``late``: see ``matrix_images``."""
+    """Builds a job with its arrays placed as by a driver; ``late``: see ``matrix_images``."""
     matrix, size = problem.matrix, problem.matrix.size
     elements, value = len(matrix.rows), config.format.bits // 8
     again = elements if late is None else int(matrix.late(late).sum())
@@ -137,7 +137,7 @@ def _job(config: SidaConfig, problem: Problem, passes: int, late: int | None) ->
 
 
 def job_arrays(matrix: Columns, late: int | None, *, transposed: bool = False) -> dict[str, Any]:
-    """What a :class:`PassJob` has of a matrix; ``late``: see ``matrix_images``."""
+    """Returns the arrays of a matrix for a :class:`PassJob`; ``late``: see ``matrix_images``."""
     pointers, rows = matrix.pointers, _padded(matrix.rows)
     if transposed:
         return {"pointers": pointers, "rows": rows, "row_pointers": pointers, "columns": rows}

@@ -17,7 +17,7 @@ _PIECES = 4
 
 @inlined
 def stores_idle(m: Any, b: Bus) -> bool:
-    """In this cycle; to be asked at its beginning."""
+    """Tells whether no store is in flight; valid at the beginning of a cycle."""
     return writer_idle(b) and m.join_valid == 0 and m.piece.valid == 0
 
 
@@ -174,8 +174,8 @@ def _choose(m: Any) -> bool:
 
 @called
 def _cut(m: Any, free: bool) -> tuple[bool, bool]:
-    """Of a run and a line that are there: whether they make a row, and whether that is the last.
-    ``free``: a row may come to the output."""
+    """Cuts the current line at the end of the current run. Returns whether the two make a row, and
+    whether that is the last. ``free``: the output accepts a row."""
     port, run = m.ports[VECTORS], m.runs[m.run_queue.at]
     if m.line_rows > 1:
         place = m.row_place if m.row_within else run.first

@@ -18,7 +18,7 @@ from .jobs import Found, Job, Machine, Method, Setup, together
 
 @dataclass(frozen=True, kw_only=True)
 class RightSide:
-    """Of a system that is solved from 0 on.
+    """Right side of a system that is solved from an initial vector of zeros.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ class RightSide:
 
     @property
     def norm(self) -> float:
-        """In the 2-norm: the residual before the first iteration."""
+        """Its 2-norm, which is the residual before the first iteration."""
         return float(np.linalg.norm(self.values))
 
     def solved(self, residual: float) -> bool:
-        """Whether a residual is small enough; 0 always is."""
+        """Tells whether a residual is small enough; 0 always is."""
         return residual < self.limit or residual == 0
 
 

@@ -45,7 +45,7 @@ class Block:
 
     @property
     def words(self) -> int:
-        """Of its program."""
+        """Number of words of its program."""
         sums = 1 if self.first else 2
         return self.inputs + sums * self.outputs + self.inputs * self.outputs + 2
 
@@ -56,7 +56,7 @@ class Block:
 
     @property
     def fits(self) -> bool:
-        """Whether there are scalars, addresses of vectors and registers for it."""
+        """Tells whether scalars, addresses of vectors and registers suffice for it."""
         return (
             self.inputs * self.outputs <= SCALARS
             and self.inputs + self.outputs <= VECTORS

@@ -189,5 +189,5 @@ def coreness(rules: Rules, graph: csr_array) -> Problem:
 
 
 def core_numbers(rules: Rules, solution: Solution) -> Ints:
-    """Of each vertex."""
+    """Returns the core number of each vertex."""
     return decode(solution.vectors["core"][:, 0], rules.fmt).astype(np.int64)

@@ -47,8 +47,8 @@ class Job:
     stored: Mapping[str, str] = field(default_factory=dict)
 
     def vectors(self, program: Program) -> list[str]:
-        """In memory, by the program's numbers. Raises ValueError if one is there twice, or
-        ``stored`` names none of the program's."""
+        """Returns the names of the vectors in memory, in the order of the program's numbers. Raises
+        ValueError if one occurs twice, or ``stored`` names none of the program's."""
         if unknown := sorted(set(self.stored) - set(program.vectors)):
             raise ValueError(f"`stored` must be of vectors of {self.program}, not {unknown[0]}")
         found = [self.stored.get(name, name) for name in program.vectors]
@@ -60,7 +60,7 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What is in memory before the first job, by name.
+    """Contents of the memory before the first job, by name.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Setup:
 
 
 class Machine(Protocol):
-    """What runs jobs: the golden model, or a driver with its device."""
+    """Runs jobs: the golden model, or a driver with its device."""
 
     @property
     def fmt(self) -> Format: ...
@@ -124,7 +124,7 @@ class Machine(Protocol):
         """Scalars from the next job on, by name, rounded to the format."""
 
     def scalars(self) -> dict[str, float]:
-        """As they are, by name."""
+        """Returns the current scalars by name."""
 
     def vector(self, name: str) -> Patterns:
         """(size, 1) patterns."""
@@ -132,7 +132,7 @@ class Machine(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What a computation came to.
+    """Result of a computation.
 
     Parameters
     ----------

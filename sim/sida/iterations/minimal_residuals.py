@@ -30,7 +30,7 @@ taken from it once more: by as much its roundings have grown."""
 
 
 def basis_name(number: int) -> str:
-    """In memory."""
+    """Name of a basis vector in memory."""
     return f"basis {number}"
 
 
@@ -136,7 +136,7 @@ class KrylovSpace:
         return found, float(np.linalg.norm(residual - images @ found))
 
     def _images(self) -> Floats:
-        """Of the basis, in it: a column each, and a row more."""
+        """Returns the images of the basis vectors in the basis: a column each, and one row more."""
         size = len(self._columns)
         images = np.zeros((size + 1, size))
         for number, column in enumerate(self._columns):
@@ -294,7 +294,7 @@ def minimal_residuals(
         )  # fmt: skip
 
     def quiet(machine: Machine, most: int) -> Found:
-        """What becomes infinite is seen in the values."""
+        """Runs the computation without NumPy's warnings: infinite results show in the values."""
         with np.errstate(all="ignore"):
             return host(machine, most)
 

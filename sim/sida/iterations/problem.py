@@ -69,13 +69,13 @@ class Problem:
 
     @property
     def semirings(self) -> tuple[Semiring, Semiring]:
-        """Of each product."""
+        """Semirings of the two products."""
         return self.semiring, self.second or self.semiring
 
 
 @dataclass(frozen=True, kw_only=True)
 class Solution:
-    """What it came to.
+    """Result of a problem.
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ def seeding(rules: Rules, points: Any, distance: str = "euclidean") -> Problem:
 
 
 class Steps(Protocol):
-    """What does the passes: see ``StepDriver``."""
+    """Runs the passes: see ``StepDriver``."""
 
     def step(self) -> None: ...
     def put_operand(self, patterns: Patterns, first: int = 0) -> None: ...
@@ -131,7 +131,7 @@ class Coincide(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Seeds:
-    """What was drawn.
+    """Seeds that were drawn.
 
     Parameters
     ----------

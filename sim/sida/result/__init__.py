@@ -1,1 +1,1 @@
-"""What a pass computes, bit for bit: products, sums in their order, element-wise programs."""
+"""Computes a pass bit for bit: products, sums in their order, element-wise programs."""

@@ -1,4 +1,4 @@
-"""What a program of the element-wise core computes, bit for bit."""
+"""Computes a program of the element-wise core bit for bit."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ _ROWS = {"rsum": SEMIRINGS["mma"], "rmin": SEMIRINGS["minplus"], "rmax": SEMIRIN
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a part of a program leaves.
+    """Results of a part of a program.
 
     Parameters
     ----------

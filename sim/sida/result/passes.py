@@ -22,7 +22,7 @@ __all__ = ["Passed", "one_pass"]
 
 @dataclass(frozen=True, kw_only=True)
 class Passed:
-    """What a pass leaves.
+    """Results of a pass.
 
     Parameters
     ----------

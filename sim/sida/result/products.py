@@ -72,7 +72,7 @@ class Columns:
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What products are of, and the order of their sums.
+    """Number format of products and the order of their sums.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Rules:
         )
 
     def identity(self, semiring: Semiring) -> int:
-        """What sums of nothing are."""
+        """Returns the sum of no products."""
         found = semiring.identity_in(self.fmt)
         assert found is not None
         return found

@@ -12,7 +12,7 @@ from .state import ALWAYS, ELEMENT, LAST, MOVES, Array
 
 @inlined
 def _walk(g: Array, image: int) -> None:
-    """To the next run: each loop that is entered takes those inside to where it begins."""
+    """Advances an image to its next run; each loop that advances restarts those inside it."""
     i = g.images[image]
     loop = i.loops - 1
     while loop >= 0:
@@ -39,7 +39,7 @@ def offer_word(g: Array, image: int) -> None:
 
 @inlined
 def _word_taken(i: Any, took: bool) -> bool:
-    """Whether a word is taken for the last time."""
+    """Tells whether a word is taken for the last time."""
     if not took:
         return False
     if i.number + 1 != i.repeats:
@@ -107,14 +107,14 @@ def store(g: Array, now: int) -> None:
 
 @inlined
 def _there(g: Array, queue: int) -> bool:
-    """Whether a word is at a queue's output."""
+    """Tells whether a word is at a queue's output."""
     there: bool = g.queues[queue].level != 0
     return there
 
 
 @inlined
 def _ready(g: Array, queue: int) -> bool:
-    """Whether a queue takes a word, once it is known whether one is taken from it."""
+    """Tells whether a queue accepts a word, once it is known whether one is taken from it."""
     q = g.queues[queue]
     ready: bool = q.level - (q.took & q.passes) < q.depth
     return ready
@@ -122,7 +122,7 @@ def _ready(g: Array, queue: int) -> bool:
 
 @inlined
 def _set(g: Array, queue: int, there: bool) -> None:
-    """Whether there is a word at the end of a queue that is a wire."""
+    """Sets whether a word is at the end of a queue that is a wire."""
     q = g.queues[queue]
     if q.wire:
         q.level = there
@@ -130,7 +130,7 @@ def _set(g: Array, queue: int, there: bool) -> None:
 
 @inlined
 def offer(g: Array) -> None:
-    """What is at the end of each wire: nothing holds it there."""
+    """Sets the words at the ends of all wires, which store nothing."""
     for index in range(len(g.offers)):
         p = g.processes[g.offers[index]]
         if p.kind == MOVES:

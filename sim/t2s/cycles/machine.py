@@ -74,7 +74,7 @@ standstill."""
 
 @dataclass(frozen=True, kw_only=True)
 class Timed:
-    """What a job takes.
+    """Counters of a job.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Timed:
 
 @inlined
 def _rests(g: Array) -> bool:
-    """Whether every word of the result is stored and answered for."""
+    """Tells whether every word of the result is stored and acknowledged."""
     for image in range(len(g.images)):
         if g.images[image].running | g.images[image].under:
             return False
@@ -141,7 +141,7 @@ def run_job(
     gigahertz: float = 1.0,
     turns: tuple[int, ...] = (),
 ) -> Timed:
-    """How long a job takes that obeys the rules, and what it moves; what words are does not matter.
+    """Predicts cycles and traffic of a job that obeys the rules; values of words do not matter.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ Segment = tuple[int, int, int, int, int]
 
 @dataclass(frozen=True)
 class Queue:
-    """What holds words between two processes.
+    """Buffers words between two processes.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Process:
 
 @dataclass(frozen=True)
 class Elements:
-    """What an element has of its own; see ``state.ELEMENTS``."""
+    """State of each element; see ``state.ELEMENTS``."""
 
     results: int
     output: int
@@ -159,7 +159,7 @@ class Network:
 
     @property
     def waits(self) -> bool:
-        """Whether operations wait for those before."""
+        """Tells whether operations wait for earlier ones."""
         element = self._design.element
         return interlocked(element.sums, timing_of(element).latency)
 

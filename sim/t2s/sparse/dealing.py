@@ -1,4 +1,4 @@
-"""Which row of a sparse operand lies where: on which element, in which of its slots and tiles."""
+"""Assigns the rows of a sparse operand to elements, and to their slots and tiles."""
 
 from __future__ import annotations
 

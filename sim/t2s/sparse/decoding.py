@@ -1,4 +1,4 @@
-"""What elements find in the image of a sparse operand."""
+"""Decodes the image of a sparse operand as the elements do."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ class Decoded:
         return len(self.tiles)
 
     def level(self, name: str) -> Ints:
-        """Of each entry, the iteration of a level."""
+        """Returns the iteration of a level for each entry."""
         numbers = np.unravel_index(self.tiles, tuple(self.trips.values()))
         return numbers[list(self.trips).index(name)].astype(np.int64)
 
     def rows(self, rows: RowLoops) -> Ints:
-        """Of each entry, its row's place."""
+        """Returns the row of each entry."""
         inside = self.slots * rows.slot_step + self.elements * rows.element_step
         return self.level(rows.index) * rows.tile + inside
 
     def numbers(self, index: str, extent: int) -> Ints:
-        """Of each entry, the number of an index that is within tiles of so many."""
+        """Returns the value of an index for each entry; ``extent``: that of its tiles."""
         return self.level(index) * extent + self.coordinates[index]
 
 

@@ -20,7 +20,7 @@ Words = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Entries:
-    """What is stored of a tensor.
+    """Stored entries of a tensor.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class Entries:
 
 
 def is_sparse(given: object) -> bool:
-    """Whether an operand is of SciPy's sparse arrays and matrices, a sparse tensor, or entries:
-    what it stores are its entries then, zeros too."""
+    """Tells whether an operand is a SciPy sparse array or matrix, a sparse tensor, or entries.
+    Every value that it stores is an entry, zeros too."""
     from scipy.sparse import issparse
 
     return isinstance(given, Tensor | Entries) or bool(issparse(given))
@@ -75,7 +75,7 @@ def entries_of_numbers(given: Any, fmt: Format, pad: int) -> Entries:
 
 
 def entries_of_words(given: Any, fmt: Format, pad: int) -> Entries:
-    """As :func:`entries_of_numbers`, of container words, or of entries.
+    """Does as :func:`entries_of_numbers`, but on container words, or entries.
 
     Raises TypeError and ValueError for what are none, and ValueError for a place that is there more
     than once.

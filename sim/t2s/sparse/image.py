@@ -47,7 +47,7 @@ class SparseImage:
 
 
 def row_places(plan: SparsePlan, bounds: Mapping[str, int], tensors: Sequence[Entries]) -> Ints:
-    """Where each row lies: as the loops say, or, of one tensor in "ciss", dealt to the elements.
+    """Places each row: in loop order, or, for one tensor in "ciss", as assigned to the elements.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def row_places(plan: SparsePlan, bounds: Mapping[str, int], tensors: Sequence[En
 
 
 def tile_steps(plan: SparsePlan) -> dict[str, int]:
-    """By how much an iteration of each level moves its index, in the order of levels."""
+    """Returns the step of the index in an iteration of each level, in the order of levels."""
     layout = plan.entries[0].layout
     extents = {one.index: one.extent for one in layout.coordinates}
     return {name: extents.get(name, plan.rows.tile) for name in layout.levels}
@@ -152,8 +152,7 @@ def laid_out_entries(
 
 
 def _keys(plan: SparsePlan, fields: Mapping[str, Ints], *, by_rows: bool) -> list[Ints]:
-    """What an element's entries of a tile are ordered by, the slowest first: as loops say, or row
-    by row."""
+    """Returns the sort keys of a tile's entries, slowest first: in loop order, or row by row."""
     names = {one.loop: f"at_{one.index}" for one in plan.entries[0].layout.coordinates}
     order = [names.get(loop, "slot") for loop in plan.order]
     if by_rows:

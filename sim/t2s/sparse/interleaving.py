@@ -64,7 +64,7 @@ def interleaved(groups: Ints, slots: Ints, runs: Ints, apart: int) -> Ints:
 
 
 class _Recent:
-    """What was chosen last, from one group to the next."""
+    """Remembers the latest choices, from one group to the next."""
 
     def __init__(self, apart: int) -> None:
         self._apart = apart

@@ -1,4 +1,4 @@
-"""What elements compute with the entries of sparse operands: whole results, entry by entry."""
+"""Computes whole results of elements with entries of sparse operands, entry by entry."""
 
 from __future__ import annotations
 

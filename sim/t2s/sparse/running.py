@@ -93,8 +93,8 @@ Ints = npt.NDArray[np.int64]
 
 
 def merged(plan: SparsePlan, images: tuple[Decoded, ...], pad: int) -> Decoded:
-    """What an element has of its tensors: of one, its entries; of two, those of places where both
-    have one ("intersection"), or any ("union"), with a word of each.
+    """Merges the entries of an element's tensors. One tensor keeps its entries; two are merged at
+    the places where both have one ("intersection"), or any ("union"), with a word of each.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ Bytes = npt.NDArray[np.uint8]
 
 
 def times_again(job: Job, part: EntriesPart) -> int:
-    """How often an image is read."""
+    """Number of times that an image is read."""
     return prod(one.extent or job.trips[one.name] for one in part.again)
 
 

@@ -144,7 +144,7 @@ class Bilinear:
 
     @property
     def subtracts(self) -> bool:
-        """Whether words must subtract; the standard algorithm takes any."""
+        """Tells whether words must subtract; the standard algorithm accepts any words."""
         sums, _, results = self.steps
         return any(sign < 0 for one in (*sums, *results) for sign, _ in one.terms)
 

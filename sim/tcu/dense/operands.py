@@ -1,4 +1,4 @@
-"""What products of dense matrices take: checked before anything runs."""
+"""Checks the operands of dense products before anything runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far products of floats may be from the true ones.
+"""Bounds the rounding errors of products of floats.
 
 ``u`` is the roundoff of the words; ``gamma(k) = k u / (1 - k u)`` bounds what k roundings in a row
 do (Higham, "Accuracy and stability of numerical algorithms", chapter 3). A product that underflows
@@ -42,8 +42,8 @@ def smallest(words: Floats) -> float:
 
 
 def product_underflow(depth: int, words: Floats) -> float:
-    """What so many products lose by underflow where they are summed; of complex words in both
-    parts, whose real products are twice as many."""
+    """Bounds the loss by underflow of a sum of ``depth`` products. It is doubled for complex words,
+    which have twice as many real products."""
     return depth * smallest(words) * (2 if words.dtype.kind == "c" else 1)
 
 
@@ -64,7 +64,7 @@ def _product_factor(depth: int, words: Floats) -> float:
 
 
 class _Bound(NamedTuple):
-    """Of a block, in units of the operands' largest elements: its largest element, its error."""
+    """Largest element of a block and its error, in units of the operands' largest elements."""
 
     size: float
     error: float
@@ -82,8 +82,8 @@ def recursive_error(scheme: Bilinear, n: int, s: int, words: Floats) -> float:
 
 
 def recursive_underflow(scheme: Bilinear, n: int, s: int, words: Floats) -> float:
-    """What underflow adds to `recursive_error`, not in units of anything: that of products of the
-    unit, and sums of them."""
+    """Bounds the error of underflow, which is added to `recursive_error` and absolute: that of
+    products of the unit, and of sums of them."""
     error = product_underflow(s, words)
     _, products, results = scheme.steps
     for _ in range(levels(n, s, scheme.side)):

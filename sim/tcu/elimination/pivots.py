@@ -28,8 +28,9 @@ class PivotError(ValueError):
 
 
 def pivot_limits(unit: TensorUnit, a: Array) -> Array:
-    """What the pivot of each row must be above: of n floats ``n u`` times the row's largest
-    magnitude in A, found by an add a word; 0 of words without rounding, which costs nothing."""
+    """Returns the lower limit of each row's pivot. For n floats it is ``n u`` times the row's
+    largest magnitude in A, found by one add per word; for words without rounding it is 0 and costs
+    nothing."""
     words = unit.words
     if not isinstance(words, Floats):
         return np.zeros(len(a))

@@ -1,4 +1,4 @@
-"""How far L U may be from A, and A x from b, in floats; how much elements grew.
+"""Bounds the errors of L U against A, and of A x against b, in floats; measures element growth.
 
 Source: Higham, "Accuracy and stability of numerical algorithms", theorems 9.3 and 9.4, which hold
 in any order of sums, that of blocks among them. Quotients and products that underflow are off by
@@ -52,7 +52,7 @@ def residual_error(triangles: Array, x: Array, words: Floats) -> Array:
 
 
 def _underflow(triangles: Array, words: Floats) -> Array:
-    """Of sums of n products that are divided by the pivot of each column."""
+    """Bounds the underflow of sums of n products that are divided by the pivot of each column."""
     parts = 16 if words.dtype.kind == "c" else 1
     pivots = np.abs(triangles.diagonal()).astype(float)
     return np.asarray((len(triangles) + pivots) * smallest(words) * parts)

@@ -31,7 +31,7 @@ class Squares(NamedTuple):
 
     @property
     def products(self) -> int:
-        """Of squares."""
+        """Number of products of squares."""
         return self.down * self.deep * self.across
 
 
@@ -54,8 +54,8 @@ def rectangular(n: int, k: int, p: int, s: int, weak: bool = False) -> Cost:
 
 
 def transposes(n: int, k: int, p: int, s: int, weak: bool = False) -> bool:
-    """Whether ``B^T A^T`` takes fewer calls than ``A B``, or as many and fewer rows: it does if A
-    has fewer blocks than B, and never on a weak unit, whose calls are all alike."""
+    """Tells whether ``B^T A^T`` takes fewer calls than ``A B``, or as many and fewer rows. It does
+    if A has fewer blocks than B, and never on a weak unit, whose calls are all alike."""
     turned, given = (_a_call_a_block(*ends, s, weak) for ends in ((p, k, n), (n, k, p)))
     return (turned.calls, turned.rows) < (given.calls, given.rows)
 

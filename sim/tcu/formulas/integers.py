@@ -72,7 +72,7 @@ def piece_bits(s: int, bits: int = 64) -> int:
 
 
 def sums_fit(pieces: int, piece: int, bits: int = 64) -> bool:
-    """Whether a signed word of ``bits`` holds a whole coefficient of the product, and the carry
-    that comes to it: as many products of pieces of ``piece`` bits as the shorter integer has
+    """Tells whether a signed word of ``bits`` holds a coefficient of the product with its carry. A
+    coefficient sums as many products of pieces of ``piece`` bits as the shorter integer has
     pieces."""
     return pieces << (2 * piece) <= 1 << (bits - 1)

@@ -52,7 +52,8 @@ def chirp_length(n: int, s: int, order: int = 0) -> int:
 
 
 def _least_product(least: int, s: int) -> int:
-    """Of products of primes up to ``s``: those of odd ones, each completed by a power of two."""
+    """Finds the least product of at least ``least`` of primes up to ``s``. It tries products of odd
+    primes, each completed by a power of two."""
     best = 1 << (least - 1).bit_length()
     odd = [1]
     for prime in range(3, s + 1, 2):

@@ -1,4 +1,4 @@
-"""What numbers that are no single words cost: complex ones of real words, residues of integers."""
+"""Costs of numbers of several words: complex ones of real words, residues of integers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["COMPLEX_WORDS", "INTEGERS", "REALS", "RESIDUES", "NumberCost"]
 
 @dataclass(frozen=True, kw_only=True)
 class NumberCost:
-    """What a number is made of, and what the operators on it take.
+    """Words of a number, and the cost of the operators on it.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ def buckets_for(entries: int, s: int) -> int:
 
 
 class Sizes(NamedTuple):
-    """Of compressed operands, padded as calls take them: (high, inner) and (inner, wide)."""
+    """Sizes of compressed operands, padded for calls: (high, inner) and (inner, wide)."""
 
     high: int
     inner: int

@@ -15,8 +15,8 @@ __all__ = ["closure"]
 
 
 def closure(unit: TensorUnit, adjacency: Array) -> Array:
-    """What can be reached from each vertex (row) over one edge or more: 0 and 1, or booleans; of
-    min-plus words, how far it is.
+    """Finds the vertices that each vertex (row) reaches over one edge or more: 0 and 1, or
+    booleans. For min-plus words it finds the distances.
 
     b (b - 1) calls of n - s rows, b = ceil(n / s). A side that s does not divide is padded by
     vertices without edges. Words are integers or real floats, which take sums of products and a

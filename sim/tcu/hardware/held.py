@@ -1,4 +1,4 @@
-"""Which words hardware holds, in which formats, and by which of its operations."""
+"""Selects the formats and the operations by which hardware holds words."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class UnitKind:
     settings: Callable[[Held, int], dict[str, Any]]
 
     def holds(self, words: Words, side: int) -> Held | None:
-        """How words are held by a unit of a side; None if they are not.
+        """Returns how a unit of this side holds words; None if it does not.
 
         Integers as narrow as words are, or else as wide as there are: what does not fit is told
         when it comes. Of residues all sums of products must fit, as their remainders are taken
@@ -73,7 +73,7 @@ class UnitKind:
 
 
 def _fits(held: Held, largest: int, side: int) -> bool:
-    """Whether numbers from 0 to ``largest`` are operands, and sums of ``side`` products exact."""
+    """Tells whether 0 to ``largest`` fit operands, and sums of ``side`` products are exact."""
     total = side * largest * largest
     return largest >> (held.operand_bits - 1) == 0 == total >> (held.result_bits - 1)
 

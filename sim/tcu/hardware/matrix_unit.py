@@ -174,7 +174,7 @@ class MatrixUnitBackend:
 
 
 def _cycles(config: MatrixUnitConfig, operation: Operation, operations: int) -> int:
-    """From the cycle of the first operand to that of the last result, both counted."""
+    """Cycles from the first operand to the last result, both counted."""
     name = operation.name
     return (operations - 1) * config.initiation_interval[name] + config.latency[name] + 1
 

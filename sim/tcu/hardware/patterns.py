@@ -88,6 +88,6 @@ def results(
 
 
 def _bits(x: Array) -> int:
-    """Of signed integers that hold all."""
+    """Width of the signed integers that hold all values."""
     least, most = int(x.min()), int(x.max())
     return 1 + max((n if n >= 0 else ~n).bit_length() for n in (least, most))

@@ -1,4 +1,4 @@
-"""What a backend of hardware counts over its calls."""
+"""Counts the calls of a hardware backend, and their cycles."""
 
 from __future__ import annotations
 
@@ -59,5 +59,5 @@ class HardwareBackend(Backend, Protocol):
         ...
 
     def why_off_line(self, rows: int, words: Words) -> str:
-        """What makes calls of so many rows take other cycles than ``a n s + l``."""
+        """Explains why calls of so many rows take other cycles than ``a n s + l``."""
         ...

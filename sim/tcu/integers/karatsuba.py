@@ -39,7 +39,7 @@ def karatsuba(
 
 
 def _product(unit: TensorUnit, x: int, y: int, least: int, h: int, piece: int) -> int:
-    """Of integers of ``least 2^h`` pieces."""
+    """Multiplies two integers of ``least 2^h`` pieces."""
     if not h:
         return product(unit, x, y, least, least, piece)
     w = least << (h - 1)

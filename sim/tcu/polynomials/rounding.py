@@ -1,4 +1,4 @@
-"""How far a polynomial's values in floats may be from the true ones."""
+"""Bounds the rounding errors of a polynomial's values in floats."""
 
 from __future__ import annotations
 

@@ -48,8 +48,8 @@ def is_product(
     c: Entries,
     fields: list[Residues],
 ) -> bool:
-    """Whether A (B x) = C x for random vectors x. Always of what is the product; of what is not
-    with a chance of at most 2^-60, if a difference vanishes not in all fields.
+    """Tests whether A (B x) = C x for random vectors x. It accepts every true product, and a wrong
+    one with a probability of at most 2^-60, unless a difference vanishes in all fields.
 
     CPU: for each vector a multiplication and an add for each entry of the three, moves and
     comparisons for the vectors; modulo primes of integers a division an entry before.

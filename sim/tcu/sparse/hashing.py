@@ -14,7 +14,7 @@ __all__ = ["Buckets", "draw_buckets"]
 
 @dataclass(frozen=True)
 class Buckets:
-    """Which bucket each row, or column, is in.
+    """Assigns each row, or column, to a bucket.
 
     Members
     -------

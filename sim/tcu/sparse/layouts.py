@@ -1,4 +1,4 @@
-"""How compressed operands are multiplied: by tall calls, or a recursion."""
+"""Multiplies compressed operands: by tall calls, or by a recursion."""
 
 from __future__ import annotations
 

@@ -93,8 +93,8 @@ def _a_product(
     z: int,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:
-    """What is in the bucket of each entry, and whether the entry is alone in it. CPU: operands are
-    written, an add and a move an entry of the structure."""
+    """Returns the contents of each entry's bucket, and whether the entry is alone in it. CPU:
+    operands are written, one add and one move per entry of the structure."""
     (n, k), p = a.shape, b.shape[1]
     count, (high, inner, wide) = sizes_of(n, k, p, z, unit.s, unit.weak)
     rows, columns = (draw_buckets(unit, rng, length, count) for length in (n, p))
@@ -131,7 +131,7 @@ def _by_terms(
 
 
 class Peeled(NamedTuple):
-    """What a compressed product tells.
+    """Entries and buckets that a compressed product determines.
 
     Members
     -------
@@ -196,7 +196,7 @@ MOST_ROUNDS = 64
 
 @dataclass(frozen=True)
 class Round:
-    """What a round did: the sizes that formulas take.
+    """Sizes of a round, as the formulas take them.
 
     Members
     -------
@@ -360,8 +360,8 @@ def _check_sizes(sizes: Sizes, entries: int) -> None:
 
 
 def _with(unit: TensorUnit, known: Entries, places: Array, values: Array, most: int) -> Entries:
-    """What is known and what came: entries of one place are added. Integers beyond ``most``, which
-    no entry can be, are forgotten. CPU: an add and three moves for each that came."""
+    """Merges known and new entries; entries of one place are added. Integers beyond ``most``, which
+    no entry can be, are dropped. CPU: one add and three moves per new entry."""
     unit.cpu(adds=len(values), moves=3 * len(values))
     all_places = np.concatenate([known.places, places])
     all_values = np.concatenate([known.values, values])

@@ -50,7 +50,7 @@ def split_error(a: Array, b: Array, words: Floats, bits: int = 8) -> Array:
 
 
 class SplitBackend:
-    """What multiplies for a `SplitUnit`; it charges all it does to the narrow unit.
+    """Multiplies for a `SplitUnit`; it charges all its work to the narrow unit.
 
     Parameters
     ----------

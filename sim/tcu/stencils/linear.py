@@ -102,7 +102,7 @@ def assembled(unit: TensorUnit, blocks: Array, shape: tuple[int, int]) -> Array:
 
 
 def _places(side: int, k: int, boundary: str) -> Array:
-    """Of each block along a side, the 3 k places it sees; ``side`` itself is a zero."""
+    """Returns for each block along a side the 3 k places it reads; ``side`` itself is a zero."""
     starts = np.arange(-(-side // k)) * k - k
     places = starts[:, None] + np.arange(3 * k)
     if boundary == "periodic":

@@ -1,4 +1,4 @@
-"""How far stencils of floats may be from direct sweeps without rounding.
+"""Bounds the errors of stencils of floats against direct sweeps without rounding.
 
 Norms and errors in the 2-norm follow the statements; what rounding does to a transform is
 `transform_error`. Sums of magnitudes bound the largest frequencies. Underflow has its own bounds;
@@ -25,7 +25,7 @@ __all__ = ["stencil_error", "stencil_underflow", "sweeps_error", "sweeps_underfl
 
 
 class _Bound(NamedTuple):
-    """Of a plane: the sum of its magnitudes, its 2-norm, the 2-norm of its error."""
+    """Bounds of a plane: the sum of its magnitudes, its 2-norm, the 2-norm of its error."""
 
     total: float
     norm: float
@@ -62,7 +62,7 @@ def sweeps_error(total: float, k: int, words: Floats) -> float:
 
 
 def stencil_underflow(total: float, k: int, s: int, words: Floats, largest: float) -> float:
-    """What underflow adds to `stencil_error` times the ``largest`` magnitude of a cell."""
+    """Bounds what underflow adds to `stencil_error` times the ``largest`` magnitude of a cell."""
     weights, lost, swept = total, 0.0, total
     for reached, product in squarings(k):
         lost = _lost(4 * reached + 1, s, words, weights, weights, lost) + weights * lost
@@ -80,15 +80,15 @@ def sweeps_underflow(total: float, k: int, words: Floats) -> float:
 
 
 def _lost(least: int, s: int, words: Floats, x: float, y: float, lost: float) -> float:
-    """By underflow, of a convolution: sums of magnitudes, and what every element of y has lost
-    before. Doubled for the rounding of it."""
+    """Bounds the loss of a convolution by underflow, from sums of magnitudes and the earlier loss
+    of every element of y. It is doubled for its own rounding."""
     length = fast_length(least, s)
     plane = transform_underflow(length, s, words) * (length + 1)
     return 2 * (plane * (x + y + 1 + plane) + x * (lost + smallest(words)) + 2 * smallest(words))
 
 
 def _convolved(least: int, s: int, words: Floats, x: _Bound, y: _Bound) -> _Bound:
-    """Of a convolution in two dimensions by transforms. Norms of frequencies are divided by the
+    """Bounds a convolution in two dimensions by transforms. Norms of frequencies are divided by the
     root of their number, the largest of them are not."""
     length = fast_length(least, s)
     one = math.expm1(2 * math.log1p(transform_error(length, s, words)))

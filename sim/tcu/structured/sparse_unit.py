@@ -44,7 +44,7 @@ def compressed(x: Array, words: Words) -> tuple[Array, Array]:
 
 
 def expanded(kept: Array, places: Array, words: Words) -> Array:
-    """What `compressed` was given."""
+    """Restores the operand that was given to `compressed`."""
     found = np.full((len(kept), kept.shape[1] // 2, 4), words.zero, words.dtype)
     shape = (len(kept), -1, 2)
     np.put_along_axis(found, places.reshape(shape).astype(int), kept.reshape(shape), axis=2)

@@ -27,5 +27,5 @@ def structured(n: int, k: int, p: int, s: int, transposed: bool = False) -> Cost
 
 
 def metadata_words(rows: int, s: int, bits: int) -> float:
-    """What comes beside so many rows of s words of ``bits`` bits: where each stood, two bits."""
+    """Words of the metadata of so many rows of s words of ``bits`` bits: two bits per place."""
     return rows * s * 2 / bits

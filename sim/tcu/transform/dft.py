@@ -75,7 +75,7 @@ def _ring(unit: TensorUnit, n: int, modulus: int | None) -> Ring:
 
 
 def _order(n: int, s: int, modulus: int) -> int:
-    """What the orders of all roots that a transform needs divide."""
+    """Returns a number that the orders of all roots of a transform divide."""
     if radices(n, s) is not None or (modulus - 1) % n:
         return n
     return lcm(n, chirp_length(n, s, modulus - 1))

@@ -116,6 +116,6 @@ def largest_modulus(unit: TensorUnit) -> int:
 
 
 def who_takes(unit: TensorUnit) -> str:
-    """What has no larger moduli than these, for messages."""
+    """Names the words and the unit that have no larger moduli, for messages."""
     on = f" on {unit.backend.name}" if isinstance(unit.backend, HardwareBackend) else ""
     return f"{unit.words.name}{on} and a unit of side {unit.s}"

@@ -1,4 +1,4 @@
-"""How far transforms of floats may be from the true ones, in the 2-norm.
+"""Bounds the rounding errors of transforms of floats, in the 2-norm.
 
 Bounds are relative to the norm of the true result, which is sqrt(n) times that of the signal. Each
 level is a product with a matrix whose magnitudes are ones and whose 2-norm is sqrt(factor): an
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def table_error(words: Floats) -> float:
-    """Of roots of unity, divided or not: computed in float64, then rounded to words."""
+    """Error of roots of unity, divided or not: computed in float64, then rounded to words."""
     return 2 * words.roundoff + 8 * 2.0**-53
 
 
@@ -57,8 +57,8 @@ def transform_error(n: int, s: int, words: Floats) -> float:
 
 
 def transform_underflow(n: int, s: int, words: Floats) -> float:
-    """What underflow adds to each number of a transform, not relative to anything, and doubled for
-    the rounding of it. An error of every number is one of so many in a sum of a factor's."""
+    """Bounds the absolute error that underflow adds to each number of a transform, doubled for its
+    own rounding. An error of every number is summed ``factor`` times on each level."""
     factors, least = radices(n, s), smallest(words)
     if factors is not None:
         lost = 0.0
@@ -73,9 +73,9 @@ def transform_underflow(n: int, s: int, words: Floats) -> float:
 
 
 def _chirp_error(n: int, s: int, words: Floats) -> float:
-    """Of Bluestein's convolution, for a signal of norm 1: sums of magnitudes bound the largest
-    frequencies, sqrt(n) of the signal's and 2 n - 1 of the chirp's. Norms of frequencies are
-    divided by the square root of the length."""
+    """Bounds the error of Bluestein's convolution for a signal of norm 1. Sums of magnitudes bound
+    the largest frequencies, sqrt(n) of the signal's and 2 n - 1 of the chirp's. Norms of
+    frequencies are divided by the square root of the length."""
     length = chirp_length(n, s)
     one, table = transform_error(length, s, words), table_error(words)
     rounding = product_rounding(words)

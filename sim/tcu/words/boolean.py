@@ -45,7 +45,7 @@ class Booleans:
         return False
 
     def array(self, x: npt.ArrayLike) -> Array:
-        """As :meth:`Words.array`; of booleans, and of integers 0 and 1."""
+        """Does as :meth:`Words.array` for booleans, and for integers 0 and 1."""
         given = np.asarray(x)
         if given.dtype.kind not in "biu":
             raise TypeError(f"words of boolean must be booleans, 0 or 1, not {given.dtype}")

@@ -46,7 +46,7 @@ class Floats:
         return float(np.finfo(self.dtype).eps) / 2
 
     def array(self, x: npt.ArrayLike) -> Array:
-        """As :meth:`Words.array`; a number is rounded, and may not become infinite by that."""
+        """Does as :meth:`Words.array`; a number is rounded, and may not become infinite by that."""
         given = np.asarray(x)
         kinds = "biufc" if self.dtype.kind == "c" else "biuf"
         if given.dtype.kind not in kinds:

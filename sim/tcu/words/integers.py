@@ -56,7 +56,7 @@ class Integers(KeptInInt64):
         return False
 
     def array(self, x: npt.ArrayLike) -> Array:
-        """As :meth:`Words.array`; of integers and booleans, Python's of any size among them."""
+        """Does as :meth:`Words.array` for integers, Python's of any size included, and booleans."""
         given = np.asarray(x)
         if given.dtype.kind == "O" and all(isinstance(n, int | np.integer) for n in given.flat):
             return self._held(np.vectorize(int, otypes=[object])(given) if given.size else given)

@@ -1,4 +1,4 @@
-"""What all words have that arrays of int64 hold: exact ones that subtract."""
+"""Shared base of words in arrays of int64: exact ones that subtract."""
 
 from __future__ import annotations
 

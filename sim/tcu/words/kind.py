@@ -1,4 +1,4 @@
-"""What an algorithm knows of its words: the dtype, the two operators, and what can be undone."""
+"""Defines the interface of words: the dtype, the two operators, and the inverses that exist."""
 
 from __future__ import annotations
 

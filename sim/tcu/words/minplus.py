@@ -46,7 +46,7 @@ class Lengths:
         return False
 
     def array(self, x: npt.ArrayLike) -> Array:
-        """As :meth:`Words.array`; no NaN and no negative infinity."""
+        """Does as :meth:`Words.array`; no NaN and no negative infinity."""
         given = np.asarray(x)
         if given.dtype.kind not in "biuf":
             raise TypeError(f"words of minplus must be real numbers, not {given.dtype}")

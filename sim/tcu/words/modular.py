@@ -58,7 +58,7 @@ class Residues(KeptInInt64):
         return _is_prime(self.modulus)
 
     def array(self, x: npt.ArrayLike) -> Array:
-        """As :meth:`Words.array`; integers of any sign and size are reduced."""
+        """Does as :meth:`Words.array`; integers of any sign and size are reduced."""
         given = np.asarray(x)
         if given.dtype.kind == "O" and all(isinstance(n, int | np.integer) for n in given.flat):
             reduced = [int(n) % self.modulus for n in given.flat]

@@ -27,7 +27,7 @@ _MOST_TICKS = 9
 
 
 class _Axis:
-    """From 1 to the first tick that no value is beyond, logarithmic, with a little room."""
+    """Logarithmic axis from 1 to the first tick that no value exceeds, with a small margin."""
 
     def __init__(self, values: Iterable[float], low: float, high: float) -> None:
         largest = max(values)

@@ -1,4 +1,4 @@
-"""What the tables of GTA's schedules are asked for."""
+"""Parses the settings of the tables of GTA's schedules."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def gta_simd(
 
 
 def _octets(config: GtaConfig) -> int:
-    """In each bank."""
+    """Number of octets in each bank."""
     from ...hw.spec.gta import COLS, ROWS
 
     return _VECTOR // (ROWS * COLS * config.lanes)

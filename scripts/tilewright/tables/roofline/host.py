@@ -61,8 +61,8 @@ class _Prepared:
     def _cut(
         self, columns: list[npt.NDArray[np.int64]], values: Floats
     ) -> Iterator[list[tuple[sp.csr_array, npt.NDArray[np.int64]]]]:
-        """Of pieces, levels from the last mode on: a matrix, and the index in the mode before of
-        each of its rows."""
+        """Cuts the tensor into pieces. A piece has levels from the last mode on: a matrix, and the
+        index in the preceding mode of each of its rows."""
         shape = self._work.shape
         for begin in range(0, max(1, len(values)), _PIECE):
             part = slice(begin, begin + _PIECE)

@@ -1,4 +1,4 @@
-"""What the roofline of Tensaurus is measured with."""
+"""Inputs of the roofline of Tensaurus."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class Source:
 
 
 def works(source: Source, tensor: Tensor) -> Iterator[tuple[Work, int]]:
-    """What is computed with a tensor, and the mode of the slices: products of a matrix with a
-    matrix or a vector; of other tensors MTTKRP and TTMc along every mode."""
+    """Yields the computations on a tensor, and the mode of the slices. A matrix is multiplied by a
+    matrix or a vector; other tensors have MTTKRP and TTMc along every mode."""
     order = tensor.order
     if order == 2:
         for columns in source.columns:

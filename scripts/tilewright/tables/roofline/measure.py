@@ -27,7 +27,7 @@ GIGAHERTZ = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What is measured, and against what.
+    """Setting of the measurement, and its references.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ class Setting:
 
 
 def may_have(source: Source, only: str) -> bool:
-    """Whether products of a tensor may be meant by a group, or by a part of the name of a product:
-    "nell-2, mode 1, mttkrp"."""
+    """Tells whether ``only`` may select products of a tensor: a group, or a part of the name of a
+    product, "nell-2, mode 1, mttkrp"."""
     within = only == source.group or only in source.name
     return within or only.startswith(f"{source.name}, mode")
 

@@ -26,7 +26,7 @@ _LEGEND = 610
 
 
 class _Axes:
-    """From intensities and rates to places of the drawing."""
+    """Maps intensities and rates to places of the drawing."""
 
     def __init__(self, intensities: Sequence[float], rates: Sequence[float]) -> None:
         self.x = floor(log10(min(intensities))), ceil(log10(max(intensities)))

@@ -18,7 +18,7 @@ __all__ = ["Point", "Roof", "compulsory_bytes", "geomean", "operations_wanted", 
 
 @dataclass(frozen=True, kw_only=True)
 class Roof:
-    """What an accelerator and its memory can do at most, in units of 10^9 a second.
+    """Peak rates of an accelerator and its memory, in units of 10^9 a second.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def roof_of(config: TensaurusConfig, memory: MemoryModel, gigahertz: float) -> R
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """What was measured.
+    """Measured results of one product.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Point:
 
     @property
     def microseconds(self) -> float:
-        """Of the job."""
+        """Time of the job in microseconds."""
         return self.cycles / self.gigahertz / 1000
 
     @property
@@ -119,7 +119,7 @@ class Point:
 
     @property
     def ratio(self) -> float:
-        """Of the roof what was reached."""
+        """Reached share of the roof."""
         return self.reached / self.highest
 
     @property
@@ -140,12 +140,12 @@ class Point:
 
     @property
     def limit(self) -> str:
-        """What the roof is there."""
+        """The limit that the roof is at this intensity: array or memory."""
         return "array" if self.highest == self.roof.peak(self.kernel) else "memory"
 
 
 def operations_wanted(config: TensaurusConfig, work: Work, cut: Cut, operations: int) -> int:
-    """Of counted operations those of columns that are wanted, not padding."""
+    """Counts operations of wanted columns only, not those of padding."""
     if work.kernel == "mv":
         return operations
     columns = work.ranks[-1]
@@ -171,5 +171,5 @@ def compulsory_bytes(
 
 
 def geomean(ratios: Sequence[float]) -> float:
-    """Of positive numbers; 1 of none."""
+    """Geometric mean of positive numbers; 1 of none."""
     return float(np.exp(np.mean(np.log(ratios)))) if len(ratios) else 1.0

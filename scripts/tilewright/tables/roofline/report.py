@@ -112,8 +112,8 @@ class Roofline:
         }
 
     def speedups(self) -> Table:
-        """How many times as fast as others, by class of inputs: ours is SciPy on one core of the
-        machine at hand; the paper's are in ``published``."""
+        """Tabulates speedups by class of inputs: ours over SciPy on one core of the machine at
+        hand; the paper's are in ``published``."""
         by_class: dict[str, list[float]] = {}
         for point in self.points:
             if point.reference is not None:

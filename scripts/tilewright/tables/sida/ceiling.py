@@ -1,4 +1,4 @@
-"""How much the OEI dataflow can win at most, computation by computation."""
+"""Bounds the speedup of the OEI dataflow, computation by computation."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def _sequence(begin: Callable[[csr_array], _Begun], graph: csr_array) -> Timed:
 
 @dataclass(frozen=True, kw_only=True)
 class _Begun:
-    """What is in memory, and what the host does."""
+    """Initial memory contents and the host's program."""
 
     setup: Setup
     host: Callable[[Machine], Found]

@@ -1,4 +1,4 @@
-"""What orders of vertices, and blocks, win for passes at the paper's size."""
+"""Measures the gain of vertex orders, and of blocks, for passes at the paper's size."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _reordered(graph: csr_array, order: Callable[[csr_array], object]) -> csr_ar
 def _lines(
     config: WideSidaConfig, graph: csr_array, lines: dict[str, int], memory: MemoryModel
 ) -> dict[str, tuple[float, float]]:
-    """Of each line, over ideal as it is and with blocks."""
+    """Returns for each line the speed relative to ideal, as it is and with blocks."""
     from ...hw.spec.formats import FORMATS
     from ...sim.sida.blocked import best_side, flat_bytes
     from ...sim.sida.cycles.steady import steady_pass

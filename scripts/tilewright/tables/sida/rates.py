@@ -1,4 +1,4 @@
-"""How many elements SIDA takes in a cycle, and what it moves for them, on the RTL."""
+"""Measures the elements per cycle of SIDA, and their memory traffic, on the RTL."""
 
 from __future__ import annotations
 
@@ -152,8 +152,8 @@ def sida_rates(
 def one_pass(
     label: str, kind: str, transposed: bool, driver: SidaDriver
 ) -> tuple[dict[str, int], int]:
-    """Of two products, whose result must be the model's, else RuntimeError names ``label``: what
-    was counted, and elements of the matrix."""
+    """Runs a pass of two products; returns the counters, and the elements of the matrix. The result
+    must be the model's, else RuntimeError names ``label``."""
     from ...sim.numbers.values import encode
     from ...sim.sida.iterations.graphs import columns_of
     from ...sim.sida.iterations.problem import Problem, solve
@@ -202,5 +202,5 @@ def _row(label: str, kind: str, transposed: bool, driver: SidaDriver) -> Row:
 
 
 def matrix_bytes(elements: int, value: int) -> int:
-    """Of a matrix by columns, with values of so many bytes."""
+    """Bytes of a matrix by columns, with values of so many bytes."""
     return 4 * (VERTICES + 1) + (4 + value) * elements

@@ -1,4 +1,4 @@
-"""How much of a matrix the OEI dataflow holds on chip, by the order of its rows and columns."""
+"""Measures the share of a matrix that the OEI dataflow buffers, by order of rows and columns."""
 
 from __future__ import annotations
 

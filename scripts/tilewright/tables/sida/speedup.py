@@ -1,4 +1,4 @@
-"""What SIDA wins at the paper's size, by the cycle model, beside ideal accelerators."""
+"""Compares SIDA at the paper's size, by the cycle model, with ideal accelerators."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def paper_machine(settings: Sequence[str]) -> tuple[WideSidaConfig, MemoryModel]
 
 
 def graphs(files: Sequence[Path], vertices: int, *, large: bool) -> Iterator[tuple[str, csr_array]]:
-    """Of the files, or generated ones, and a ``large`` one besides."""
+    """Yields the graphs of the files, or generated ones, and a ``large`` one besides."""
     from ..graph_kinds import GRAPHS, rmat
     from .reuse import matrices_of
 
@@ -169,7 +169,7 @@ def graphs(files: Sequence[Path], vertices: int, *, large: bool) -> Iterator[tup
 
 
 def fitting(config: WideSidaConfig, size: int, elements: int, ratio: int) -> WideSidaConfig:
-    """With room for so much of the matrix, and for its vectors."""
+    """Returns a configuration with buffers for this share of the matrix, and for its vectors."""
     words = max(1, elements) / ratio
     vectors = 1 << (size - 1).bit_length()
     return replace(

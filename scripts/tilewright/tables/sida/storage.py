@@ -1,4 +1,4 @@
-"""What blocks save of a matrix that lies in memory by columns and by rows."""
+"""Measures the memory that blocks save for a matrix that is stored by columns and by rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What SIDA moves of its vectors where they are in memory, on the RTL."""
+"""Measures SIDA's vector traffic on the RTL where the vectors are in memory."""
 
 from __future__ import annotations
 

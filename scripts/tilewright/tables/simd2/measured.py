@@ -1,4 +1,4 @@
-"""What is measured of the applications, and how the paper's figures stand beside it."""
+"""Measures the applications, and compares the results with the paper's."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def vector_interval(setting: EngineChoice, operation: str) -> int:
 
 @dataclass
 class Times:
-    """Of products on one engine.
+    """Times of products on one engine.
 
     Of an operation count its latency and the widths of its operands and results alone, which all
     semirings of a unit may share.
@@ -46,7 +46,7 @@ class Times:
     known: dict[tuple[object, ...], EngineTally] = field(default_factory=dict)
 
     def of(self, operation: str, shape: Shape, *, use_c: bool, vector: bool) -> EngineTally:
-        """Of one product."""
+        """Returns the counters of one product."""
         setting, unit = self.setting, self.setting.config.unit
         interval = unit.initiation_interval[operation]
         if vector:
@@ -93,12 +93,12 @@ class Measured:
         return f"{self.name} {self.size:,}, {self.algorithm}"
 
     def passes(self, iterations: int | None) -> float | None:
-        """How many times as fast as one pass of n^3 on the vector unit."""
+        """Speedup over one pass of n^3 on the vector unit."""
         return None if iterations is None else self.vector / (iterations * self.cycles)
 
     @property
     def figures(self) -> Figures:
-        """In the order of the table's columns."""
+        """Results in the order of the table's columns."""
 
         def millions(iterations: int | None) -> float | None:
             return None if iterations is None else iterations * self.cycles / 1e6
@@ -115,7 +115,7 @@ class Measured:
 
 @lru_cache(maxsize=4)
 def _times(unit: str, given: tuple[str, ...]) -> Times:
-    """Of an engine around a unit, in front of HBM, at 2 GHz."""
+    """Returns the times of an engine around a unit, in front of HBM, at 2 GHz."""
     options = EngineOptions(unit=unit, settings=list(given), on="engine", backend="cycles")
     setting = choose_engine(options)
     assert setting
@@ -206,7 +206,7 @@ def _row(label: str, paper: Figures, ours: Sequence[float]) -> Row:
 
 
 def notes_of(given: Sequence[str]) -> list[str]:
-    """What the tables do not say themselves."""
+    """Returns the notes of the tables: the configuration and the method."""
     setting = _times("simd2", tuple(given)).setting
     config, memory = setting.config, setting.memory
     rows, cols, depth = config.tile_shape

@@ -30,7 +30,7 @@ _COPIES = ("module t2s_pe_array ", "module t2s_sparse_array ")
 
 
 class Text(NamedTuple):
-    """What there is of a design's Verilog.
+    """Size of a design's Verilog.
 
     Members
     -------
@@ -45,7 +45,7 @@ class Text(NamedTuple):
 
 
 def text_of(verilog: str) -> Text:
-    """What there is of the Verilog of a design."""
+    """Measures the Verilog of a design."""
     modules = _MODULE.findall(verilog)
     (array,) = (one for one in modules if one.startswith(_COPIES))
     copies = array.count("\n") + 1

@@ -68,7 +68,7 @@ def _row(label: str, mapped: float, engine: float, bar: float | None) -> Row:
 
 
 def _cycles(size: int) -> tuple[int, int]:
-    """Of a product of matrices, on the Verilog of both, which is checked."""
+    """Counts the cycles of a matrix product on the Verilog of both, and checks the result."""
     import numpy as np
 
     from ...apps.common.session import rtl_device

@@ -90,7 +90,7 @@ def _row(label: str, name: str, size: int, density: float, devices: dict[str, An
 
 
 def _cycles(label: str, driver: Any, wanted: Any, **operands: Any) -> int:
-    """Of a job, whose result is checked."""
+    """Counts the cycles of a job, and checks its result."""
     import numpy as np
 
     if not np.array_equal(driver.compute(**operands), wanted):

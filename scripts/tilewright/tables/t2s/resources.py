@@ -17,7 +17,7 @@ __all__ = ["PAPER", "Device", "small_sizes", "t2s_periods", "t2s_resources"]
 
 
 class Device(NamedTuple):
-    """What a design takes of the thesis' device.
+    """Resources of the thesis' device that a design takes.
 
     Members
     -------
@@ -148,7 +148,7 @@ def small_sizes(config: T2sConfig) -> str:
 
 
 def _areas(config: T2sConfig, report: AsicReport) -> tuple[float, ...]:
-    """Of all elements and of everything, and memory."""
+    """Returns the area of all elements and of the whole design, and the memory."""
     kind = "sparse_pe" if config.plan.sparse else "pe"
     (element,) = (one for one in report.modules if one.name == f"{report.unit}_{kind}")
     loops = config.plan.program.function(config.plan.program.name).instances

@@ -204,7 +204,7 @@ class _Areas:
         self._known: dict[Any, tuple[float, ...]] = {}
 
     def rows(self, name: str, kernel: Kernel) -> list[Row]:
-        """Of a kernel: area, memory and period of both, and one over the other."""
+        """Returns the rows of a kernel: area, memory and period of both, and their ratios."""
         from ...hw.spec.t2s.config import T2S
         from ...hw.spec.tensaurus import TENSAURUS
 

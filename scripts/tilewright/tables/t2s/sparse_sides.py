@@ -23,7 +23,7 @@ _DENSE = "BC"
 
 
 class Took(NamedTuple):
-    """What a product took.
+    """Cycles, utilisation and traffic of a product.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Kernel:
 
 
 def product(tensor: Tensor, operands: list[Any]) -> Any:
-    """What it is by SciPy, or, of more than two modes, by NumPy."""
+    """Computes the product with SciPy, or with NumPy for more than two modes."""
     import numpy as np
 
     from ...sim.sparse.tensor import to_csr
@@ -98,7 +98,7 @@ class Sides:
         self._open.close()
 
     def mapped(self, kernel: Kernel, parameters: dict[str, Any], tensor: Tensor) -> Took:
-        """On the array of a mapping. Raises UserError if the result is wrong."""
+        """Runs a kernel on the array of a mapping. Raises UserError if the result is wrong."""
         from ...hw.spec.t2s.config import T2S, T2sConfig
         from ...sim.t2s.driver import Driver
 
@@ -119,7 +119,7 @@ class Sides:
         return Took(counts.cycles, busy, counts.bytes_read)
 
     def tensaurus(self, kernel: Kernel, tensor: Tensor) -> Took:
-        """On the Tensaurus. Raises UserError if the result is wrong."""
+        """Runs a kernel on the Tensaurus. Raises UserError if the result is wrong."""
         from ...hw.spec.tensaurus import TENSAURUS, TensaurusConfig
         from ...sim.numbers.values import decode, encode
         from ...sim.tensaurus.driver import TensorDriver, plan_of

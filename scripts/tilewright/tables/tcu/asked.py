@@ -1,4 +1,4 @@
-"""What the tables of the TCU model are asked for, and files besides."""
+"""Reads the settings of the tables of the TCU model, and writes their CSV files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where algorithms of the TCU model begin to pay, on several units."""
+"""Tabulates the sizes from which algorithms of the TCU model pay, on several units."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How far calls are off the line of their calibration, by words and sides: where no line is near,
-the model cannot be true."""
+"""Measures the deviation of calls from the line of their calibration, by words and sides. Where no
+line is near, the model cannot be true."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model would have to charge for words of 8 bits, and for 2:4 sparsity."""
+"""Computes the model's charge for words of 8 bits, and for 2:4 sparsity."""
 
 from __future__ import annotations
 

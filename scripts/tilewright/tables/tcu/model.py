@@ -1,4 +1,4 @@
-"""What the model predicts of hardware beside what is measured: algorithms, and single calls."""
+"""Compares the model's predictions with measured hardware: algorithms, and single calls."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _algorithms(asked: Asked, size: int, progress: Progress) -> list[Row]:
 
 
 def _latencies(unit: TensorUnit, rows: float) -> float | None:
-    """How many latencies long a call is on average; None if there is none."""
+    """Returns the average length of a call in latencies; None if there is no latency."""
     charged = (unit.unit_time - unit.cost.rows * unit.s) / unit.cost.calls
     return rows * unit.s / charged if charged else None
 
@@ -168,7 +168,7 @@ def _error(predicted: float, measured: float) -> float:
 
 
 def _calls(asked: Asked) -> Row:
-    """By the model, whose cycles are those of the Verilog."""
+    """Compares single calls by the model, whose cycles are those of the Verilog."""
     from ...sim.tcu import UnitWork
     from ...sim.tcu.words import FP32
 
@@ -187,7 +187,7 @@ def _calls(asked: Asked) -> Row:
 
 
 def _notes(parts: Sequence[Table]) -> list[str]:
-    """Of all algorithms, those with long calls and the others."""
+    """Summarises the errors of all algorithms, those with long calls and the others."""
     every = [row.ours for part in parts for row in part.rows]
     far = [abs(f[5]) for f in every if f[2] is not None and f[5] is not None and f[2] > FAR]
     near = [abs(f[5]) for f in every if f[2] is not None and f[5] is not None and f[2] <= FAR]

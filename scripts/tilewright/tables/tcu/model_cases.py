@@ -56,7 +56,7 @@ def _full(unit: TensorUnit, n: int) -> Any:
 
 
 def _integer(n: int) -> int:
-    """Of about 8 n^2 bits."""
+    """Returns an integer of about 8 n^2 bits."""
     return 3 ** (n * n * 5)
 
 

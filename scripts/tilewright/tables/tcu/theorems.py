@@ -30,10 +30,10 @@ def tcu_theorems(
     settings: Sequence[str] = (),
     csv: Path | None = None,
 ) -> Table:
-    """Of each theorem the exponent of its time over a sweep of sizes, latency left out, and those
-    that fit the unit's time and the CPU's words; each constant is the count at the largest size
-    over the theorem's term. Counts are those of the formulas, which runs equal. Below, Theorem 12:
-    time of weak units over the bound.
+    """Tabulates for each theorem the exponent of its time over a sweep of sizes, latency left out,
+    and the exponents fitted to the unit's time and the CPU's words. Each constant is the count at
+    the largest size over the theorem's term. Counts are those of the formulas, which runs equal.
+    Below, Theorem 12: time of weak units over the bound.
 
     Parameters
     ----------
