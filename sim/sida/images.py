@@ -31,8 +31,7 @@ or all elements."""
 
 
 def late_step(config: SidaConfig, rows: str) -> int | None:
-    """Returns ``late`` of ``matrix_images`` for such rows. Raises ValueError for none of
-    ``ROWS``."""
+    """Returns ``late`` of ``matrix_images`` for such rows. Raises ValueError if not in ``ROWS``."""
     if rows not in ROWS:
         raise ValueError(f"`rows` must be one of {', '.join(ROWS)}, not {rows}")
     return config.subtensor if rows == "late" else None

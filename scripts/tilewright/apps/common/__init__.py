@@ -1,1 +1,1 @@
-"""What all commands of ``tilewright run`` share: files, options, limits, pictures."""
+"""Shared parts of all commands of ``tilewright run``: files, options, limits, pictures."""

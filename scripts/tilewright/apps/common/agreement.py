@@ -16,7 +16,7 @@ __all__ = ["Agreement", "exactly", "together", "within"]
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """How a result compares with a reference.
+    """Comparison of a result with a reference.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ class Agreement:
     named: str = "values"
 
     def to_json(self) -> dict[str, Any]:
-        """For the report."""
+        """Returns the fields of the JSON report."""
         return dict(vars(self))
 
     @property
     def verdict(self) -> str:
-        """For people."""
+        """Verdict for the printed report."""
         if self.criterion == "exact":
             equal = f"{self.wrong:,} DIFFERENT" if self.wrong else "all equal"
             values = counted(self.values, self.named.removesuffix("s"), self.named)

@@ -51,7 +51,7 @@ PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
 
 
 def kind_of(path: Path) -> str:
-    """What a file's name says that it is: its suffix in small letters, two of them for .mtx.gz."""
+    """Returns the kind of a file: its suffix in small letters, two of them for .mtx.gz."""
     name = path.name.lower()
     return ".mtx.gz" if name.endswith(".mtx.gz") else path.suffix.lower()
 

@@ -1,4 +1,4 @@
-"""What the first lines of the file of a matrix or a graph say, looked at before it is read."""
+"""Checks the first lines of the file of a matrix or a graph before it is read."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def square(check_vertices: Callable[[object, int], None]) -> Callable[..., None]:
-    """What refuses a matrix that is no graph's, or of too many vertices, by its name, rows and
-    columns."""
+    """Returns a check on rows and columns that refuses matrices that are not square, are empty, or
+    have too many vertices."""
 
     def check_shape(what: object, rows: int, cols: int) -> None:
         if rows != cols:

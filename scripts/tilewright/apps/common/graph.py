@@ -48,7 +48,7 @@ class Graph:
 
     @property
     def is_undirected(self) -> bool:
-        """Whether every edge has a counterpart of the same weight."""
+        """Tells whether every edge has a counterpart of the same weight."""
         back = np.lexsort((self.rows, self.cols))
         return bool(
             np.array_equal(self.rows, self.cols[back])

@@ -1,4 +1,4 @@
-"""What libraries that are not ours say: SciPy's csgraph and NetworkX, in float64 or exactly."""
+"""Computes references with SciPy's csgraph and NetworkX, in float64 or exactly."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _slack(graph: Graph, exponents: Floats | None = None) -> float:
 
 
 def has_negative_cycle(graph: Graph, weights: Floats) -> bool:
-    """Whether a cycle of the graph, with these weights, has a negative length."""
+    """Tells whether a cycle of the graph, with these weights, has a negative length."""
     try:
         _distances(graph, weights)
     except UserError:
@@ -78,7 +78,7 @@ def shortest(graph: Graph) -> Reference:
 
 
 def longest(graph: Graph) -> Reference:
-    """Of a graph without cycles: the shortest paths under the opposite weights."""
+    """Computes longest paths without cycles: shortest paths under the opposite weights."""
     values = 0.0 - _distances(graph, -graph.weights)
     return Reference(values, "SciPy csgraph.shortest_path of -w", _slack(graph))
 
@@ -92,7 +92,7 @@ def most_reliable(graph: Graph) -> Reference:
 
 
 def least_reliable(graph: Graph) -> Reference:
-    """Of a graph without cycles."""
+    """Computes least reliable paths in a graph without cycles."""
     exponents = _distances(graph, np.log(graph.weights))
     _check_exponents(graph, exponents)
     return Reference(

@@ -77,7 +77,7 @@ def _from_decimals(digits: str, powers: dict[int, int]) -> int:
 
 
 def _to_decimals(value: int) -> str:
-    """By the numbers of the module `decimal`, whose products of long ones are fast."""
+    """Prints an integer by way of the module `decimal`, whose products of long numbers are fast."""
     with decimal.localcontext() as context:
         context.prec, context.Emax = decimal.MAX_PREC, decimal.MAX_EMAX
         context.traps[decimal.Inexact] = True

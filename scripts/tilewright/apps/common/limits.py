@@ -1,4 +1,4 @@
-"""How large matrices, graphs and computations may be."""
+"""Limits the sizes of matrices, graphs and computations."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def is_count(word: str) -> bool:
 
 
 def quoted(text: str) -> str:
-    """What a file holds, no longer than a message can be."""
+    """Quotes text of a file, shortened to the length of a message."""
     return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")
 
 

@@ -80,7 +80,7 @@ def _check_entries(source: Lines, header: Header) -> None:
 
 
 def _right_entries(lines: list[bytes], header: Header) -> int | None:
-    """How many entries lines have, if nothing can be wrong with any; None if something may be."""
+    """Counts the entries of lines if all are certainly right; returns None if one may be wrong."""
     text = b"\n".join(lines)
     narrow = header.layout == "coordinate" and header.field != "complex"
     if not narrow or header.declared or not text.isascii() or _PLUS.search(text):
@@ -107,7 +107,7 @@ def _right_entries(lines: list[bytes], header: Header) -> int | None:
 
 
 def _check_lines(source: Lines, header: Header, found: int) -> int:
-    """How many entries lines have, each looked at; ``found``: those of the lines before them."""
+    """Checks each line and returns the number of entries; ``found``: that of the lines before."""
     before = found
     indices = 2 if header.layout == "coordinate" else 0
     width = indices + VALUES[header.field]
@@ -162,7 +162,7 @@ def _check_value(source: Lines, word: str, header: Header, bounds: tuple[int, in
 
 
 def refused_line(content: bytes, message: str) -> str:
-    """What SciPy says of a line that it does not read, with the line."""
+    """Returns SciPy's message about a line that it cannot read, with the line."""
     found = re.match(r"Line (\d+): (.*?)\.?$", message)
     lines = content.splitlines()
     if not found or not 1 <= int(found[1]) <= len(lines):
@@ -190,8 +190,7 @@ def read_array(path: Path) -> NDArray[Any]:
 
 
 def read_matrix_file(path: Path, check_shape: Callable[..., None] = check_size) -> Any:
-    """What a NumPy or a Matrix Market file holds: a NumPy array, or a SciPy COO matrix if the file
-    lists entries.
+    """Reads a NumPy or Matrix Market file: a NumPy array, or a SciPy COO matrix of listed entries.
 
     ``check_shape`` is given the path and the shape of a Matrix Market file, or of a sparse matrix
     in a .npz file, before its entries are read. Raises UserError if the file cannot be read or is

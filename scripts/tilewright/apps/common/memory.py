@@ -1,4 +1,4 @@
-"""How much memory a computation would take, against how much there is."""
+"""Compares the memory that a computation would take with the memory that is available."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _machine() -> int:
 
 
 def _process() -> list[int]:
-    """What the limits of the process leave of its addresses and of its data."""
+    """Returns the bytes that the limits of the process leave for its addresses and for its data."""
     used = {"VmSize": 0, "VmData": 0}
     try:
         for line in Path("/proc/self/status").read_text().splitlines():
@@ -67,7 +67,7 @@ def _process() -> list[int]:
 
 
 def _groups() -> list[int]:
-    """What the control groups of the process may take in all (version 2)."""
+    """Returns the memory limits of the process's control groups (version 2)."""
     try:
         entries = Path("/proc/self/cgroup").read_text().splitlines()
         group = _GROUPS / next(entry[3:].lstrip("/") for entry in entries if entry[:3] == "0::")

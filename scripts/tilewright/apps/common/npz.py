@@ -27,7 +27,7 @@ _SHOWN = 6
 
 
 def read_npz(path: Path, content: bytes, check_shape: Callable[..., None]) -> Any:
-    """What the bytes of an archive hold: a NumPy array, or a SciPy COO matrix.
+    """Reads the bytes of an archive: a NumPy array, or a SciPy COO matrix.
 
     ``check_shape`` is given the path and the shape of a sparse matrix before its entries are read.
     Raises UserError if the archive is damaged, or holds no array, several, or one that is too

@@ -118,8 +118,8 @@ def gigahertz_option(default: str = f"{GIGAHERTZ:g}") -> Any:
 
 
 def choose_memory(name: str | None, backend: str, gigahertz: float | None) -> MemoryModel:
-    """What --memory says; UserError if it cannot be, or if it, or the clock, is given to a backend
-    to which nothing takes time."""
+    """Returns the memory model of --memory. UserError if there is no such model, or if it, or the
+    clock, is given to a backend without time."""
     if backend == "model":
         for option, given in (("--memory", name), ("--gigahertz", gigahertz)):
             if given is not None:
@@ -205,7 +205,7 @@ class Choice(Generic[AConfig]):
 
     @property
     def timing(self) -> dict[str, Any]:
-        """What the cycle model was told, for a report; empty with another backend."""
+        """Settings of the cycle model, for a report; empty with another backend."""
         if self.backend != "cycles":
             return {}
         return {"memory": self.memory.name, "gigahertz": self.gigahertz}

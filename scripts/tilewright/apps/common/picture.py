@@ -48,8 +48,8 @@ def write_picture(path: Path, values: NDArray[np.float64]) -> None:
 
 
 def density(matrix: Any) -> NDArray[np.float64]:
-    """Where a sparse matrix has entries, to write as a picture: at most 512 squares each way, the
-    darker the more entries are in it, infinite where there is none."""
+    """Computes a picture of the entries of a sparse matrix: at most 512 squares each way. A square
+    is darker the more entries are in it, and infinite where there is none."""
     rows, cols = (min(count, _LEAST) for count in matrix.shape)
     entries = matrix.tocoo()
     place = (

@@ -29,7 +29,7 @@ def finite(value: float) -> float | None:
 
 @dataclass(kw_only=True)
 class Report:
-    """What a command prints and writes about its run.
+    """Report of a command, printed and written as JSON.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Report:
 def accelerator_figures(
     choice: Choice[Any], details: Mapping[str, Any], **own: Any
 ) -> dict[str, Any]:
-    """What the JSON of every accelerator begins with: what the application found, then the
+    """Returns the first fields of every accelerator's JSON: the application's results, then the
     accelerator, ``own`` fields of its configuration among them, and the backend."""
     return {
         **details, "unit": choice.unit.name, "config": choice.config.resolved(), **own,
@@ -91,5 +91,5 @@ def accelerator_figures(
 
 
 def checks(tally: Tally) -> dict[str, Any]:
-    """What was compared with the model, for the JSON."""
+    """Returns the counts of the comparison with the model, for the JSON."""
     return {"checked": tally.checked, "mismatches": tally.mismatches}

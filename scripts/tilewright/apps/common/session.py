@@ -142,7 +142,7 @@ class Session(Generic[Driver]):
             self._bytes = size
 
     def run(self, work: Callable[[Driver], Done], what: str = "") -> Done:
-        """What work with the driver gives, which begins anew when the device has to grow.
+        """Runs work with the driver; the work restarts when the device has to grow.
 
         Raises UserError if it does not fit the accelerator or the RTL cannot be built, CheckFailed
         if a job took fewer cycles than its bound. ``what`` it computes, if not the session's.
@@ -175,7 +175,7 @@ class Session(Generic[Driver]):
 
 @dataclass(kw_only=True)
 class Tally:
-    """What all runs together did.
+    """Totals of all runs.
 
     Parameters
     ----------

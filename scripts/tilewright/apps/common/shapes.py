@@ -32,7 +32,7 @@ def shape_of(path: Path) -> tuple[int, int]:
 
 
 def _mapped(path: Path) -> tuple[int, int] | None:
-    """What a .npy file's header says, if there is as much behind it; None: reading it tells."""
+    """Reads the shape from a .npy file's header; None if the file is damaged or another kind."""
     if not path.is_file() or kind_of(path) != ".npy":
         return None
     try:

@@ -21,7 +21,7 @@ _CHUNK = 1 << 23
 
 @dataclass(frozen=True, kw_only=True)
 class Expected:
-    """What a product should be, entry by entry of SciPy's structure.
+    """Expected product, entry by entry of SciPy's structure.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def wrapped(values: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class SparseAgreement:
-    """How a result compares with the reference.
+    """Comparison of a result with the reference.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ class _Tns:
         return 0 if self.zero_based else 1
 
     def limits(self, order: int) -> tuple[int, ...]:
-        """How many indices each mode may have."""
+        """Returns the largest number of indices of each mode."""
         return self.shape or (self.largest,) * order
 
     def text(self) -> IO[str]:
@@ -142,7 +142,7 @@ class _Tns:
             number += len(piece)
 
     def is_right(self, piece: list[str], order: int) -> bool:
-        """Whether nothing is wrong with some lines, as far as NumPy knows."""
+        """Tells whether some lines are right, as far as NumPy knows."""
         table = _table(piece, order)
         if table is None:
             return False
@@ -151,7 +151,7 @@ class _Tns:
         return bool(inside and not np.isinf(table["value"]).any())
 
     def wrong(self, line: _Line, order: int, first: _Line, from_zero: bool) -> str:
-        """What is wrong with a line; nothing if it is right."""
+        """Describes the error in a line; empty if it is right."""
         if len(line.words) != order + 1:
             fields = f"{len(line.words)} field{'s' if len(line.words) > 1 else ''}"
             return (

@@ -1,4 +1,4 @@
-"""By how much rounding may change a closure, and whether it did by more.
+"""Bounds the change of a closure by rounding, and checks that a result is within the bound.
 
 Let u and v be the relative rounding errors of the operands' and of the results' format. The value
 of a path is joined from its edges in a binary tree; empty paths in between are exact, and a number
@@ -53,7 +53,7 @@ class Agreement:
 
 
 def sums_exact(notation: Notation, graph: Graph, finite: Floats) -> bool:
-    """Whether all sums of weights that matter are integers that the operands hold."""
+    """Tells whether all sums of weights that matter are integers that the operands hold."""
     element = notation.numbers.element
     integers = np.array_equal(graph.weights, np.rint(graph.weights))
     if isinstance(element, IntFormat):

@@ -27,7 +27,7 @@ Words = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Notation:
-    """How the values of a problem are written in the unit's formats.
+    """Encoding of a problem's values in the unit's formats.
 
     Integer formats have no infinities. There the largest value stands for one, the smallest for
     the other, and finite values may reach up to ``reach`` only: half the range where values are
@@ -54,7 +54,7 @@ class Notation:
         return self.numbers.accumulators(self._with_stand_ins(values)).words
 
     def values(self, words: Words) -> Floats:
-        """What results stand for."""
+        """Decodes results."""
         found = np.asarray(decode(words, self.numbers.result), np.float64)
         if isinstance(self.numbers.element, IntFormat):
             found = np.where(np.abs(found) > self.reach, np.copysign(np.inf, found), found)

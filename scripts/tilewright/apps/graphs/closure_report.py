@@ -1,4 +1,4 @@
-"""What the graph applications print and write about a closure, beside what all of them do."""
+"""Adds a closure's results to the reports of the graph applications."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Forest:
 
     @property
     def agrees(self) -> bool:
-        """Whether SciPy's forest has as many edges of, in all, the same weight."""
+        """Tells whether SciPy's forest has the same number of edges and the same total weight."""
         scale = float(np.abs(self.weights).sum())
         return len(self.weights) == self.reference_edges and bool(
             abs(self.weight - self.reference_weight) <= 1e-12 * scale

@@ -1,4 +1,4 @@
-"""How many edges the best paths of a graph need, and so how many iterations a closure takes.
+"""Counts the edges of the best paths of a graph, and thus the iterations of a closure.
 
 After t iterations of the all-pairs Bellman-Ford algorithm every value is the best of all walks of
 at most t + 1 edges, after k of Leyzorek's that of all walks of at most 2^k. So if H edges are the
@@ -107,7 +107,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Hops:
-    """What the best paths of a graph need.
+    """Edges and values that the best paths of a graph need.
 
     Parameters
     ----------
@@ -210,8 +210,8 @@ def _rows(graph: Graph, lengths: Integers) -> tuple[Integers, Integers, Integers
 
 
 def _acyclic(graph: Graph, lengths: Integers) -> Hops:
-    """By topological order, all edges at most 0 long; so a path is no shorter than what it is part
-    of, and no value on the way is larger than the final ones."""
+    """Finds the hops in topological order; all edges are at most 0 long. So a path is no shorter
+    than its parts, and no value on the way is larger than the final ones."""
     networkx = need("networkx", "NetworkX")
     network: Any = networkx.DiGraph()
     network.add_nodes_from(range(graph.vertices))

@@ -1,4 +1,4 @@
-"""What users may say about a graph, its closure, and sparse products in place of dense ones."""
+"""Defines the options of a graph, its closure, and sparse products in place of dense ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PANEL = "Unit, with --sparse"
 
 @dataclass(frozen=True, kw_only=True)
 class SparseExtra:
-    """Whether to, and what the accelerator of sparse products has beside the matrix unit's."""
+    """Option for sparse products, and those of their accelerator beside the matrix unit's."""
 
     sparse: Annotated[
         bool,
@@ -59,7 +59,7 @@ _WEIGHTS = ("given", "rate", "share")
 
 @dataclass(frozen=True, kw_only=True)
 class GraphOptions:
-    """How a graph is read and its closure computed."""
+    """Options for reading a graph and computing its closure."""
 
     algorithm: Annotated[
         str,

@@ -1,4 +1,4 @@
-"""What users may say about GTA and its schedules, in options or in files, and the checks on it."""
+"""Reads and checks the choices of GTA and its schedules, from options or files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SUFFIXES = (".toml", ".json")
 
 @dataclass(frozen=True, kw_only=True)
 class VectorOptions(DeviceOptions):
-    """As `DeviceOptions`, before a flat memory."""
+    """Options like `DeviceOptions`, with a flat memory."""
 
     shown: ClassVar[tuple[str, ...]] = ("config_file", "settings", "backend", "json_file")
 
@@ -128,7 +128,7 @@ def _check_format(config: GtaConfig, format: str) -> None:
 
 
 def _asked(how: ScheduleOptions, config: GtaConfig, format: str) -> Asked:
-    """What schedules must have, by options or a file."""
+    """Reads the required properties of schedules from options or a file."""
     given = {name: getattr(how, name) for name in ("dataflow", "layout", "segments")}
     said = {name: value for name, value in given.items() if value is not None}
     file = how.schedule
@@ -222,7 +222,7 @@ def _layout(given: object, lanes: int) -> tuple[int, int] | None:
 
 
 def read_schedule(path: Path) -> dict[str, Any]:
-    """What a file says, by key; values are checked later. Raises UserError."""
+    """Reads a schedule file by key; values are checked later. Raises UserError."""
     if path.suffix.lower() not in SUFFIXES:
         raise UserError(f"{path}: must end in {' or '.join(SUFFIXES)}")
     content = read_content(path)

@@ -1,4 +1,4 @@
-"""From sRGB to XYZ: light by a table, then a product of matrices on GTA, against NumPy.
+"""Converts sRGB to XYZ: light by a table, then a product of matrices on GTA, against NumPy.
 
 Source: IEC 61966-2-1, whose curve and matrix these are. In an integer format light is a number of
 steps, of int8 less 128 so that it fits, which C makes good; the matrix is rounded to multiples of a
@@ -127,7 +127,7 @@ def _read(path: Path | None) -> tuple[str, NDArray[np.uint8]]:
 
 
 def _is_deep(tile: Any) -> bool:
-    """Whether a part of a picture has 16 bits a channel, of which Pillow would drop half."""
+    """Tells whether a part of a picture has 16 bits a channel, of which Pillow would drop half."""
     codec, words = tile[0], tile[-1] if isinstance(tile[-1], tuple) else tile[-1:]
     return any(";16" in str(word) for word in words) or (codec == "ppm" and words[1] > _WHITE)
 

@@ -43,7 +43,7 @@ def kept_numbers(words: Patterns, format: str, sums: str) -> NDArray[Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Range:
-    """Of two's complement of ``bits``."""
+    """Range of two's complement numbers of ``bits``."""
 
     bits: int
 
@@ -52,7 +52,7 @@ class _Range:
         return (1 << (self.bits - 1)) - 1
 
     def beyond(self, numbers: NDArray[Any]) -> int:
-        """How many are not in it."""
+        """Counts the numbers outside the range."""
         return int(np.count_nonzero((numbers > self.highest) | (numbers < ~self.highest)))
 
 

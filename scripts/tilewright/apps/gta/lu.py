@@ -37,7 +37,7 @@ class NoPivot(ValueError):
 
 
 class Arithmetic(ABC):
-    """How columns are eliminated."""
+    """Arithmetic of column elimination."""
 
     @abstractmethod
     def pivot(self, column: Matrix) -> int:

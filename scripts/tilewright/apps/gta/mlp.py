@@ -131,8 +131,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """What is drawn where no files are given: ``layers`` of ``width`` before the last one, and
-    ``samples``, by ``seed``."""
+    """Random network: ``layers`` of ``width`` before the last one, and ``samples``, by ``seed``."""
 
     layers: int
     width: int
@@ -142,7 +141,7 @@ class Drawn:
 
 @dataclass(kw_only=True)
 class _Passed:
-    """What has gone through some layers.
+    """State of the samples after some layers.
 
     Parameters
     ----------

@@ -117,8 +117,7 @@ def _integers(what: object, array: NDArray[Any], fmt: IntFormat) -> Operand:
 
 
 def numbers_in(words: Patterns, format: str) -> NDArray[Any]:
-    """What patterns of a format stand for, in NumPy's type of the same width; of bf16 and fp16 in
-    float32."""
+    """Decodes patterns of a format to NumPy's type of the same width; bf16 and fp16 to float32."""
     fmt = FORMATS[format]
     values = decode(words, fmt)
     if isinstance(fmt, IntFormat):
@@ -127,7 +126,7 @@ def numbers_in(words: Patterns, format: str) -> NDArray[Any]:
 
 
 def _product_bound(format: str, size: Floats, depth: int) -> Floats:
-    """What roundings of ``depth`` fused multiply-adds may amount to.
+    """Bounds the rounding errors of ``depth`` fused multiply-adds.
 
     ``size``: the sum of the magnitudes that each result adds up. The reference, in float64, rounds
     as often; both round to subnormals, too (Higham, Accuracy and Stability, section 3.1).

@@ -180,7 +180,7 @@ def _read(job: PairJob, choice: GtaChoice) -> _Product:
 
 
 def _described(one: _Product, laid: Choice) -> dict[str, Any]:
-    """For the report."""
+    """Describes a product for the JSON report."""
     tiling = laid.tiling
     files: dict[str, Path | None] = {"a": one.job.a, "b": one.job.b, "result": one.job.output}
     return {

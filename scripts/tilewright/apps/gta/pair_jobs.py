@@ -41,7 +41,7 @@ class PairJob:
 
 
 def parse_job(text: str) -> PairJob:
-    """Of ``FORM``. Raises UserError in one line."""
+    """Parses a job written as ``FORM``. Raises UserError in one line."""
     files = [part for part in text.split(",") if "=" not in part]
     parts = text.split(",")
     if len(files) != 2 or parts[:2] != files or not all(files):

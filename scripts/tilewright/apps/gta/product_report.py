@@ -1,4 +1,4 @@
-"""What the applications of GTA print and write about their run."""
+"""Reports the runs of the applications of GTA."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _rows(choice: GtaChoice, tally: GtaTally) -> Rows:
 
 
 def _modelled(tally: GtaTally) -> Rows:
-    """By the model of cycles."""
+    """Returns the rows of the cycle model's results."""
     cost = tally.cost
     assert cost is not None
     accesses, moved = cost.accesses, cost.moved
@@ -140,7 +140,7 @@ def _modelled(tally: GtaTally) -> Rows:
 
 
 def _measured(tally: GtaTally) -> Rows:
-    """By counters."""
+    """Returns the rows of the counters."""
     counts = tally.counts
     waits = ", ".join(f"{name} {counts[f'wait_{name}']:,}" for name in ("list", "loads", "stores"))
     # The schedules' own cycles and bytes are above these.
@@ -173,9 +173,9 @@ _ESTIMATED = ("tiles", "cycles, estimated", "array's cycles", "accesses", "score
 
 
 def _explained_choices(config: GtaConfig, asked: Asked, tally: GtaTally) -> Table:
-    """Of the product that takes the most cycles, what the driver estimates, the chosen one first;
-    and the score of the same schedule in the space of all: 2 is the best there may be. Filled ones
-    are taken only if they are asked for; tiles are those of their full folds."""
+    """Tabulates the driver's estimates for the product that takes the most cycles, the chosen one
+    first, and the score of the same schedule in the space of all schedules: 2 is the best possible.
+    Filled schedules are included only on request; tiles are those of their full folds."""
     problem = tally.by_cycles()[0]
     table = Table(
         title=f"schedules of {problem.m:,} x {problem.n:,} x {problem.k:,} in {problem.format}: "
@@ -212,5 +212,5 @@ def _explained_choices(config: GtaConfig, asked: Asked, tally: GtaTally) -> Tabl
 
 
 def _plain(problem: PGemm) -> PGemm:
-    """What C adds is the same for all."""
+    """Returns the problem without C, whose cost is the same for all schedules."""
     return PGemm(m=problem.m, n=problem.n, k=problem.k, format=problem.format)

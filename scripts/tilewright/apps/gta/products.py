@@ -51,7 +51,7 @@ def check_products(what: object, choice: GtaChoice, products: int) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Chosen:
-    """How products of a kind were laid out.
+    """Chosen schedule for products of a kind.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Chosen:
 
 @dataclass(kw_only=True)
 class GtaTally(Tally):
-    """What all products so far took.
+    """Totals of all products so far.
 
     Parameters
     ----------
@@ -96,12 +96,12 @@ class GtaTally(Tally):
 
     @property
     def pgemms(self) -> int:
-        """How many there were."""
+        """Number of products."""
         return sum(self.times.values())
 
     @property
     def multiplications(self) -> int:
-        """Of elements."""
+        """Number of multiplications of elements."""
         return sum(count * problem.products for problem, count in self.times.items())
 
     @property
@@ -111,7 +111,7 @@ class GtaTally(Tally):
 
     @property
     def cost(self) -> Cost | None:
-        """Of all, one after the other, by the model of cycles; None without it."""
+        """Cost of all products, one after the other, by the model of cycles; None without it."""
         if not self.schedules:
             return None
         total = Cost()
@@ -272,7 +272,7 @@ def _planned(choice: GtaChoice, problem: PGemm) -> list[Ranked]:
 
 
 def _sums_said(choice: GtaChoice) -> str:
-    """What segments need beside memory."""
+    """Describes the format of the sums of segments, which comes beside memory."""
     if is_float(choice.format) or (choice.asked.segments or 1) == 1:
         return ""
     return f", with a format of {8 * result_bytes(choice.format)} bits for sums of segments"

@@ -1,4 +1,4 @@
-"""What all commands of iterations have in common, from the file to the report."""
+"""Runs the steps that all commands of iterations share, from the file to the report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Application", "finish", "is_matrix", "numbers_of", "residual_in"]
 
 @dataclass(frozen=True, kw_only=True)
 class Application:
-    """What is computed.
+    """Application with its input and its problem.
 
     Parameters
     ----------
@@ -78,12 +78,12 @@ def finish(
 
 
 def is_matrix(path: Path) -> bool:
-    """Whether a file holds columns, not vectors."""
+    """Tells whether a file holds columns, not vectors."""
     return kind_of(path) in MARKET
 
 
 def residual_in(choice: SidaChoice, problem: Problem, solution: Solution, what: str) -> Residual:
-    """What ended the computation, called ``what``, after the last iteration that counts."""
+    """Returns the stop rule's value, called ``what``, after the last iteration that counts."""
     stop, fmt = problem.stop, choice.config.format
     assert stop is not None
     name = stop.reductions[(solution.iterations + 1) % 2]

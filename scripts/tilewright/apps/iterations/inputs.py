@@ -31,7 +31,7 @@ __all__ = ["Equations", "OwnInputs", "Source", "check_neighbours", "check_not_ne
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where a computation's matrix comes from.
+    """File of a computation's matrix, and its description.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class OwnInputs:
 
 
 def read_own(choice: SidaChoice, own: OwnOptions, program: Program, path: Path) -> OwnInputs:
-    """What the options say; UserError if the program takes no such things, or lacks some."""
+    """Reads the options of a user's program; UserError if it does not use one, or needs one."""
     fmt = choice.config.format
     scalars = _scalars(own.scalars or (), program, path, fmt)
     stop = _stop(own, program, fmt)
@@ -155,7 +155,7 @@ def _check_written(path: Path, program: Program, fmt: Format) -> None:
 
 
 def _scalars(given: Sequence[str], program: Program, path: Path, fmt: Format) -> dict[str, float]:
-    """What --scalar says."""
+    """Parses --scalar."""
     known = {one.name: one for one in program.scalars if one.name and one.value is None}
     found: dict[str, float] = {}
     for text in given:
@@ -177,7 +177,7 @@ def _scalars(given: Sequence[str], program: Program, path: Path, fmt: Format) ->
 def _check_integers(
     path: Path, program: Program, scalars: Mapping[str, float], stop: Stop | None
 ) -> None:
-    """What has no place in integers of 32 bits."""
+    """Refuses values that do not fit integers of 32 bits."""
     written = [one.value for one in program.scalars if one.value is not None]
     for value in [*written, *scalars.values(), *([] if stop is None else [stop.limit])]:
         if not (abs(value) < 1 << 31 and value == int(value)):
@@ -185,7 +185,7 @@ def _check_integers(
 
 
 def _stop(own: OwnOptions, program: Program, fmt: Format) -> Stop | None:
-    """What --until and --below say."""
+    """Parses --until and --below."""
     if (own.until is None) != (own.below is None):
         raise UserError("--until and --below go together")
     if own.until is None or own.below is None:

@@ -16,7 +16,7 @@ __all__ = ["IterationOptions", "OwnOptions"]
 
 @dataclass(frozen=True, kw_only=True)
 class OwnOptions:
-    """What a program of the user's is run with."""
+    """Options of a user's program."""
 
     first: Annotated[
         str, typer.Option("--semiring", help="Semiring of both products, or of the first.")
@@ -69,7 +69,7 @@ class OwnOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class IterationOptions:
-    """How many iterations there may be, and where values go."""
+    """Options for the number of iterations, and for the files of values."""
 
     max_iterations: Annotated[
         int | None,

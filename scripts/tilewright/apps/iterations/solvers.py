@@ -33,7 +33,7 @@ Row = tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class SciPys:
-    """What SciPy does with the same system.
+    """Iterations of SciPy on the same system.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ class SciPys:
     residuals: tuple[float, ...] | None = None
 
     def rows(self, size: float, residuals: tuple[float, ...]) -> tuple[list[Row], dict[str, Any]]:
-        """Of the report, and of the JSON, beside ours: before the first iteration and after each,
-        and the size of the right side."""
+        """Returns the rows of the report, and the fields of the JSON, beside ours. ``residuals``
+        are those before the first iteration and after each, ``size`` is that of the right side."""
         said = "does not converge" if self.iterations is None else f"{self.iterations:,} iterations"
         rows = [(f"SciPy's {self.function}", said)]
         found: dict[str, Any] = {"scipy_iterations": self.iterations}

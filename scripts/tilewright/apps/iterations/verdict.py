@@ -1,4 +1,4 @@
-"""How values compare with those of a library."""
+"""Compares values with those of a library."""
 
 from __future__ import annotations
 
@@ -192,8 +192,8 @@ def residual_of(
     iterations: int,
     peak: float = 0.0,
 ) -> Verdict:
-    """What a solution leaves of the right side, in float64. The residual that the iterations carry
-    along departs from it by their roundings, of values up to the largest residual, ``peak``."""
+    """Computes the residual of a solution in float64. The residual that the iterations carry along
+    departs from it by their roundings, of values up to the largest residual, ``peak``."""
     size = float(np.linalg.norm(b))
     error = float(np.linalg.norm(b - matrix @ x)) / size
     largest = float(np.abs(matrix).sum(axis=1).max()) * float(np.linalg.norm(x)) + peak

@@ -20,7 +20,7 @@ Classes = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class Samples:
-    """What to search and what to search for.
+    """Points to search, and queries to search for.
 
     Parameters
     ----------

@@ -125,7 +125,7 @@ def compare_distances(
 
 
 def _is_exact(numbers: Numbers, samples: Samples, reference: Floats) -> bool:
-    """Whether differences, their squares and sums are integers that the formats hold."""
+    """Tells whether differences, their squares and sums are integers that the formats hold."""
     both = np.concatenate([samples.points, samples.queries])
     if not np.array_equal(both, np.rint(both)):
         return False

@@ -31,7 +31,7 @@ class Sizes:
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What the user gives.
+    """Files and sizes that the user gives.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Network:
 
     @property
     def lines(self) -> list[tuple[str, str]]:
-        """Of the report."""
+        """Rows of the printed report."""
         rows, sizes = self.adjacency.shape[0], self.sizes
         return [
             ("graph", f"{rows:,} vertices, {self.adjacency.nnz:,} values with the loops"),
@@ -83,7 +83,7 @@ class Network:
 
     @property
     def details(self) -> dict[str, Any]:
-        """Of its JSON."""
+        """Fields of the JSON report."""
         rows, sizes = self.adjacency.shape[0], self.sizes
         return {
             "graph": {"file": str(self.graph), "vertices": rows, "values": self.adjacency.nnz},
@@ -163,7 +163,7 @@ def read_network(of: Given, adjacency: Any, fmt: FloatFormat) -> Network:
 def _expected(
     features: Path, adjacency: Any, given: Rounded, weights: tuple[Rounded, ...], fmt: FloatFormat
 ) -> Floats:
-    """By SciPy; UserError if sums on the way are none of the format's."""
+    """Computes the network with SciPy; UserError if an intermediate sum exceeds the format."""
     found = np.asarray(given.values, np.float64)
     for layer, one in enumerate(weights, 1):
         with np.errstate(all="ignore"):

@@ -70,8 +70,8 @@ def on_sida(choice: SidaChoice, given: Given) -> None:
 
 
 def _over_matrix(choice: SidaChoice, network: Network) -> bool:
-    """Whether the features are read as a matrix: where its passes take less than jobs over columns,
-    the one by bytes or elements, the other by instructions."""
+    """Tells whether the features are read as a matrix. They are where its passes take less time
+    than jobs over columns; passes are measured by bytes or elements, jobs by instructions."""
     config, (size, columns) = choice.config, network.given.values.shape
     leave = network.weights[0].values.shape[1]
     elements = int(np.count_nonzero(network.given.words))
@@ -110,8 +110,8 @@ def _verdict(network: Network, result: Any, fmt: FloatFormat) -> Verdict:
 
 
 def _parts(run: SequenceRun) -> dict[str, dict[str, int]]:
-    """What jobs over each matrix took, with what its bytes would be one product a pass, and what
-    those over vectors alone did."""
+    """Sums the counters of jobs over each matrix, with the bytes of one product a pass, and the
+    counters of jobs over vectors alone."""
     jobs = list(zip(run.jobs, run.each, strict=True))
     alone = sum_of([counts for job, counts in jobs if job.matrix is None])
     return {
@@ -125,7 +125,7 @@ def _parts(run: SequenceRun) -> dict[str, dict[str, int]]:
 
 
 def _over(jobs: list[tuple[Job, Mapping[str, int]]], matrix: str) -> dict[str, int]:
-    """Of jobs over one matrix."""
+    """Sums the counters of jobs over one matrix."""
     every = [(job.second, counts) for job, counts in jobs if job.matrix == matrix]
     streams = [f"bytes_{name}" for name in ("pointers", "rows", "values")]
     return {

@@ -30,7 +30,7 @@ PUBLISHED: dict[str, dict[str, float]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Operands:
-    """What is multiplied.
+    """Operands of a product, and their files.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ class Operands:
 
     @property
     def square(self) -> bool:
-        """Whether it is a matrix times itself."""
+        """Tells whether a matrix is multiplied by itself."""
         return self.b is None and not self.transposed
 
     @property
     def name(self) -> str:
-        """For titles and messages."""
+        """Name for titles and messages."""
         name = self.a.name if self.b is None else f"{self.a.name} and {self.b.name}"
         return f"{name}, the right one transposed" if self.transposed else name
 

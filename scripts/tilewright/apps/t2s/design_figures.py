@@ -56,8 +56,8 @@ def predicted_rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def element_of(computation: Computation, program: Program) -> ElementPart | None:
-    """In hardware, in the formats and the pipeline of the mapping; None if there is none yet, or
-    if it waits for entries of sparse tensors."""
+    """Returns the hardware element, in the formats and the pipeline of the mapping. None if there
+    is no hardware for it yet, or if it waits for entries of sparse tensors."""
     from ...hw.t2s.lowering.arithmetic import arithmetic_of
     from ...hw.t2s.lowering.elements import element_part
 
@@ -70,8 +70,8 @@ def element_of(computation: Computation, program: Program) -> ElementPart | None
 
 
 def counters_of(program: Program) -> dict[str, list[dict[str, Any]]]:
-    """What a copy of each function counts that only moves words or computes; without bits, a loop
-    whose trip count a register has."""
+    """Lists the loop counters of each function that only moves words or computes. A counter without
+    bits is a loop whose trip count a register has."""
     from ...hw.t2s.compiler.counting.counters import counters
     from ...hw.t2s.compiler.counting.flattening import uses_memory
 

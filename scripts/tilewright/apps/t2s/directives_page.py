@@ -58,7 +58,7 @@ class Refusal(NamedTuple):
 
 
 def _directives() -> dict[str, tuple[str, Callable[..., Any]]]:
-    """By name as the page has it: the group, and the function."""
+    """Lists the directives by their name on the page: the group, and the function."""
     found: dict[str, tuple[str, Callable[..., Any]]] = {}
     for group, things in _GROUPS.items():
         for one in things:
@@ -83,7 +83,7 @@ DIRECTIVES = _directives()
 
 
 def refusals(directive: Callable[..., Any]) -> list[Refusal]:
-    """What its docstring says is refused."""
+    """Returns the refusals that a directive's docstring lists."""
     text = _parts(directive)["Refused"]
     found: list[Refusal] = []
     for line in text.splitlines():

@@ -80,7 +80,7 @@ def drawing(
 
 
 def _height(function: Function, notes: Sequence[str]) -> int:
-    """Of the box of a function."""
+    """Height of the box of a function."""
     rows = min(_shown(function.instances)[0], _MOST + 1) if function.instances else 0
     return 28 + _CELL * rows + 13 * len(notes)
 

@@ -28,8 +28,8 @@ def wrong_elements(
     result: Numbers,
     fmt: Format,
 ) -> int:
-    """How many elements differ: of integers, modulo 2^bits; of floats, by more than what the
-    roundings of sums of so many products may make of it.
+    """Counts the elements that differ: integers modulo 2^bits; floats by more than the rounding
+    errors of sums of so many products.
 
     Parameters
     ----------

@@ -76,14 +76,14 @@ class EinsumRun:
 
     @property
     def elements(self) -> int:
-        """Of the array."""
+        """Number of elements of the array."""
         program = self.config.plan.program
         return prod(one.extent or 1 for one in program.function(program.name).instances)
 
     @property
     def all_operations(self) -> int:
-        """Of all elements together: of the entries of one tensor as often as it is read; those of
-        two tensors go to one element."""
+        """Operations of all elements together. Entries of one tensor count as often as they are
+        read; those of two tensors go to one element."""
         plan = self.config.plan.sparse
         if plan is None or len(plan.entries) > 1:
             return self.operations * self.elements
@@ -101,7 +101,7 @@ class EinsumRun:
         return self.all_operations / (self.elements * self.counts.cycles)
 
     def as_json(self) -> dict[str, Any]:
-        """Of the report."""
+        """Returns the JSON report."""
         found = {
             "application": "einsum",
             "unit": "t2s",

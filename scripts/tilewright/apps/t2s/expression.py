@@ -1,4 +1,4 @@
-"""What NumPy's einsum calls a computation."""
+"""Names a computation as NumPy's einsum does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["expression_of", "same_expression"]
 
 
 def expression_of(program: Program) -> str:
-    """As "ik,kj->ij", by the program's own letters; of sums of products as "ik,k+ik,k->i".
+    """Returns "ik,kj->ij" in the program's own letters; of sums of products "ik,k+ik,k->i".
 
     Raises UserError if einsum has no name for it: other semirings, initial values, functions of
     words, and indices that are sums.
@@ -39,7 +39,7 @@ def expression_of(program: Program) -> str:
 
 
 def same_expression(given: str, meant: str) -> bool:
-    """Whether two expressions differ in their letters only."""
+    """Tells whether two expressions differ in their letters only."""
     return _plain(given.replace(" ", "")) == _plain(meant)
 
 

@@ -55,7 +55,7 @@ def mapping_given(file: Path, options: MappingOptions) -> Computation:
 
 
 def bounds_given(given: Sequence[str], indices: tuple[str, ...]) -> dict[str, int]:
-    """How far each index goes. Raises UserError if one is missing, unknown or no number."""
+    """Parses the bound of each index. Raises UserError if one is missing, unknown or no number."""
     texts = named_parameters(None, [one for words in given for one in words.split(",")])
     for name in texts:
         if name not in indices:

@@ -19,8 +19,8 @@ __all__ = ["entry_rate", "hardware_config", "queue_rows", "queues"]
 
 
 def sparse_queues(design: Design) -> dict[str, dict[str, Any]]:
-    """How many there are of a kind, the depth of each, 0 where its ends are joined as they are, and
-    the widths in bits: between loaders and the unloader, in the order in which words go."""
+    """Lists the queues between loaders and the unloader, in the order in which words pass: the
+    number of each kind, the depth, 0 where the ends are joined directly, and the widths in bits."""
     from ...hw.t2s.sparse.fed_element import ELEMENT_TOKENS, FEEDER_TOKENS
 
     plan = design.sparse
@@ -63,9 +63,10 @@ def hardware_config(file: Path, options: MappingOptions) -> T2sConfig:
 
 
 def queues(file: Path, options: MappingOptions) -> dict[str, Any]:
-    """As ``queues``, by channel: how many there are, the ``depth`` of each in words, 0 where its
-    ends are joined as they are, and their widths in ``bits``, flags included, of which there are
-    several where vectors grow along a row. Or, as ``refused``, why there is no hardware."""
+    """Returns as ``queues`` the queues by channel: how many there are, the ``depth`` of each in
+    words, 0 where its ends are joined directly, and their widths in ``bits``, flags included. There
+    are several widths where vectors grow along a row. Returns as ``refused`` why there is no
+    hardware."""
     try:
         config = hardware_config(file, options)
     except ValueError as error:
@@ -88,7 +89,7 @@ def queues(file: Path, options: MappingOptions) -> dict[str, Any]:
 
 
 def entry_rate(file: Path, options: MappingOptions) -> str:
-    """How often elements to which entries come begin operations, in words; empty if there is no
+    """Describes how often elements with sparse entries start operations; empty if there is no
     hardware, or no sparse operand."""
     from ...hw.spec.t2s.sparse_timing import entry_interval_text
 

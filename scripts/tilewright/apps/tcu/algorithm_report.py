@@ -1,4 +1,4 @@
-"""What algorithms on a tensor unit print and write about their run."""
+"""Reports the runs of algorithms on a tensor unit."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def _wide(words: Floats) -> Floats:
 
 
 def _within(source: str, found: Array, expected: Array, bound: Array) -> Agreement:
-    """Of complex numbers each part."""
+    """Compares with a bound; complex numbers by their real and imaginary parts."""
     if found.dtype.kind != "c":
         return within(source, found, expected, bound)
     got, wanted = (np.stack((x.real, x.imag)) for x in (found, expected))

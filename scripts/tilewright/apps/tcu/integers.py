@@ -74,7 +74,7 @@ def multiply_integers(
 
 
 def _most_bits(unit: TensorUnit) -> tuple[int, str]:
-    """Of a piece, and what has no more: words, or what the hardware has for them."""
+    """Returns the most bits of a piece, and the name of their limit: the words or the hardware."""
     most, holder = piece_bits_of(unit.s, INT64.bits), "int64"
     if isinstance(unit.backend, HardwareBackend):
         held = unit.backend.kind.integers[-1]

@@ -1,4 +1,4 @@
-"""What users may say about a tensor unit and its words, and the checks on it."""
+"""Defines the options of a tensor unit and its words, and checks them."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def _vector(file: Path) -> Array:
 def _agreement(
     unit: TensorUnit, found: Array, a: Array, x: Array, modulus: int | None
 ) -> Agreement:
-    """At all points, or at some if there are many."""
+    """Compares the values at all points, or at some if there are many."""
     places = np.unique(np.linspace(0, len(x) - 1, max(1, _STEPS // len(a))).astype(int))
     some = "" if len(places) == len(x) else ", some points"
     if not isinstance(unit.words, Floats):

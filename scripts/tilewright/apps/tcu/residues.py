@@ -18,7 +18,7 @@ _LIMB = 15
 
 
 def modulo(product: Array, a: Array, b: Array, modulus: int) -> Agreement:
-    """What should be ``a b`` modulo a number, in at most as many columns as a block may have."""
+    """Compares a product with ``a b`` modulo a number, in up to ``_COLUMNS`` columns."""
     columns = product.shape[1]
     places = np.unique(np.linspace(0, columns - 1, _COLUMNS).astype(int))
     expected = a.astype(object) @ b[:, places].astype(object) % modulus

@@ -30,7 +30,7 @@ _SCHEMES: dict[str, Bilinear | None] = {"tall": None, "strassen": STRASSEN, "sta
 
 @dataclass(frozen=True, kw_only=True)
 class Operands:
-    """What is multiplied.
+    """Operands of a product, and their files.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def _held(path: Path, matrix: Any, words: Words) -> Any:
 
 
 def _rounds(found: SparseProduct, floats: bool) -> list[tuple[str, str]]:
-    """What is said of rounds."""
+    """Returns the report rows of the rounds."""
     rounds = [
         f"{one.buckets[0]:,} x {one.buckets[1]:,} buckets for {one.entries:,}: {one.peeled:,} "
         f"alone, {one.left:,} with more"
@@ -174,7 +174,7 @@ def _at(matrix: Any, places: Array) -> Array:
 
 
 def _bound(terms: Array, sizes: Array, words: Floats) -> Array:
-    """Of sums of so many terms: gamma of their number times their magnitudes, and underflow."""
+    """Bounds sums of so many terms: gamma of their number times their magnitudes, and underflow."""
     roundings = (terms + 1) * words.roundoff
     smallest = float(np.finfo(words.dtype).smallest_subnormal)
     return np.asarray(roundings / (1 - roundings) * sizes + terms * smallest)

@@ -94,8 +94,9 @@ def _agreement(
 
 
 def _bound(total: float, steps: int, s: int | None, words: Floats, largest: float) -> float:
-    """Of the stencil on a unit of side ``s``, or of sweeps if that is None, from weights of so
-    large a sum and cells of so large a one; infinite if floats do not hold it."""
+    """Bounds the error of the stencil on a unit of side ``s``, or of sweeps if that is None.
+    ``total`` is the sum of the weights' magnitudes, ``largest`` that of the cells; infinite if
+    floats do not hold the bound."""
     try:
         if s is None:
             lost = sweeps_underflow(total, steps, words)

@@ -119,7 +119,7 @@ def _parts(numbers: Array) -> Array:
 def _beside_definition(
     unit: TensorUnit, found: Array, x: Array, prime: int, inverse: bool
 ) -> Agreement:
-    """At some places of all signals, by Horner's rule in Python's integers."""
+    """Compares some places of all signals with Horner's rule in Python's integers."""
     rows, seen = np.atleast_2d(x), np.atleast_2d(found)
     n = rows.shape[1]
     places = np.unique(np.linspace(0, rows.size - 1, _PLACES).astype(int))

@@ -43,8 +43,7 @@ __all__ = ["as_words", "computing", "latency_on", "open_unit", "padded_to",
 
 
 def padded_to(shape: tuple[int, ...], *wide: tuple[int, ...]) -> str:
-    """What is said behind a shape of what it was padded to, operands of one shape once; nothing if
-    it was not."""
+    """Returns the text on padding after a shape, operands of one shape once; empty without."""
     shapes = dict.fromkeys(wide)
     texts = [" x ".join(f"{length:,}" for length in one) for one in shapes]
     return f", padded to {' and '.join(texts)}" if set(shapes) != {shape} else ""

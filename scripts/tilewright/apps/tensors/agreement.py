@@ -22,7 +22,7 @@ _PIECE = 1 << 21
 
 @dataclass(frozen=True, kw_only=True)
 class TensorAgreement:
-    """How a result compares with the reference.
+    """Comparison of a result with the reference.
 
     Parameters
     ----------
@@ -147,8 +147,8 @@ def compare(
 def _allowed(
     fmt: Any, tensor: Tensor, mode: int, factors: list[Numbers], scale: Numbers, tiles: int
 ) -> Numbers:
-    """What rounding explains: a product of each mode, and as many sums as a slice has values, or
-    fewer, and a sum a tile, are rounded once each."""
+    """Bounds the rounding errors: a product of each mode, and as many sums as a slice has values,
+    or fewer, and a sum a tile, are rounded once each."""
     counts = np.bincount(tensor.indices[:, mode], minlength=tensor.shape[mode])[:, None]
     rounds = counts + tensor.order + tiles
     unit = 2.0**-fmt.significand_bits

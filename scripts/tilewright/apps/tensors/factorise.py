@@ -106,7 +106,7 @@ def _solve(normal: Floats, product: Floats) -> Floats:
 
 
 def _lengths(factor: Floats) -> Floats:
-    """Of the columns."""
+    """Returns the 2-norms of the columns."""
     found: Floats = np.sqrt((factor**2).sum(axis=0))
     return found
 

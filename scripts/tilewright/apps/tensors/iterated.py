@@ -1,5 +1,4 @@
-"""What CP and Tucker factorisations share: products on the accelerator, and beside them in
-float64."""
+"""Shared parts of CP and Tucker factorisations: products on the accelerator, and in float64."""
 
 from __future__ import annotations
 
@@ -51,7 +50,7 @@ class MissingValues:
         return len(self.entries)
 
     def of_terms(self, weights: Floats, factors: list[Floats]) -> Floats:
-        """What a sum of outer products has in these places."""
+        """Returns the values of a sum of outer products in these places."""
         products = np.broadcast_to(weights, (len(self), len(weights)))
         for mode, factor in enumerate(factors):
             products = products * factor[self.places[:, mode]]
@@ -60,8 +59,8 @@ class MissingValues:
 
 
 def split_missing(path: Path, tensor: Tensor, mask: Path | None) -> tuple[Tensor, Ints]:
-    """What is known of a tensor, and the places of what is missing: NaN, and where ``mask``, an
-    array of the tensor's shape, is 0.
+    """Splits a tensor into its known values and the places of the missing ones: NaN, and where
+    ``mask``, an array of the tensor's shape, is 0.
 
     Raises UserError if the mask is no such array, or nothing is known.
     """
@@ -186,7 +185,7 @@ class Multiplied:
         return self.norm, more
 
     def in_words(self) -> str:
-        """Of the report: shape and values."""
+        """Describes the tensor for the report: shape and values."""
         shape = " x ".join(f"{size:,}" for size in self.tensor.shape)
         missing = f", {len(self.missing):,} missing" if len(self.missing) else ""
         return f"{shape}, {self.tensor.nnz - len(self.missing):,} values{missing}"

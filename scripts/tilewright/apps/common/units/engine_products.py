@@ -134,7 +134,7 @@ def timed_products(
     times: int = 1,
     interval: int | None = None,
 ) -> EngineTally:
-    """What a product takes, if it is computed so many times.
+    """Predicts the time and the traffic of a product that is computed so many times.
 
     Time does not depend on values, but a little on which operand the one before has read last.
 
@@ -173,7 +173,7 @@ def timed_products(
 def _jobs(
     choice: EngineChoice, jobs: Iterable[Job], turn: int, interval: int | None
 ) -> tuple[list[EngineCycles], int]:
-    """What the cycle model finds for each job, and the operand that was read last."""
+    """Returns the cycle model's result for each job, and the operand that was read last."""
     found: list[EngineCycles] = []
     for job in jobs:
         try:

@@ -23,7 +23,7 @@ __all__ = ["Asked", "FlowOptions", "GtaChoice", "ScheduleOptions", "gta_session"
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduleOptions:
-    """How products are laid out on GTA."""
+    """Options for the schedules of products on GTA."""
 
     dataflow: Annotated[
         str | None,
@@ -79,7 +79,7 @@ class ScheduleOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class FlowOptions(ScheduleOptions):
-    """What of products of matrices only GTA has."""
+    """Options for products of matrices that only GTA has."""
 
     sums: Annotated[
         str | None,
@@ -105,7 +105,7 @@ def refuse_flow(flow: FlowOptions, unit: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What schedules must have; None: anything.
+    """Properties that schedules must have; None: any value.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class Asked:
     along: bool | None = None
 
     def allows(self, schedule: Schedule) -> bool:
-        """Whether the user has left a schedule."""
+        """Tells whether the user's choices allow a schedule."""
         return (
             self.dataflow in (None, schedule.dataflow)
             and self.layout in (None, (schedule.rows, schedule.cols))

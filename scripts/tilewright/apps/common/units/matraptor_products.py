@@ -38,7 +38,7 @@ _READ = ("bytes_read", "bytes_a_pairs", "bytes_a_entries", "bytes_b_pairs", "byt
 
 @dataclass(kw_only=True)
 class SparseTally(Tally):
-    """What all multiplications together did.
+    """Totals of all multiplications.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class SparseProducts:
         return result
 
     def _take_times(self, found: list[Cycles]) -> None:
-        """What the cycle model found, to the tally; every job took as long as its bound."""
+        """Adds the cycle model's results to the tally; no job may be faster than its bound."""
         ended = (job for job in self._session.driver.jobs if job.error == "none")
         for job, timed in zip(ended, found, strict=False):
             if job.counts["cycles"] < timed.bound.cycles:
@@ -259,7 +259,7 @@ def _figures(choice: SparseChoice, tally: SparseTally) -> dict[str, Any]:
 
 
 def _lane_cycles(tally: SparseTally) -> dict[str, int]:
-    """What the cycles of all lanes went to, in all jobs."""
+    """Sums the cycles of all lanes by reason, over all jobs."""
     return {name: sum(job.lane_cycles[name] for job in tally.timed) for name in REASONS}
 
 
@@ -347,7 +347,7 @@ def _other_bounds(cycles: int, figures: dict[str, Any]) -> Rows:
 
 
 def _shares(lane_cycles: dict[str, int]) -> str:
-    """In percent, the largest first."""
+    """Prints shares in percent, the largest first."""
     total = sum(lane_cycles.values())
     found = sorted(lane_cycles.items(), key=lambda each: -each[1])
     return ", ".join(f"{REASONS[name]} {count / total:.1%}" for name, count in found if count)

@@ -69,7 +69,7 @@ class MatrixUnitOptions(DeviceOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class EngineOptions(MatrixUnitOptions):
-    """As `MatrixUnitOptions`, on the matrix unit alone or on the engine around it."""
+    """Options like `MatrixUnitOptions`, for the matrix unit alone or the engine around it."""
 
     shown: ClassVar[tuple[str, ...]] = (*MatrixUnitOptions.shown, "on", "memory", "gigahertz")
 
@@ -86,7 +86,7 @@ class EngineOptions(MatrixUnitOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class SemiringOptions(EngineOptions):
-    """As `EngineOptions`, on the semiring unit."""
+    """Options like `EngineOptions`, for the semiring unit."""
 
     unit: Annotated[
         str, typer.Option("--unit", help="Matrix unit with semirings.", rich_help_panel=PANEL)
@@ -107,7 +107,7 @@ class UnitChoice(Choice[MatrixUnitConfig]):
 
     @property
     def numbers(self) -> Numbers:
-        """What the operation takes and gives."""
+        """Number formats of the operation's operands and results."""
         from .matrix_unit_numbers import numbers_of
 
         return numbers_of(self.config, self.mode)
@@ -179,7 +179,7 @@ def _matrix_units() -> dict[str, Unit]:
 
 
 def _family(unit: Unit) -> type[MatrixUnitConfig]:
-    """What all configurations of a matrix unit have in common."""
+    """Returns the class of all configurations of a matrix unit."""
     return cast("type[MatrixUnitConfig]", unit.config)
 
 
@@ -238,7 +238,7 @@ def _configured(options: MatrixUnitOptions) -> tuple[Any, EngineChoice | None]:
 def choose_product_unit(
     options: MatrixUnitOptions, mode: str | None, *, others: tuple[str, ...] = ()
 ) -> UnitChoice:
-    """As `choose_unit`, for sums of products only."""
+    """Chooses as `choose_unit` does, for sums of products only."""
     unit = _matrix_units().get(options.unit)
     if unit is not None and mode is not None:
         config, _ = _configured(options)
@@ -251,7 +251,7 @@ def choose_product_unit(
 
 
 def _format_hint(word: str, chosen: Unit) -> str:
-    """How to get a number format that was given as a mode, where it is a parameter of a unit."""
+    """Returns a hint for a number format that was given as a mode: the unit with that parameter."""
     for unit in _matrix_units().values():
         for one in unit.config.parameters():
             if one.name == "format" and word in getattr(one.metadata["allowed"], "words", ()):
@@ -261,7 +261,7 @@ def _format_hint(word: str, chosen: Unit) -> str:
 
 
 def choose_semiring_unit(options: MatrixUnitOptions, app: str, operation: str) -> UnitChoice:
-    """As `choose_unit`, for an application that needs a semiring, and its padding."""
+    """Chooses as `choose_unit` does, for an application that needs a semiring, and its padding."""
     units = {
         name: unit
         for name, unit in _matrix_units().items()

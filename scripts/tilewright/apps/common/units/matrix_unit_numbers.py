@@ -46,8 +46,8 @@ class Numbers:
         return self._rounded(values, self.result)
 
     def results(self, words: Words) -> NDArray[Any]:
-        """What words of c or d stand for: float64, float32 if that holds every number of the
-        format, or complex64; int64 of integers."""
+        """Decodes words of c or d: float64, float32 if that holds every number of the format, or
+        complex64; int64 for integers."""
         if self.pairs:
             return np.ascontiguousarray(words).view(np.complex64)
         values = decode(words, self.result)

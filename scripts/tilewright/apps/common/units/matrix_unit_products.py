@@ -32,7 +32,7 @@ _CHUNK = 1 << 15
 
 @dataclass(kw_only=True)
 class MatrixTally(Tally):
-    """What the products so far took.
+    """Totals of the products so far.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class MatrixTally(Tally):
 
 @dataclass(kw_only=True)
 class EngineTally(MatrixTally):
-    """What the products on an engine took: counters of all jobs, added.
+    """Totals of the products on an engine: counters of all jobs, added.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def product_unit(choice: UnitChoice, operations: int) -> Iterator[tuple[Multiply
 
 
 def _product(choice: UnitChoice) -> Any:
-    """What multiplies: the matrix unit, or the engine around it."""
+    """Returns the multiplier: the matrix unit, or the engine around it."""
     if choice.engine:
         from .engine_products import EngineProduct
 
@@ -90,7 +90,7 @@ class Errors:
         }  # fmt: skip
 
     def in_words(self) -> str:
-        """For people."""
+        """Describes the errors for the printed report."""
         left_out = f" ({self.left_out:,} not finite, left out)" if self.left_out else ""
         return (f"max {self.largest:.2e}, mean {self.mean:.2e}, relative norm "
                 f"{self.relative:.2e}{left_out}")  # fmt: skip
@@ -196,7 +196,7 @@ def _words(choice: UnitChoice) -> str:
 
 
 def _engine_figures(choice: EngineChoice, tally: EngineTally) -> dict[str, Any]:
-    """For the JSON report; of time, None where nothing counts cycles.
+    """Returns the engine's fields of the JSON report; times are None where nothing counts cycles.
 
     Of a product of elements and its sum, two operations count in the figures per second.
     """
@@ -246,7 +246,7 @@ def _engine_figures(choice: EngineChoice, tally: EngineTally) -> dict[str, Any]:
 
 
 def _engine_rows(choice: EngineChoice, tally: EngineTally) -> Rows:
-    """For the printed report."""
+    """Returns the engine's rows of the printed report."""
     config, figures = choice.config, _engine_figures(choice, tally)
     block = " x ".join(map(str, config.block))
     managers = f"{counted(config.managers, 'manager')} of {config.data_bits} bits"

@@ -34,7 +34,7 @@ SIDA_GIGAHERTZ = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class SidaOptions(DeviceOptions):
-    """As `DeviceOptions`, with the accelerator's own clock."""
+    """Options like `DeviceOptions`, with the accelerator's own clock."""
 
     gigahertz: Annotated[float | None, gigahertz_option(f"{SIDA_GIGAHERTZ:g}")] = None
 
@@ -113,7 +113,7 @@ class SidaChoice(Choice[SidaConfig]):
 
 
 def _config(options: DeviceOptions, given: Sequence[str]) -> SidaConfig:
-    """What the user says: an accelerator that is built, to the models also a larger one."""
+    """Reads the user's configuration: one that can be built, or for models also a larger one."""
     built, modelled = SIDA, replace(SIDA, config=ModelSidaConfig)
     unit = built if options.backend == "rtl" else modelled
     try:

@@ -26,7 +26,7 @@ _STREAMS = ("pointers", "rows", "values", "again", "vectors", "program")
 
 @dataclass(frozen=True, kw_only=True)
 class Residual:
-    """What the last iteration left of what ends the computation.
+    """Residual after the last iteration, by which the computation ends.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Residual:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a run did.
+    """Outcome of a run.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ Done = TypeVar("Done")
 
 @dataclass(frozen=True, kw_only=True)
 class SidaRun:
-    """What a run gave.
+    """Result of a run.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def run_problem(choice: SidaChoice, problem: Problem, most: int) -> SidaRun:
 
 @dataclass(frozen=True, kw_only=True)
 class Ran(Generic[Done]):
-    """What work on the chosen backend gave.
+    """Result of work on the chosen backend.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def check_elements(choice: SidaChoice, elements: int, passes: int) -> None:
 def _differences(
     found: tuple[Solution, dict[str, int]], expected: tuple[Solution, dict[str, int]]
 ) -> Tally:
-    """What was compared, and what of it differs."""
+    """Compares a run with the model: the values compared, and those that differ."""
     ours, model = found[0], expected[0]
     pairs: list[tuple[object, object]] = [
         (getattr(ours, name), getattr(model, name))
@@ -192,7 +192,7 @@ def run_steps(
 
 @dataclass(frozen=True, kw_only=True)
 class SequenceRun:
-    """What a run gave.
+    """Result of a run of several jobs.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def run_jobs(choice: SidaChoice, setup: Setup, host: Callable[[Machine], Found])
 
 
 def _job_differences(ours: _Done, model: _Done) -> Tally:
-    """What was compared, and what of it differs."""
+    """Compares the jobs of a run with the model's: the values compared, and those that differ."""
     names = ("iterations", "settled", "wasted")
     pairs: list[tuple[object, object]] = [
         (getattr(ours.found, name), getattr(model.found, name)) for name in names

@@ -41,7 +41,7 @@ _NAMES = {"f": "vectors", "f1": "scalars_1", "f2": "scalars_2"} | {
 
 @dataclass(frozen=True, kw_only=True)
 class TensorOptions:
-    """How a tensor is read from a file and cut into tiles."""
+    """Options for reading a tensor from a file and cutting it into tiles."""
 
     zero_based: Annotated[
         bool, typer.Option("--zero-based", help="Count indices of .tns files from 0.")
@@ -89,7 +89,7 @@ class TensorChoice(Choice[TensaurusConfig]):
 
 
 def _given_shape(how: TensorOptions) -> tuple[int, ...] | None:
-    """What --shape says; UserError if it is no shape."""
+    """Parses --shape; UserError if it is not a shape."""
     if how.shape is None:
         return None
     words = [word.strip() for word in how.shape.split(",")]
@@ -159,7 +159,7 @@ def choose_tensor_unit(
 
 
 def _fixed(text: str | None, order: int) -> dict[str, int | tuple[int, ...]]:
-    """What --tile says, as the planner takes it."""
+    """Parses --tile into arguments of the planner."""
     found: dict[str, int | tuple[int, ...]] = {}
     letters = _MODES[:order]
     names = [name for name in _NAMES if name not in _MODES or name in letters]

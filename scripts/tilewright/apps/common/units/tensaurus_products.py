@@ -83,7 +83,7 @@ def dense_words(tensor: Tensor, fmt: Format, mode: int) -> Patterns:
 
 @dataclass(kw_only=True)
 class TensorTally(Tally):
-    """What all products together did.
+    """Totals of all products.
 
     Parameters
     ----------
@@ -188,8 +188,7 @@ def _run(
 
 
 def numbers_of(patterns: Patterns, fmt: Format) -> NDArray[Any]:
-    """What patterns of a result stand for: float64, float32 if that holds every number of the
-    format, or int64."""
+    """Decodes patterns of a result: float32 if it holds all numbers, float64, or int64."""
     values = decode(patterns, fmt)
     narrow = values.dtype.kind == "f" and fmt.name != "fp64"
     return values.astype(np.float32) if narrow else values
@@ -270,7 +269,7 @@ def _rows(choice: TensorChoice, tally: TensorTally) -> Rows:
 
 
 def _timed_rows(choice: TensorChoice, counts: dict[str, int]) -> Rows:
-    """Of a run that had cycles."""
+    """Returns the report rows of a run that counts cycles."""
     config, cycles = choice.config, counts["cycles"]
     peak = config.rows * cycles
     waits = ", ".join(
@@ -296,7 +295,7 @@ def _timed_rows(choice: TensorChoice, counts: dict[str, int]) -> Rows:
 
 
 def _explained(plan: Plan) -> Table:
-    """What a plan's tiles cost."""
+    """Tabulates the costs of a plan's tiles."""
     cut, cost = plan.cut, plan.cost
     letters = _LETTERS[: cut.kernel.order]
     loops = ", ".join(_LETTERS[mode] for mode in cut.loops)

@@ -22,7 +22,7 @@ __all__ = ["check"]
 
 
 class Outcome(NamedTuple):
-    """Of a pass: how many elements are wrong, and why the program did not end, if so."""
+    """Outcome of a pass: how many elements are wrong, and why the program did not end, if so."""
 
     name: str
     program: Program

@@ -1,1 +1,1 @@
-"""What multiplies, a module each: a function from the options, checked, to a backend."""
+"""Opens backends, one module each: a function from the options, checked, to a backend."""

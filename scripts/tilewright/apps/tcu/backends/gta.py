@@ -33,7 +33,7 @@ def gta_backend(choice: HardwareChoice) -> GtaBackend:
 
 
 class _Laid(NamedTuple):
-    """How all calls on some words are laid over the array."""
+    """Schedule of all calls on some words on the array."""
 
     config: GtaConfig
     dataflow: str
@@ -74,7 +74,7 @@ class GtaBackend:
         return self._call(a, b, c, words)
 
     def why_off_line(self, rows: int, words: Words) -> str:
-        """What makes calls of so many rows another case than longer ones."""
+        """Explains why calls of so many rows differ from longer ones."""
         held = self._how(words)
         config, dataflow, layout = self.laid(held)
         tiles = []

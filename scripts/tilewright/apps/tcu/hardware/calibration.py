@@ -26,7 +26,7 @@ __all__ = ["BAR", "calibrate_backend", "calibration_of", "calls_by_words", "hard
 
 
 def open_backend(choice: HardwareChoice) -> Backend:
-    """What multiplies."""
+    """Opens the backend that multiplies."""
     found: Backend = named_object(BACKENDS[choice.backend].open)(choice)
     return found
 
@@ -70,7 +70,7 @@ def calls_by_words(unit: TensorUnit) -> list[Calls]:
 
 
 def predicted_cycles(calls: list[Calls]) -> float | None:
-    """By the calibrations; None without."""
+    """Predicts the cycles by the calibrations; None without any."""
     cycles = [one.calibration.cycles(one.work) for one in calls if one.calibration]
     return sum(cycles) if cycles else None
 
@@ -80,7 +80,7 @@ def _narrow(unit: TensorUnit) -> TensorUnit:
 
 
 def hardware_figures(unit: TensorUnit) -> dict[str, Any]:
-    """For the JSON: nulls where nothing is measured."""
+    """Returns the fields of the JSON report; nulls where nothing is measured."""
     backend, calls = what_multiplies(unit), calls_by_words(unit)
     found: dict[str, Any] = {
         "by_words": [_calls_figures(one) for one in calls],
@@ -96,7 +96,7 @@ def hardware_figures(unit: TensorUnit) -> dict[str, Any]:
 
 
 def hardware_rows(unit: TensorUnit) -> list[tuple[str, str]]:
-    """For people."""
+    """Returns the rows of the printed report."""
     backend, calls = what_multiplies(unit), calls_by_words(unit)
     predicted = predicted_cycles(calls)
     if not isinstance(backend, HardwareBackend) or predicted is None:
@@ -151,7 +151,7 @@ def calibration_figures(found: Calibration) -> dict[str, Any]:
 
 
 def checks_line(tally: HardwareTally) -> str:
-    """How the Verilog compares with the model."""
+    """Describes the comparison of the Verilog with the model."""
     wrong = f"{tally.mismatches:,} DIFFERENT" if tally.mismatches else "all equal"
     return f"{tally.checked:,} results and counters beside the model's, {wrong}"
 

@@ -1,4 +1,4 @@
-"""What users may say about what multiplies, whichever backend it is, and the checks on it."""
+"""Defines and checks the options of the multiplier, which all backends share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands that factorise a tensor ask of it and of the unit."""
+"""Defines the options of the factorisation commands; reads their tensor and chooses the unit."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def _given(texts: list[str] | None, others: tuple[int, ...]) -> dict[int, Path]:
 
 
 def _ranks(text: str | None, count: int) -> list[int | None]:
-    """Of spttmc's option."""
+    """Parses spttmc's option --rank."""
     if text is None:
         return [None] * count
     words = text.split(",")
