@@ -23,10 +23,10 @@ __all__ = ["SIDES", "Blocked", "best_side", "flat_bytes"]
 Ints = npt.NDArray[np.int64]
 
 SIDES = (4, 8, 16, 32, 64, 128, 256)
-"""Of blocks: a coordinate in one is a byte."""
+"""Sides of blocks; a coordinate within a block is one byte."""
 
 _INDEX_BYTES = 4
-"""Of the number of a block, or of its row or column."""
+"""Bytes of the number of a block, or of its row or column."""
 
 
 @dataclass(frozen=True, kw_only=True)

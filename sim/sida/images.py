@@ -26,8 +26,8 @@ __all__ = [
 ]
 
 ROWS = ("late", "whole")
-"""What a matrix has in memory by rows: its late elements, which are all that is read of it there,
-or all elements."""
+"""Elements of a matrix that are stored by rows: the late ones, which are all that is read there, or
+all."""
 
 
 def late_step(config: SidaConfig, rows: str) -> int | None:
@@ -70,7 +70,7 @@ def job_images(
     fmt: Format,
     late: int | None = None,
 ) -> dict[str, bytes]:
-    """All of a job, by the names of their registers.
+    """Returns all images of a job, by the names of their registers.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def spilled_bytes(config: SidaConfig, size: int) -> dict[str, int]:
 
 
 def scalars_image(scalars: Sequence[int], fmt: Format) -> bytes:
-    """All scalars; those behind the ones that are given are 0."""
+    """Returns the image of all scalars; those after the given ones are 0."""
     every = np.zeros(SCALARS, np.uint64)
     every[: len(scalars)] = scalars
     return to_bytes(every, fmt)

@@ -166,7 +166,7 @@ class _Job:
         self._counts = dict.fromkeys(TIMELESS, 0)
 
     def run(self) -> dict[str, int]:
-        """All passes; returns what is counted."""
+        """Runs all passes; returns the counters."""
         values, counts = self._values, self._counts
         x = self._numbers("X", self._rows)
         matrix = self._matrix()

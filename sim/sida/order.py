@@ -226,7 +226,7 @@ def _near(
     row_start: Ints, row_index: Ints, col_start: Ints, col_index: Ints, vertex: int, by: int,
     score: Ints, first: Ints, before: Ints, behind: Ints, highest: int,
 ) -> int:  # fmt: skip
-    """All that have something in common with a vertex that comes to the window, or leaves it."""
+    """Shifts the scores of all neighbours of a vertex that enters the window, or leaves it."""
     for place in range(row_start[vertex], row_start[vertex + 1]):
         column = row_index[place]
         highest = _shift(first, before, behind, score, column, by, highest)
@@ -271,4 +271,4 @@ ORDERS: dict[str, Callable[[csr_array], Ints]] = {
     "upper": upper,
     "Cuthill-McKee": cuthill_mckee,
 }
-"""By what tables call them."""
+"""Orders of vertices by their names in tables."""

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 POINTER_BYTES = INDEX_BITS // 8
-"""Of where a column, or a row, begins."""
+"""Bytes of a pointer to a column, or a row."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,8 +172,9 @@ def vectors_of_part(part: tuple[Instruction, ...], *, result: bool = True) -> in
 
 
 def oracle(machine: Machine, demand: Demand) -> Spent:
-    """Two products a pass, as long as there are two; results go to the next product on chip, and to
-    memory only if the program stores them, or nothing follows. No run takes less."""
+    """Counts passes of two products each, as long as two are left. Results are sent to the next
+    product on chip, and to memory only if the program stores them, or nothing follows. No run takes
+    less."""
     if not demand.elements:
         return fused(machine, demand)
     total = Spent(bytes=0, cycles=0.0)

@@ -37,7 +37,7 @@ ARRAYS = (
     "column_numbers",
     "row_values",
 )
-"""Of a matrix, by its name and theirs."""
+"""Arrays of a matrix; a name in memory is that of the matrix and of the array."""
 
 
 def job_registers(setup: Setup, job: Job, places: Mapping[str, int]) -> dict[str, int]:
@@ -129,7 +129,7 @@ class SequenceDriver(JobDriver[SidaConfig]):
             device.write_memory(self._places[name], content)
 
     def _images(self) -> dict[str, bytes]:
-        """All that is in memory."""
+        """Returns the images of all arrays in memory."""
         setup, fmt = self._setup, self.config.format
         images = {f"{NOTHING} pointers": bytes(4 * (setup.size + 1))}
         for name, matrix in setup.matrices.items():
@@ -167,7 +167,7 @@ class SequenceDriver(JobDriver[SidaConfig]):
         return self._read(f"vector {name}", self._setup.size)[:, None]
 
     def state(self) -> dict[str, Patterns]:
-        """Every vector, and the scalars, as they are."""
+        """Reads every vector, and the scalars, from memory."""
         vectors = {f"vector {name}": self.vector(name) for name in self._setup.vectors}
         return vectors | {"scalars": self._read("scalars", SCALARS)[:, None]}
 

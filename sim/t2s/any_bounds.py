@@ -125,7 +125,7 @@ def _sum(given: Affine) -> str:
 
 
 Period = Mapping[str, Sequence[Transfer]]
-"""Of each instance, what it sends (True) and receives, in order."""
+"""Transfers of each instance in order: sends (True) and receives."""
 
 
 def waiting(period: Period, depths: Mapping[str, int]) -> dict[str, Transfer]:
@@ -184,7 +184,7 @@ __all__ = ["DependsOnBounds", "WaitForEver", "depths_for_any_bounds", "periods"]
 
 
 class DependsOnBounds(ValueError):
-    """No depth is known that does for all bounds."""
+    """Raised if no depth is known that suffices for all bounds."""
 
 
 class WaitForEver(ValueError):
@@ -233,7 +233,7 @@ def _end(found: list[Period], depths: Mapping[str, int], name: str) -> bool:
 
 
 def periods(program: Program) -> list[Period]:
-    """All that differ. Raises DependsOnBounds if one leaves words in a channel."""
+    """Returns all different periods. Raises DependsOnBounds if one leaves words in a channel."""
     loops = period_loops(program)
     different: dict[frozenset[tuple[str, tuple[Transfer, ...]]], Period] = {}
     for trips in _trip_counts(program):

@@ -21,7 +21,7 @@ __all__ = ["ElementSums"]
 Words = npt.NDArray[np.uint64]
 
 _NEUTRAL = {"mul": "1", "and": "1", "add": "-0", "min": "+inf", "max": "-inf"}
-"""What (x) leaves a word alone with."""
+"""Word with which (x) leaves the other word unchanged."""
 
 
 class ElementSums:

@@ -20,7 +20,7 @@ __all__ = ["golden"]
 def golden(
     config: T2sConfig, operation: str, sizes: Mapping[str, int], operands: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """One job: all operands to the result; see :class:`tilewright.registry.Entry`."""
+    """Computes one job from all operands; see :class:`tilewright.registry.Entry`."""
     design = config.plan
     assert operation == design.program.result
     bounds = {name: sizes[name] for name in design.program.indices}

@@ -29,7 +29,7 @@ Waiting = tuple[str, tuple[int, ...], str]
 
 
 class Deadlock(RuntimeError):
-    """All functions that have not ended wait for each other; the message has the channels.
+    """Raised if all functions that have not ended wait for each other; the message has channels.
 
     Members
     -------

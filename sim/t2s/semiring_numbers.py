@@ -31,7 +31,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "negate": lambda a: -a,
     "relu": lambda a: max(a, 0),
 }
-"""Of one word."""
+"""Functions of one word."""
 
 _CONSTANTS: dict[str, Any] = {"0": 0, "+inf": math.inf, "-inf": -math.inf}
 

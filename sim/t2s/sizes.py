@@ -31,7 +31,7 @@ _ABSORBED = ("mma", "minmax", "maxmin", "orand")
 """Semirings on which a product with a padded word changes no sum, whatever the other word is."""
 
 _WITH_INFINITIES = ("minplus", "maxplus")
-"""Those on which this is so as long as numbers have infinities."""
+"""Semirings on which this holds as long as numbers have infinities."""
 
 
 def check_bounds(program: Program, bounds: Mapping[str, int]) -> None:

@@ -57,7 +57,7 @@ def calibrated_rows(side: int) -> list[int]:
 
 
 def fit(name: str, side: int, rows: Sequence[int], cycles: Sequence[int]) -> Calibration:
-    """Least squares of cycles over words, no latency below 0, computed in fractions.
+    """Fits cycles to words by least squares, with no latency below 0, in exact fractions.
 
     Raises ValueError if rows are not of two lengths or more.
     """

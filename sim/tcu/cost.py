@@ -50,7 +50,7 @@ class Cost:
 
     @property
     def cpu(self) -> int:
-        """All work of the CPU."""
+        """Words of all operations of the CPU."""
         return self.cpu_adds + self.cpu_multiplies + self.cpu_moves
 
     @property
@@ -67,11 +67,11 @@ class Cost:
         return replace(self)
 
     def __add__(self, other: Cost) -> Cost:
-        """One after the other."""
+        """Returns the cost of one algorithm after the other."""
         return Cost(**{name: count + vars(other)[name] for name, count in vars(self).items()})
 
     def __mul__(self, times: int) -> Cost:
-        """So many times the same."""
+        """Returns the cost of so many repetitions."""
         return Cost(**{name: count * times for name, count in vars(self).items()})
 
     def __sub__(self, before: Cost) -> Cost:

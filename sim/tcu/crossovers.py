@@ -33,7 +33,7 @@ class UnitModel(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two algorithms for one problem, from a size and a unit's side to their cost.
+    """Compares two algorithms for one problem, by their costs at a size and a unit's side.
 
     Parameters
     ----------
@@ -141,6 +141,6 @@ COMPARISONS = {
         octaves(lambda s: 1, 16, GRID.bit_length() - 1),
     ),
 }  # fmt: skip
-"""By name. Distances are those of a path, the largest diameter: as many levels for both. Sizes are
-those that a recursion divides where it pads to such, and 8 to 16 from each to its double elsewhere;
-stencils sweep a grid of ``GRID`` cells a side."""
+"""Comparisons by name. The size of distances is that of a path, the largest diameter: as many
+levels for both. Sizes are those that a recursion divides where it pads to such, and 8 to 16 from
+each to its double elsewhere; stencils sweep a grid of ``GRID`` cells a side."""

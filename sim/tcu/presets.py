@@ -50,4 +50,4 @@ TPU = Preset(
 VOLTA = Preset(name="volta", unit="NVIDIA's tensor cores, Volta", m=16 * 16, word_bits=16)
 
 PRESETS = {one.name: one for one in (TPU, VOLTA)}
-"""By name."""
+"""Presets by name."""

@@ -51,7 +51,7 @@ __all__ = ["BOUNDS", "THEOREMS", "Growth", "Theorem", "growth", "slope"]
 CELLS = 1 << 24
 """Side of the grid where sweeps are what grows."""
 SWEEPS = 64
-"""Where the grid is what grows."""
+"""Number of sweeps where the side of the grid grows."""
 POINTS = 4096
 LINES = 1 << 16
 """Rows and columns of sparse matrices."""
@@ -188,7 +188,7 @@ THEOREMS = {
         lambda s: [s * s << h for h in range(4, 12)],
     ),
 }  # fmt: skip
-"""By algorithm. Theorem 10's base is that of the algorithm here, m pieces."""
+"""Theorems by algorithm. Theorem 10's base is that of the algorithm here, m pieces."""
 
 BOUNDS = {
     "tall, weak": Theorem(

@@ -31,7 +31,7 @@ from .results import Result, as_keyword, python_errors
 __all__ = ["run"]
 
 _SUFFIXES = (".npy", ".npz", ".txt", ".mtx")
-"""What a result is read from, the best first."""
+"""Suffixes of a result's file, the best first."""
 
 
 @dataclass(frozen=True)
@@ -291,7 +291,7 @@ def _run(computation: str, words: _Words, result: Path | None, own: Sequence[str
     text, said = io.StringIO(), io.StringIO()
 
     def shown(row: str) -> str | None:
-        """Without the temporary directory, and nothing about the result's file there."""
+        """Removes the temporary directory from a row; None for a row about the result's file."""
         return None if own and own[-1] in row else row.replace(here, "")
 
     try:

@@ -16,7 +16,7 @@ Converter = NativeAccelerator[C2srConverterConfig]
 
 _COLUMNS = 1000
 _ROWS = {1: 3000, 2: 2000, 8: 400, 64: 40, 1000: 4}
-"""By entries in a row: enough for reading to be ahead."""
+"""Rows by the entries in a row: enough for reading to be ahead."""
 
 
 def converter_of(config: C2srConverterConfig) -> Converter:

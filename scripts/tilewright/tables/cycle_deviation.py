@@ -47,15 +47,15 @@ CONFIGS: dict[str, dict[str, Any]] = {
             "outstanding": 2},
     "8x8": {"lanes": 8, "channels": 8},
 }  # fmt: skip
-"""By lanes x channels: one and several lanes a channel, one and several channels a lane, numbers of
-channels that are no powers of two, hardly any bursts under way."""
+"""Configurations by lanes x channels: one and several lanes a channel, one and several channels a
+lane, numbers of channels that are not powers of two, hardly any bursts in flight."""
 LATENCIES = (1, 20, 100)
 """Cycles of the memory."""
 
 SparseNative = NativeAccelerator[MatRaptorConfig]
 Operands = tuple[sp.csr_array, sp.csr_array]
 Counters = dict[str, tuple[int, int]]
-"""Of the RTL and of the model, by the names of the registers."""
+"""Counters of the RTL and of the model, by the names of the registers."""
 
 
 def config_of(name: str, *, outer: bool = False) -> MatRaptorConfig:
@@ -124,7 +124,7 @@ INPUTS: dict[str, Callable[[], Operands]] = {
 
 
 def _few_columns() -> Operands:
-    """Most columns of A, and a third of B's rows, have nothing."""
+    """Draws operands: most columns of A, and a third of B's rows, are empty."""
     a, b = uniform(40, 300, 0.2, 5).tolil(), uniform(300, 50, 0.2, 6).tolil()
     a[:, np.arange(300) % 7 != 2] = 0
     b[np.arange(300) % 3 == 0, :] = 0
@@ -163,9 +163,9 @@ def device_of(config: MatRaptorConfig) -> SparseNative:
 
 
 def compare(rtl: SparseNative, operands: Operands, latency: int, *, mode: str = "rows") -> Counters:
-    """All counters of a product behind a reset, on a memory that answers after ``latency``
-    cycles; ``mode``: of the driver. From job to job arbiters go on with whose turn it is, which
-    the model does not."""
+    """Compares all counters of a product after a reset, on a memory that answers after ``latency``
+    cycles; ``mode``: of the driver. Arbiters keep their turn from job to job, which the model does
+    not."""
     rtl.reset()
     rtl.behave(AxiBehaviour(latency=(latency, latency)))
     driver = SparseDriver(rtl)
@@ -199,7 +199,7 @@ def deviation(
     *,
     mode: str = "rows",
 ) -> Deviation:
-    """Over all inputs of the mode at all latencies."""
+    """Measures the deviation over all inputs of the mode at all latencies."""
     known = INPUTS if mode == "rows" else OUTER_INPUTS
     found = [
         compare(rtl, known[name](), cycles, mode=mode)

@@ -12,7 +12,7 @@ __all__ = ["GRAPHS", "grid_2d", "grid_3d", "rmat", "road"]
 _QUARTERS = (0.57, 0.19, 0.19)
 """Shares of an R-MAT graph's edges in three of the matrix's quarters, as Graph500 has them."""
 _EDGES = 16
-"""Of an R-MAT graph, a vertex."""
+"""Edges of an R-MAT graph per vertex."""
 _KEPT = 0.6
 """Share of a lattice's edges that are roads."""
 
@@ -92,4 +92,4 @@ GRAPHS: dict[str, Callable[[int, int], sp.csr_array]] = {
     "3-D grid": grid_3d,
     "roads": road,
 }
-"""From about how many vertices are wanted, and a seed."""
+"""Generators of graphs from the approximate number of vertices, and a seed."""

@@ -14,7 +14,8 @@ import scipy.sparse as sp
 __all__ = ["KINDS", "products"]
 
 _EXPONENT, _FEWEST, _MOST = 2.5, 3, 200
-"""Of the power law, and neighbours of a vertex, before those that come twice are dropped."""
+"""Exponent of the power law, and fewest and most neighbours of a vertex, before duplicates are
+dropped."""
 _BAND, _FILLED = 20, 0.5
 """Diagonals on either side, and the share of their places that are filled."""
 _BLOCK, _BLOCKS = 8, 3
@@ -76,4 +77,4 @@ KINDS: dict[str, Callable[[int, int], sp.csr_array]] = {
     "banded": _banded,
     "random blocks": _blocks,
 }
-"""From the products that their square is to take, and a seed."""
+"""Generators of matrices from the number of products in their square, and a seed."""

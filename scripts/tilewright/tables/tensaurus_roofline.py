@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 __all__ = ["SCALE", "tensaurus_roofline"]
 
 SCALE = 0.001
-"""Of the papers' sizes, unless another one is asked for: some minutes."""
+"""Scale of the papers' sizes unless another one is given: some minutes."""
 
 _LARGE = 0.1
-"""From here on a product takes minutes, and what takes as long again is left out."""
+"""Scale from which a product takes minutes, and the runs that take as long again are left out."""
 
 
 def tensaurus_roofline(
@@ -31,9 +31,9 @@ def tensaurus_roofline(
     svg: Path | None = None,
     host: bool = True,
 ) -> Roofline:
-    """Every input of ``roofline.inputs`` on a configuration, with four modes where they are
-    needed, at 1 GHz, with eight channels of HBM; below a tenth of the papers' sizes with a flat
-    memory, and by SciPy, too.
+    """Runs every input of ``roofline.inputs`` on a configuration, with four modes where they are
+    needed, at 1 GHz, with eight channels of HBM. Below a tenth of the papers' sizes inputs also run
+    with a flat memory, and by SciPy.
 
     Parameters
     ----------

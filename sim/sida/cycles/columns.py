@@ -171,7 +171,7 @@ _RUN, _ASK, _LOOK, _KNOWN = range(4)
 
 @called
 def columns_idle(m: Any) -> bool:
-    """Beside the bus."""
+    """Tells whether the column reader is idle, apart from the bus."""
     return m.columns_busy == 0
 
 

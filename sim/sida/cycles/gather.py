@@ -53,7 +53,7 @@ class Lanes(NamedTuple):
 
 
 def lanes(config: SidaConfig) -> Lanes:
-    """Behind the reset."""
+    """Returns the state after reset."""
     depth = config.window // WAYS
     return Lanes(
         put=np.zeros(WAYS, np.int64),
@@ -125,7 +125,7 @@ def gather_ready(m: Any, g: Lanes, valid: bool) -> bool:
 
 @inlined
 def _ask(m: Any, g: Lanes, now: int) -> None:
-    """Each lane wants its next operand, each bank reads a line."""
+    """Requests the next operand of each lane; each bank reads one line."""
     lanes = WAYS << m.pes_shift
     conflicts = 0
     for number in range(lanes):

@@ -51,8 +51,8 @@ def scatter_element(q: Queues, bank: int, panel: int, place: int) -> None:
 
 @inlined
 def scatter_shares(q: Queues, mark: bool) -> int:
-    """Behind the elements of a set their banks' shares, and behind a mark those of all. Returns how
-    many banks have become full."""
+    """Writes the banks' shares of a set after its elements, and all shares after a mark. Returns
+    how many banks have become full."""
     window = q.shares.shape[1]
     full = 0
     for bank in range(len(q.fresh)):

@@ -44,7 +44,7 @@ def count(m: Any, now: int) -> None:
 
 @inlined
 def _is_quiet(m: Any, b: Bus) -> bool:
-    """Nothing is on its way from memory, or to it."""
+    """Tells whether no transfer to or from memory is in flight."""
     for number in range(b.c.readers):
         if not reader_idle(b, number):
             return False
@@ -54,8 +54,9 @@ def _is_quiet(m: Any, b: Bus) -> bool:
 
 @inlined
 def _count_moved(m: Any, b: Bus, came: bool) -> None:
-    """Behind ``count``; ``came``: before it columns were to come. What comes is counted when it is
-    taken, and what is written when the memory does: no sooner than it is moved."""
+    """Counts the bytes moved while columns arrive; called after ``count``. ``came``: columns were
+    still to arrive before it. A read is counted when it is taken, and a write when the memory does
+    it: no sooner than it is moved."""
     ends = came and not m.comes
     if m.first or ends:
         moved = m.lines_taken * m.line_bytes

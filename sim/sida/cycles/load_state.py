@@ -14,15 +14,15 @@ from ...timing.striped.state import Bus, Reader, Writer, bus
 
 READERS = ("pointers", "rows", "values", "again_pointers", "again_columns", "again_values",
            "vectors", "program")  # fmt: skip
-"""Of the bus, in the order of their turns."""
+"""Readers of the bus, in the order of arbitration."""
 
 POINTERS, ROWS, VALUES, AGAIN, _, _, VECTORS, PROGRAM = range(len(READERS))
 
 GROUPS = (3, 3, 1, 1)
-"""Of readers, as the channels' interconnects have them: columns, rows, vectors, program."""
+"""Readers per interconnect of a channel: columns, rows, vectors, program."""
 
 WORD_BYTES = 4
-"""Of a pointer, an index, an instruction."""
+"""Bytes of a pointer, an index, or an instruction."""
 
 _ENTRY_READERS = 4
 """Arrays that are read as entries: the columns' three and the program."""
@@ -32,7 +32,7 @@ PROGRAM_ENTRIES = 3
 
 COUNTS = ("elements", "lost", "held", "column_cycles", "wait_columns", "wait_z", "wait_held",
           "conflicts", "instructions", "wait_elementwise")  # fmt: skip
-"""What is counted from cycle to cycle, by the counters' names."""
+"""Counters that are updated in each cycle."""
 
 _MOST_RUNS = 257
 
@@ -144,7 +144,7 @@ LOAD: list[tuple[Any, ...]] = [
 
 
 def memory_bus(config: SidaConfig, **others: Any) -> Bus:
-    """All readers and the writer, as in the accelerator, and their memory."""
+    """Returns the bus with all readers and the writer of the accelerator, and their memory."""
     most = config.outstanding
     again = max(2, most // 2)
     lines = {"line_blocks": config.line_blocks}

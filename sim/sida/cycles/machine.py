@@ -22,7 +22,7 @@ from .load_state import COUNTS, READERS, memory_bus, set_up_load
 from .shared import set_up_shared
 
 _BEHIND = 2
-"""From the cycle of the job's beginning to the last one that counts, beyond those between them."""
+"""Cycles from the start of a job to its last counted one, beyond those between them."""
 
 _STREAMS: dict[str, tuple[str, ...]] = {
     **{name: (name,) for name in ("pointers", "rows", "values", "vectors", "program")},

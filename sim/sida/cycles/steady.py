@@ -25,7 +25,7 @@ from .machine import PassJob, run_job
 
 @dataclass(frozen=True, kw_only=True)
 class SteadyPass:
-    """One pass between others, of two iterations.
+    """Pass of two iterations between other passes.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def steady_pass(
 
 
 def steady_demand(config: SidaConfig, problem: Problem, iterations: int) -> Demand:
-    """So many iterations of a problem."""
+    """Returns the demand of so many iterations of a problem."""
     return Demand(
         size=problem.matrix.size,
         elements=len(problem.matrix.rows),
@@ -154,7 +154,7 @@ def job_arrays(matrix: Columns, late: int | None, *, transposed: bool = False) -
 
 
 def _padded(numbers: np.ndarray) -> np.ndarray:
-    """One more, where elements of a matrix without any would be."""
+    """Appends one element, so that arrays of a matrix without elements are not empty."""
     return np.append(numbers, 0).astype(np.int32)
 
 
@@ -170,8 +170,8 @@ def steady_jobs(
     gigahertz: float = 1.0,
     rows: str = "late",
 ) -> SteadyPass:
-    """All of them, each behind a reset, by the cycle model. Those of one program on one matrix take
-    the same. Raises as :func:`steady_pass`."""
+    """Measures all jobs, each after a reset, with the cycle model. Those of one program on one
+    matrix take the same. Raises as :func:`steady_pass`."""
     late = late_step(config, rows)
     places = _places(config, setup, late)
     width = config.channels * config.geometry.beat_bytes

@@ -12,7 +12,7 @@ from ...timing.striped.writer import put_extent, put_line, takes_extent, takes_l
 from .load_state import VECTORS
 
 _PIECES = 4
-"""As in the hardware: those that wait for their request's channel."""
+"""Pieces that wait for their request's channel, as in the hardware."""
 
 
 @inlined

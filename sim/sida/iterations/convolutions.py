@@ -71,7 +71,7 @@ class Block:
                 yield given, output, Block(inputs, outputs, not given)
 
     def text(self) -> str:
-        """Its program: sums in r1, r2, ..., what comes in the register behind them."""
+        """Returns its program: sums in r1, r2, ..., the operand in the register after them."""
         lines = [f"vector in_{number}" for number in range(self.inputs)]
         lines += [f"vector out_{number}" for number in range(self.outputs)]
         lines.append("e1:")
@@ -132,7 +132,7 @@ class Convolutions:
     over_matrix: bool
 
     def compute(self, machine: Machine) -> Found:
-        """All layers. An iteration is a product of a column with a matrix."""
+        """Computes all layers. An iteration is a product of a column with a matrix."""
         products = 0
         for layer, weights in enumerate(self.weights, 1):
             come, leave = weights.shape
@@ -246,7 +246,7 @@ def _weighing(
 def _products(
     operands: Sequence[str], results: Sequence[str], matrix: str, *, relu: bool
 ) -> Iterator[Job]:
-    """Two columns a job, the last one alone if they are odd."""
+    """Yields jobs of two columns each; the last column is alone if their number is odd."""
     kind = "relu" if relu else "plain"
     for first in range(0, len(operands), 2):
         stored = {"first": results[first]}

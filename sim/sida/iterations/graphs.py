@@ -57,7 +57,7 @@ def vector_of(values: npt.ArrayLike, fmt: Format) -> Patterns:
 
 
 def transitions(graph: csr_array) -> tuple[csr_array, Ints]:
-    """Each row divided by its sum, and the rows without one.
+    """Divides each row by its sum; returns the rows without a sum, too.
 
     Raises ValueError for a negative weight.
     """
@@ -164,7 +164,7 @@ def shortest_paths(rules: Rules, graph: csr_array, source: int) -> Problem:
 
 
 def undirected(graph: csr_array) -> csr_array:
-    """Each edge both ways, once, of weight 1; no loops."""
+    """Returns each edge in both directions, once, with weight 1; no loops."""
     both = csr_array(graph + graph.T)
     both.setdiag(0)
     pattern = csr_array((np.ones(both.nnz), both.indices, both.indptr), both.shape)

@@ -92,7 +92,7 @@ def most_at_once(words: int) -> int:
 
 
 def krylov_programs(most: int) -> dict[str, Program]:
-    """All programs; those that go over the basis for up to so many of its vectors at a time.
+    """Assembles all programs. Those over the basis process up to ``most`` of its vectors at a time.
 
     * *images* goes over the matrix twice: ``first`` is the operand's image, ``second`` that of it
       and ``shift`` times the operand; or, without a second product, once;

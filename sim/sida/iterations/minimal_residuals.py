@@ -19,14 +19,14 @@ from .krylov_programs import clean, krylov_programs, most_at_once
 Floats = npt.NDArray[np.float64]
 
 _ROUNDINGS = 8
-"""As many times its length is rounded off a vector at most: so little is nothing."""
+"""Rounding error of a vector, at most, in roundings of its length; a smaller remainder is zero."""
 
 _LOST = 1 / 6
 """Share of the digits that the image of what is left of z may lose, or the product is not used."""
 
 _LITTLE = 0.1
-"""What must be left of a vector, as a share of what was taken from it last, or the whole basis is
-taken from it once more: by as much its roundings have grown."""
+"""Least remainder of a vector, as a share of what was subtracted last; below it the whole basis is
+subtracted once more, since the roundings have grown by as much."""
 
 
 def basis_name(number: int) -> str:
@@ -212,7 +212,7 @@ class KrylovSpace:
 __all__ = ["minimal_residuals"]
 
 _TIGHTER, _LOOSER = 0.25, 1.5
-"""What the share of the limit that a cycle aims at changes by."""
+"""Factors by which the share of the limit that a cycle aims at changes."""
 
 
 def minimal_residuals(

@@ -20,7 +20,7 @@ __all__ = ["Problem", "Solution", "Stop", "solve"]
 
 @dataclass(frozen=True, kw_only=True)
 class Stop:
-    """When an iteration was the last one.
+    """Rule that tells which iteration is the last one.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ class Steps(Protocol):
 
 @dataclass
 class Coincide(Exception):
-    """All points are where the first ``seeds`` seeds are."""
+    """Raised if all points coincide with the first ``seeds`` seeds."""
 
     seeds: int
 

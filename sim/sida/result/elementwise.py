@@ -21,7 +21,7 @@ from .products import Rules
 from .sums import tree_sums
 
 _FMA_BITS = 128
-"""Of the window of one product and one addend; a single product is exact in any."""
+"""Bits of the window of one product and one addend; a single product is exact in any window."""
 
 Operation = Callable[..., Patterns]
 
@@ -128,7 +128,7 @@ __all__ = ["Outcome", "begin", "run"]
 
 _ROWS = {"rsum": SEMIRINGS["mma"], "rmin": SEMIRINGS["minplus"], "rmax": SEMIRINGS["maxplus"],
          "ror": SEMIRINGS["orand"]}  # fmt: skip
-"""By reduction, a semiring whose (+) it is."""
+"""Semiring of each reduction, whose (+) the reduction applies."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,7 +209,7 @@ def run(
 
 
 def _reduced(rules: Rules, lists: list[tuple[str, Patterns]]) -> int:
-    """Each list in its order, and they one after the other, each as its instruction reduces."""
+    """Reduces each list in its order, and then their results, each as its instruction reduces."""
     total: Patterns | None = None
     for kind, values in lists:
         plus = partial(_combine, _ROWS[kind], rules.fmt)

@@ -89,7 +89,7 @@ class Rules:
 
     @classmethod
     def of(cls, config: SidaConfig) -> Rules:
-        """Those of an accelerator."""
+        """Returns the rules of an accelerator."""
         return cls(
             fmt=config.format,
             leaves=config.pes,

@@ -119,7 +119,7 @@ def _cycle(g: Array, now: int) -> None:
 
 @compiled
 def _run(g: Array, watch: Any) -> int:
-    """Until all is done: cycles; negative if that is never."""
+    """Runs a job to its end; returns the cycles, negative if it never ends."""
     m, now = g.m[0], 0
     while not _rests(g):
         _cycle(g, now)
@@ -200,7 +200,7 @@ class T2sCycles(TimedDevice, T2sModel):
     """The model of results, with all counters of the cycle model for jobs that end well."""
 
     _turns: tuple[int, ...] = ()
-    """Which loaders were served last: a soft reset leaves that as it is."""
+    """Loaders that were served last; a soft reset does not change them."""
 
     def _timed(self, before: Any, counts: dict[str, int]) -> tuple[str, int, dict[str, int]]:
         job = Job.of_registers(self.config, self._values)

@@ -63,7 +63,7 @@ _ENDLESS = 1 << 60
 """More words than there are."""
 
 Segment = tuple[int, int, int, int, int]
-"""So many words from one queue to another, with when they are taken and put."""
+"""Number of words from one queue to another, with the times at which they are taken and put."""
 
 
 @dataclass(frozen=True)

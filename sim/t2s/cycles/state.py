@@ -15,8 +15,8 @@ MOVES, JOINS, ELEMENT = range(3)
 an element."""
 
 ALWAYS, LAST, NEVER = range(3)
-"""When a process takes a word of a queue that must have one, or puts one where there must be room:
-with every word that it moves, with the last of a segment, or not at all."""
+"""Times at which a process takes a word from a queue, or puts one into it: with every word that it
+moves, with the last of a segment, or never."""
 
 
 QUEUE = record(

@@ -23,7 +23,7 @@ from .image import SparseImage, laid_out_entries, row_places, tile_steps
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SparseOperands:
-    """All sparse operands of a job.
+    """Images and places of all sparse operands of a job.
 
     Parameters
     ----------

@@ -9,8 +9,8 @@ __all__ = ["halvings", "karatsuba", "parts", "piece_bits", "product", "schoolboo
 
 
 def schoolbook(n: int, s: int, weak: bool = False, bits: int = 64, piece: int = 0) -> Cost:
-    """Two integers of ``n`` pieces: ceil(n / m) calls of n + s - 1 rows; about 3 n^2 / s + 11 n
-    words, n^2 / s + 9 n if sums fit."""
+    """Cost of a product of two integers of ``n`` pieces: ceil(n / m) calls of n + s - 1 rows; about
+    3 n^2 / s + 11 n words, n^2 / s + 9 n if sums fit."""
     return product(n, n, s, weak, bits, piece)
 
 

@@ -8,7 +8,7 @@ __all__ = ["chirp_length", "fast_length", "radices", "smooth_part"]
 
 
 _MANY_FACTORS = 32
-"""From here on one of a few numbers in a row has no larger prime factor."""
+"""Side above which one of a few consecutive numbers has no larger prime factor."""
 
 
 def radices(n: int, s: int) -> tuple[int, ...] | None:

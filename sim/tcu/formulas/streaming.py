@@ -9,7 +9,7 @@ __all__ = ["stream"]
 
 
 def stream(rows: int, s: int, weak: bool = False) -> UnitWork:
-    """One call of at least ``s`` rows; on a weak unit as many squares as hold them."""
+    """Work of one call of at least ``s`` rows; on a weak unit that of as many squares as needed."""
     if weak:
         wide = multiple(rows, s)
         return UnitWork(wide // s, wide)

@@ -67,14 +67,14 @@ def planes(
 
 
 def multiplied(numbers: int, number: NumberCost) -> Cost:
-    """So many products of two numbers."""
+    """Cost of so many products of two numbers."""
     return Cost(
         cpu_adds=numbers * number.product_adds, cpu_multiplies=numbers * number.product_multiplies
     )
 
 
 def moved(numbers: int, number: NumberCost) -> Cost:
-    """So many numbers moved."""
+    """Cost of moving so many numbers."""
     return Cost(cpu_moves=numbers * number.words)
 
 
@@ -103,6 +103,6 @@ def _by_a_chirp(
 
 
 def together(numbers: int, primes: int) -> Cost:
-    """So many integers from their residues modulo so many primes."""
+    """Cost of so many integers from their residues modulo so many primes."""
     pairs, more = primes * (primes - 1) // 2, primes - 1
     return Cost(cpu_adds=numbers * (pairs + more + 1), cpu_multiplies=numbers * (2 * pairs + more))

@@ -51,7 +51,7 @@ def closure(unit: TensorUnit, adjacency: Array) -> Array:
 
 
 def _update(unit: TensorUnit, d: Array, here: slice, others: list[slice]) -> None:
-    """All blocks beside row and column k: each X_kj is loaded, and all X_ik go past it."""
+    """Updates all blocks beside row and column k: loads each X_kj, and streams all X_ik past it."""
     if not others:
         return
     column = np.concatenate([d[there, here] for there in others])

@@ -13,7 +13,7 @@ from ..words import Array
 __all__ = ["MOST_WORDS", "largest_operand", "multiplied"]
 
 MOST_WORDS = 1 << 26
-"""Of a compressed operand, or product."""
+"""Most words of a compressed operand, or product."""
 
 
 def largest_operand(sizes: Sizes) -> int:

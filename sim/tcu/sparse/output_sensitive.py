@@ -191,7 +191,7 @@ def _number(
 __all__ = ["MOST_ROUNDS", "Round", "SparseProduct", "spmul"]
 
 MOST_ROUNDS = 64
-"""After so many every row and every column has a bucket of its own."""
+"""Most rounds; after them every row and every column has a bucket of its own."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""All that an algorithm costs on a unit of narrow words, from what it costs on one of its own."""
+"""Derives costs on a unit of narrow words from those on a unit of an algorithm's own words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that products of a 2:4 sparse operand cost."""
+"""Counts the costs of products of a 2:4 sparse operand."""
 
 from __future__ import annotations
 

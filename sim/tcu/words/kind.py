@@ -14,7 +14,7 @@ Array = npt.NDArray[Any]
 
 @runtime_checkable
 class Words(Protocol):
-    """One kind of words. Frozen and hashable; equal if they compute alike.
+    """Kind of words. Frozen and hashable; equal if they compute alike.
 
     Members
     -------

@@ -65,7 +65,7 @@ def exactly(source: str, found: NDArray[Any], expected: NDArray[Any]) -> Agreeme
 def within(
     source: str, found: NDArray[Any], reference: NDArray[Any], bound: NDArray[Any]
 ) -> Agreement:
-    """Each may differ by as much as its bound says."""
+    """Compares values that may differ from the reference by up to their bounds."""
     usable = np.isfinite(found) & np.isfinite(reference) & np.isfinite(bound)
     error = np.abs(found[usable].astype(np.float64) - reference[usable])
     allowed = np.broadcast_to(bound, found.shape)[usable]

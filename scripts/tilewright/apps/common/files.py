@@ -41,13 +41,13 @@ def _missing(package: str) -> UserError:
 MARKET = (".mtx", ".mtx.gz")
 """Matrix Market."""
 ARRAYS = (".npy", ".npz", *MARKET)
-"""What matrices and arrays are read from and written to."""
+"""Suffixes of files of matrices and arrays, read and written."""
 ARRAY_NAMES = ".npy, .npz, .mtx or .mtx.gz"
 """The same in a help text."""
 TENSOR_NAMES = ".tns, .npy, .npz, .mtx or .mtx.gz"
-"""What tensors are read from, in a help text."""
+"""Suffixes of files of tensors, for a help text."""
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
-"""What pictures are read from."""
+"""Suffixes of files of pictures."""
 
 
 def kind_of(path: Path) -> str:

@@ -23,7 +23,7 @@ __all__ = ["Graph", "from_edges", "read_graph"]
 
 Floats = NDArray[np.float64]
 Combine = np.ufunc
-"""Which of several edges from one vertex to another counts: np.minimum or np.maximum."""
+"""Rule for several edges from one vertex to another: np.minimum or np.maximum."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class Graph:
         )
 
     def undirected(self, combine: Combine) -> Graph:
-        """Every edge in both directions."""
+        """Returns the graph with every edge in both directions."""
         ends = np.concatenate([self.rows, self.cols]), np.concatenate([self.cols, self.rows])
         return from_edges(
             self.name, self.vertices, *ends, np.concatenate([self.weights, self.weights]), combine

@@ -16,7 +16,7 @@ from .files import read_content, write_whole
 __all__ = ["MOST_BITS", "SUFFIXES", "read_integer", "write_integer"]
 
 MOST_BITS = 1 << 20
-"""Of an integer that is read."""
+"""Most bits of an integer that is read."""
 
 SUFFIXES = (".txt", ".hex")
 """Files of decimals and of hexadecimals that are written."""

@@ -12,7 +12,7 @@ __all__ = ["LARGEST", "MOST_OPERATIONS", "VERTICES", "check_operations", "check_
 
 
 def counted(count: int, one: str, more: str | None = None) -> str:
-    """So many of something: ``1 job``, ``2,000 jobs``; ``more``: where an s is not enough."""
+    """Writes a count: ``1 job``, ``2,000 jobs``; ``more``: the plural, where an s is not enough."""
     return f"{count:,} {one if count == 1 else more or f'{one}s'}"
 
 

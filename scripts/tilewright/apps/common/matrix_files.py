@@ -44,11 +44,11 @@ __all__ = ["MOST_ENTRIES", "numeric", "read_array", "read_matrix", "read_matrix_
 
 _INTEGER = re.compile(r"-?[0-9]{1,4000}")
 _NUMBER = re.compile(r"-?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)", re.I | re.A)
-"""What SciPy reads as a whole."""
+"""Number that SciPy reads as a whole."""
 _PIECE = 1 << 14
 """Lines that are looked at at once."""
 _PLUS = re.compile(rb"(?<![eE])\+")
-"""What NumPy reads, and SciPy does not."""
+"""Plus sign that NumPy reads, and SciPy does not."""
 
 
 def check_matrix_market(

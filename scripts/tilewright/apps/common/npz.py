@@ -44,8 +44,8 @@ def read_npz(path: Path, content: bytes, check_shape: Callable[..., None]) -> An
 
 
 def read_arrays(path: Path, content: bytes) -> dict[str, NDArray[Any]]:
-    """All arrays that the bytes of an archive hold, by their names. Raises UserError if the archive
-    is damaged, or holds what is no array, or one that is too large."""
+    """Reads all arrays from the bytes of an archive, by their names. Raises UserError if the
+    archive is damaged, or holds what is not an array, or arrays that are too large."""
     with _opened(path, content) as archive:
         names = _names(path, archive)
         if sum(member.file_size for member in names.values()) > _MEMBER:

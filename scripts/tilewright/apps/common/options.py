@@ -35,10 +35,10 @@ GIGAHERTZ = 2.0
 _ALIASES = {"plustimes": "mma", "plus-times": "mma"}
 
 PANEL = "Unit"
-"""Of the help: what is said about the unit."""
+"""Panel of the help for options of the unit."""
 
 BACKENDS = ("rtl", "cycles", "model")
-"""Of an accelerator that has a model of cycles."""
+"""Backends of an accelerator that has a model of cycles."""
 
 ConfigOption = Annotated[
     Path | None,

@@ -22,7 +22,7 @@ __all__ = ["colours", "density", "opened_picture", "write_picture"]
 _SCALE = np.array(
     [(48, 18, 59), (65, 105, 200), (40, 165, 160), (130, 205, 90), (250, 230, 60)], np.float64
 )
-"""From the smallest value to the largest, evenly spaced; lightness grows."""
+"""Colours from the smallest value to the largest, evenly spaced; lightness grows."""
 _NONE = (255, 255, 255)
 _LEAST = 512
 """Pixels along the shorter side, at least."""

@@ -32,7 +32,7 @@ def shape_of(path: Path) -> tuple[int, int]:
 
 
 def _mapped(path: Path) -> tuple[int, int] | None:
-    """Reads the shape from a .npy file's header; None if the file is damaged or another kind."""
+    """Reads the shape from the header of a .npy file; None if only reading the file tells it."""
     if not path.is_file() or kind_of(path) != ".npy":
         return None
     try:

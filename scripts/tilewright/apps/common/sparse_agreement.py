@@ -88,7 +88,7 @@ def _places(matrix: Any) -> NDArray[np.int64]:
 
 
 def _folded(semiring: Semiring, fmt: Format, a: Any, b: Any) -> tuple[Any, Any, Any]:
-    """All products, joined place by place: as `_sums`."""
+    """Joins all products place by place; returns as `_sums`."""
     plus = {"min": np.minimum, "max": np.maximum, "add": np.add, "or": np.maximum}[semiring.plus]
     whole = isinstance(fmt, IntFormat)
     number = np.int64 if whole else np.float64

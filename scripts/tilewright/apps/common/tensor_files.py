@@ -223,7 +223,7 @@ LARGEST = (1 << 32) - 1
 """The most indices that a mode may have."""
 
 SUFFIXES = (".tns", *MARKET)
-"""What tensors are written to."""
+"""Suffixes of files to which tensors are written."""
 
 
 def read_tensor(

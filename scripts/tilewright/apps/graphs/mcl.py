@@ -135,7 +135,7 @@ def _iterate(start: Any, square: Square, inflation: float, prune: float) -> tupl
 
 
 def _pruned(matrix: Any, least: float) -> Any:
-    """Without tiny entries; the largest of every row stays."""
+    """Drops tiny entries and rescales; the largest of every row stays."""
     lengths = np.diff(matrix.indptr)
     rows = np.repeat(np.arange(len(lengths)), lengths)
     most = np.zeros(len(lengths))

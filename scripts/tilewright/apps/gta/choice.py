@@ -39,10 +39,10 @@ _MOST_OF_FLOATS = 4
 
 
 SUMS = ("wrap", "saturate", "long")
-"""What is kept of sums of integers."""
+"""Overflow rules for sums of integers."""
 
 SUFFIXES = (".toml", ".json")
-"""Of files of schedules."""
+"""Suffixes of files of schedules."""
 
 
 @dataclass(frozen=True, kw_only=True)

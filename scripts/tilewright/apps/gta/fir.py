@@ -29,7 +29,7 @@ from .products import GtaProducts, check_products
 __all__ = ["filter_signal"]
 
 _BYTES = 2
-"""Of a sample."""
+"""Bytes of a sample."""
 
 
 def read_signal(path: Path, format: str) -> Operand:

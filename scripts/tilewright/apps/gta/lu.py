@@ -106,10 +106,10 @@ def inverse_of_lower(triangle: Matrix) -> Matrix:
 Matrix = NDArray[Any]
 
 MOST_ROWS = 2048
-"""Of a matrix: the check takes as many multiplications as there are triples of rows."""
+"""Most rows of a matrix: the check takes as many multiplications as there are triples of rows."""
 
 _THRESHOLD = 30.0
-"""Of the residual over N eps |A|, in the 1-norm: LAPACK's own tests take it."""
+"""Limit of the residual over N eps |A|, in the 1-norm, as in LAPACK's own tests."""
 
 
 @dataclass(frozen=True, kw_only=True)

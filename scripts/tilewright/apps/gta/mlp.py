@@ -28,7 +28,7 @@ __all__ = ["Drawn", "drawn_network", "encoded_points", "run_network"]
 # again.
 
 FREQUENCIES = 10
-"""Of sines and cosines of each coordinate."""
+"""Frequencies of the sines and cosines of each coordinate."""
 
 _COORDINATES = 3
 _OUTPUTS = 4
@@ -102,7 +102,7 @@ def _real(array: NDArray[Any], what: str, dimensions: int) -> Floats:
 
 
 def drawn_network(seed: int, layers: int, width: int) -> list[Layer]:
-    """So many layers before the last one; magnitudes stay about the same on the way (He)."""
+    """Draws a network of so many layers before the last one; magnitudes stay nearly equal (He)."""
     rng = np.random.default_rng(seed)
     inputs = _COORDINATES * (1 + 2 * FREQUENCIES)
     found = []
@@ -238,7 +238,7 @@ def _pass(
     first: Operand,
     samples: Floats,
 ) -> None:
-    """Through one more layer; ``first`` and ``samples`` enter the network."""
+    """Computes one more layer; ``first`` and ``samples`` enter the network."""
     entering = operand_of(f"what enters layer {number}", passed.found, format)
     words, values, reference = entering.words, entering.values, passed.reference
     if layer.again:

@@ -1,4 +1,4 @@
-"""Two products at the same time on GTA, beside each of them alone, against NumPy."""
+"""Runs two products at the same time on GTA, beside each of them alone, against NumPy."""
 
 from __future__ import annotations
 

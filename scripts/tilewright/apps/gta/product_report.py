@@ -26,7 +26,7 @@ __all__ = ["gta_report"]
 _SHOWN = 3
 """Schedules, those of the products that take the most cycles."""
 _LISTED = 100
-"""In the JSON report."""
+"""Most entries that the JSON report lists."""
 
 
 def gta_report(

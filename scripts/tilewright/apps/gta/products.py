@@ -88,7 +88,7 @@ class GtaTally(Tally):
     undriven: str = ""
 
     def add(self, problem: PGemm, chosen: Chosen | None) -> None:
-        """One more product, and how it was laid out."""
+        """Adds one product and its schedule."""
         self.times[problem] = self.times.get(problem, 0) + 1
         if chosen is not None:
             before = self.chosen[problem].cycles if problem in self.chosen else 0

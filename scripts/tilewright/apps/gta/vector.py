@@ -33,7 +33,7 @@ Patterns = NDArray[np.uint64]
 Values = NDArray[Any]
 
 MOST_CYCLES = {"rtl": 20_000_000, "cycles": 400_000_000}
-"""Of a run, about, by backend: some minutes."""
+"""Most cycles of a run, about, by backend: some minutes."""
 
 
 _TYPES: dict[str, Any] = {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64}
@@ -49,7 +49,7 @@ _ANY: dict[str, Callable[..., Values]] = {
     "reduce_min": lambda a: a.min(axis=-1),
     "reduce_max": lambda a: a.max(axis=-1),
 }
-"""Of all formats: what rounds nothing."""
+"""Functions of all formats, which round nothing."""
 
 _ROUNDED: dict[str, Callable[..., Values]] = {
     "add": np.add,
@@ -59,7 +59,7 @@ _ROUNDED: dict[str, Callable[..., Values]] = {
         np.concatenate([np.zeros((*a.shape[:-1], 1), a.dtype), a], axis=-1), axis=-1
     )[..., -1],
 }
-"""Of the formats that NumPy has, rounded once, or in ascending order."""
+"""Functions of NumPy's formats, rounded once, or in ascending order."""
 
 
 def compute_vectors(

@@ -13,11 +13,11 @@ SLIDES = ("slide_up", "slide_down")
 REDUCTIONS = {f"reduce_{name}": name for name in ("sum", "min", "max")}
 COMPARISONS = ("eq", "ne", "lt", "le")
 _INNER = ("dot", "slide", "sum")
-"""Of which slides and reductions are made."""
+"""Operations of which slides and reductions are built."""
 
 
 def functions(format: str) -> tuple[str, ...]:
-    """Those that there are on a format."""
+    """Lists the functions that exist on a format."""
     return (*(x for x in functions_of(format) if x not in _INNER), *SLIDES, *REDUCTIONS)
 
 

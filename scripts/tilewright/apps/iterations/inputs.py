@@ -217,7 +217,7 @@ def _vectors(given: Sequence[str], program: Program) -> dict[str, Path]:
 
 
 def read_labels(text: str) -> NDArray[np.float64]:
-    """Those in a file, or with commas between them. Raises UserError if one is not 0 or 1."""
+    """Reads labels from a file, or from text with commas. Raises UserError if one is not 0 or 1."""
     path = Path(text)
     if kind_of(path) not in ARRAYS:
         return np.array([float(word) for word in text.split(",")])

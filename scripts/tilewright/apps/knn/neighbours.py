@@ -135,8 +135,8 @@ def _is_exact(numbers: Numbers, samples: Samples, reference: Floats) -> bool:
 
 
 def _integers(fmt: Format) -> float:
-    """All integers up to this are numbers of the format; in an integer format a difference may
-    be twice as large, it is squared in the accumulator."""
+    """Returns the largest magnitude up to which the format has all integers. In an integer format a
+    difference may be twice as large, since it is squared in the accumulator."""
     return 2.0**fmt.significand_bits if isinstance(fmt, FloatFormat) else 2.0 * fmt.highest
 
 

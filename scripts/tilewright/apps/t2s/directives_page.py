@@ -30,7 +30,7 @@ C.order(i, j, k, ii, jj, iii, jjj, kk).unroll(ii, jj)
 feed, load = C.producers(A, "feeder", "loader")
 drain, unload = C.consumers("drainer", "unloader")
 """
-"""What stands before every line that is refused."""
+"""Program before every line that is refused."""
 
 _HEAD = """\
 # Directives of the mapping language
@@ -137,7 +137,7 @@ def _plain(text: str) -> str:
 
 
 def directives_page() -> str:
-    """All directives, in the groups of what they are said of."""
+    """Writes the page of all directives, grouped by what they apply to."""
     lines = [_HEAD, "```python", BEFORE + "```", ""]
     group = ""
     for name, (its, directive) in DIRECTIVES.items():

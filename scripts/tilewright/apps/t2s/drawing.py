@@ -18,7 +18,7 @@ __all__ = ["drawing"]
 _COLUMN, _WIDTH = 200, 130
 _LEFT, _TOP, _BETWEEN = 30, 50, 34
 _CELL, _MOST = 9, 12
-"""Of the copies of a function: their side in pixels, and how many are drawn along a loop."""
+"""Side of a copy of a function in pixels, and the copies that are drawn along a loop."""
 _FILLS = {"host": "#eeeeee", "device": "#dbe9f4", "element": "#f7dfcf"}
 
 

@@ -46,7 +46,7 @@ class Operand:
 def read_operands(
     design: Design, files: Sequence[Path], meant: str, *, zero_based: bool
 ) -> dict[str, Operand]:
-    """All operands, by name; files in the order of the definition.
+    """Reads all operands by name; files are in the order of the definition.
 
     A mode of a .tns file is as large as dense operands say, if its indices are smaller. Says on
     stderr what rounding destroyed. Raises UserError for files that are no such tensors.

@@ -124,7 +124,7 @@ class _Bits:
         self._component = lambda copy: component_of(config.plan, copy, config.trip_bits)
 
     def of(self, link: Link) -> int:
-        """Ends have the same, but memory's side, which has no copy."""
+        """Returns the width of a link, equal at both ends, but memory's side, which has no copy."""
         found = self._port(link.source) or self._port(link.sink)
         assert found
         return found

@@ -59,7 +59,7 @@ def close_lengths(choice: TcuChoice, words: str, file: Path, output: Path | None
 
 
 def _agreements(found: Array, graph: Graph, wide: int) -> list[Agreement]:
-    """Beside SciPy: equal, if sums of weights are integers that floats hold."""
+    """Compares with SciPy: equal, if sums of weights are integers that floats hold."""
     reference = _over_an_edge(graph)
     whole = np.array_equal(graph.weights, np.rint(graph.weights))
     if whole and graph.weights.max() * wide < 1 << 53:

@@ -26,7 +26,7 @@ _STEPS = 1 << 18
 """Steps of Horner's rule that a check takes, if one point takes no more."""
 
 _DIGITS = 60
-"""Of its decimals: far more than floats have, and than any number of roundings takes."""
+"""Decimal digits of the reference: far more than floats have, and than any roundings consume."""
 
 
 def evaluate(

@@ -110,7 +110,7 @@ def _product(unit: TensorUnit, method: str, a: Array, b: Array) -> Array:
 
 
 def _agreement(unit: TensorUnit, method: str, found: Array, a: Array, b: Array) -> Agreement:
-    """Beside NumPy: integers modulo 2^64, which is exact as no word has overflowed."""
+    """Compares with NumPy: integers modulo 2^64, which is exact as no word has overflowed."""
     words = unit.words
     if isinstance(words, Residues):
         return modulo(found, a, b, words.modulus)

@@ -78,7 +78,7 @@ def sweep_grid(
 def _agreement(
     unit: TensorUnit, found: Array, grid: Array, taps: Array, steps: int, boundary: str
 ) -> Agreement:
-    """Beside sweeps: integers modulo 2^64, which is exact as no word has overflowed."""
+    """Compares with sweeps: integers modulo 2^64, which is exact as no word has overflowed."""
     words = unit.words
     if not isinstance(words, Floats):
         return exactly("sweeps in NumPy", found, _sweeps(grid, taps, steps, boundary))
@@ -112,7 +112,7 @@ def _parts(numbers: Array) -> Array:
 
 
 def _sweeps(grid: Array, taps: Array, steps: int, boundary: str) -> Array:
-    """One by one; an open plane has room for all that comes out of the grid."""
+    """Sweeps one by one; an open plane is padded for all that leaves the grid."""
     around = steps if boundary == "open" else 0
     cells = np.pad(grid, around)
     for _ in range(steps):

@@ -161,7 +161,7 @@ def _allowed(
 
 
 def _largest_fiber(tensor: Tensor, factors: list[Numbers]) -> float:
-    """No sum of a fiber is larger."""
+    """Bounds the sums of all fibers."""
     most = float(np.abs(factors[-1]).max(initial=0.0))
     return most * float(np.abs(tensor.values).sum())
 

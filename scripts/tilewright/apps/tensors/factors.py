@@ -74,7 +74,7 @@ def read_factors(
     given: dict[int, Path], tensor: Tensor, others: tuple[int, ...], ranks: list[int | None],
     seed: int, fmt: Format,
 ) -> list[Factor]:  # fmt: skip
-    """Those from files, and random ones as wide as asked for, or as the first file."""
+    """Reads factors from files, and draws the others as wide as requested, or as the first file."""
     rng = np.random.default_rng(seed)
     read = {}
     for other, rank in zip(others, ranks, strict=True):

@@ -109,14 +109,14 @@ def with_missing(tensor: Tensor, places: Ints, *, dense: bool) -> tuple[Tensor, 
 Floats = NDArray[np.float64]
 
 _APART = {"fp64": 1e-12, "fp32": 1e-5, "fp16": 0.05, "bf16": 0.3}
-"""What fits may differ by, relative to that in float64, by the format of the products."""
+"""Largest difference of fits, relative to that in float64, by the format of the products."""
 
 _LEAST_FIT = 0.01
 """Smaller fits are compared as if they were this one: they are differences of large numbers."""
 
 _ROUNDING = {"fp64": 2**-47, "fp32": 2**-18, "fp16": 2**-5, "bf16": 2**-2}
-"""What the squares of 1 - fit may differ by: 64 roundings, as they are differences of numbers near
-1. It decides where hardly anything is left, and 1 - fit is the root of what rounding made."""
+"""Largest difference of the squares of 1 - fit: 64 roundings, as they are differences of numbers
+near 1. It decides for nearly exact fits, where 1 - fit is the root of rounding errors."""
 
 
 @dataclass(kw_only=True, eq=False)

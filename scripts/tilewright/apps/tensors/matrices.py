@@ -86,7 +86,7 @@ def _compare(
     filled[matrix.indices[:, 0]] = True
 
     def full(values: Any, rows: Any) -> Any:
-        """All elements of some rows, zeros too."""
+        """Returns all elements of some rows, zeros too."""
         lengths = np.where(rows, values.shape[1], 0)
         starts = np.concatenate([[0], np.cumsum(lengths)])
         places = np.tile(np.arange(values.shape[1]), int(np.count_nonzero(rows)))

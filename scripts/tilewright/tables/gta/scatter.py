@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["COLOURS", "scatter"]
 
 COLOURS = ("#1b6ca8", "#c2571a", "#2e8b57")
-"""Of the formats, in their order."""
+"""Colours of the formats, in their order."""
 
 _WIDTH, _HEIGHT = 760, 480
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 570, 56, 410

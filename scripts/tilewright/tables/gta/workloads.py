@@ -33,7 +33,7 @@ def gta_workloads(
     only: str = "",
     settings: Sequence[str] = (),
 ) -> Table:
-    """Each workload at its full size, every p-GEMM of it by the schedule that is chosen.
+    """Runs each workload at its full size, every p-GEMM of it by the schedule that is chosen.
 
     Cycles are the array's, of chains of commands whose operands are on chip in time; accesses are
     elements that the array reads and writes in the memories of lanes. Both are given as those of a

@@ -37,7 +37,7 @@ def gta_workloads_rtl(
     only: str = "",
     settings: Sequence[str] = (),
 ) -> Table:
-    """Each workload at a reduced size, on the RTL by the driver, on random operands.
+    """Runs each workload at a reduced size, on the RTL by the driver, on random operands.
 
     Jobs go from memory to memory, on a memory that answers after 20 cycles; all their results are
     compared with the golden model's. Beside their cycles: those of the cycle model of whole jobs,

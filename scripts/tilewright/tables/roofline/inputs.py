@@ -27,8 +27,8 @@ that were measured."""
 _RANK, _WIDE = 32, 128
 """Columns of operands where nothing else is said, and of more."""
 _OTHER_RANK = {3: 4, 4: 2}
-"""Of TTMc the columns of the operands of all modes but the last, by order: a slice's sum is then an
-output register's vectors."""
+"""Columns of TTMc's operands of all modes but the last, by order: a slice's sum is then as large as
+an output register's vectors."""
 _DENSITIES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 0.6, 0.9)
 _SQUARE = 2048
 _PARTS = {"nell-2": 170, "netflix": 7, "poisson3D": 60}
@@ -81,7 +81,7 @@ def works(source: Source, tensor: Tensor) -> Iterator[tuple[Work, int]]:
 def sources(
     scale: float, files: Sequence[Path] = (), said: Callable[[str], None] = lambda said: None
 ) -> Iterator[Source]:
-    """All of them, group after group.
+    """Yields all sources, group after group.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def _measured(path: Path) -> Tensor:
 
 
 def _like(shape: tuple[int, ...], count: int) -> Tensor:
-    """So many values anywhere."""
+    """Draws a tensor with so many values at random places."""
     rng = np.random.default_rng(_SEED)
     dense = np.zeros(int(np.prod(shape)))
     dense[rng.choice(len(dense), count, replace=False)] = rng.random(count) + 0.5

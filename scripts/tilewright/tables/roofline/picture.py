@@ -18,7 +18,7 @@ COLOURS = {
     "densities": "#8a4fa3",
     "measurements": "#b8860b",
 }
-"""Of the groups' dots."""
+"""Colours of the groups' dots."""
 
 _WIDTH, _HEIGHT = 760, 480
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 590, 50, 420

@@ -99,7 +99,7 @@ class Point:
 
     @property
     def bytes(self) -> int:
-        """All that was moved."""
+        """Bytes read and written."""
         return self.read + self.written
 
     @property

@@ -44,13 +44,13 @@ def class_of(point: Point) -> str:
 __all__ = ["BAR", "FEW_SLICES", "LEAST", "Roofline", "few_cycles", "too_small"]
 
 BAR, LEAST = 0.90, 0.75
-"""Of the roof: the geometric mean, and each product that is not too small, should reach these."""
+"""Shares of the roof that the geometric mean, and each product that is not too small, should
+reach."""
 
 FEW_SLICES = 4
 """A row: with fewer slices than that rows cannot have equal shares, as a slice is of one row."""
 _FILLS = 2
-"""How often the time that filling the scratchpads and emptying the output buffer once takes a job's
-work must be, at least."""
+"""Least work of a job, in times of filling the scratchpads and emptying the output buffer once."""
 
 _COLUMNS = (
     "product", "kernel", "F", "values", "tiles", "op/byte", "roof", "reached", "%", "flat, %",
@@ -92,7 +92,7 @@ class Roofline:
 
     @property
     def large(self) -> list[Point]:
-        """Those that are not too small."""
+        """Points that are not too small."""
         return [point for point in self.points if not too_small(point, self.config)]
 
     def summary(self) -> dict[str, float]:

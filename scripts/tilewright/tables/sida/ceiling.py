@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["VERTICES", "sida_ceiling"]
 
 VERTICES = 1 << 12
-"""Of generated graphs."""
+"""Vertices of generated graphs."""
 _SEED = 13
 _MOST = 1000
 _BYTES_A_CYCLE, _LANES = 512, 1024

@@ -26,7 +26,7 @@ _SMALL = 200
 """Vertices of the graph on which the jobs of a sequence are found."""
 _RESTART = 10
 _COLUMNS = (16, 16, 8)
-"""Of what goes into a layer of a network, and comes out of the last one."""
+"""Columns of the inputs of a network's layers, and of the last one's output."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ def timed(graph: csr_array) -> dict[str, Callable[[], Timed]]:
 
 
 def problems(graph: csr_array) -> dict[str, Callable[[], Problem]]:
-    """Two products a pass; what a pass takes does not depend on where it begins."""
+    """Returns problems with two products a pass; a pass's time does not depend on its start."""
     from ...hw.spec.formats import FORMATS
     from ...sim.sida.iterations.graphs import coreness, pagerank, reach, shortest_paths, undirected
     from ...sim.sida.iterations.linear import labels
@@ -144,7 +144,7 @@ def _rules() -> Any:
 
 
 def _system(graph: csr_array, *, symmetric: bool) -> csr_array:
-    """One that can be solved: its diagonal outweighs the rest."""
+    """Returns a matrix that can be solved: its diagonal outweighs the rest."""
     from scipy.sparse import csr_array, diags_array
 
     from ...sim.sida.iterations.graphs import undirected

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["COLUMNS", "VERTICES", "sida_bytes"]
 
 VERTICES = 1 << 14
-"""Of generated graphs."""
+"""Vertices of generated graphs."""
 _SEED = 13
 COLUMNS = [
     "memory saved, %", "on chip saved, %", "blocks", "operands", "rows", "z", "held", "w", "ideal",

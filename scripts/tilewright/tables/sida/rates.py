@@ -45,7 +45,7 @@ are limited by the cores, 16 by the memory. With a small buffer a reader has few
 all that columns ask for at the beginning is before what the first rows ask for."""
 
 TRANSPOSED = ("R-MAT", "2-D grid")
-"""Of which the second product is with the transpose, too."""
+"""Matrices whose second product is with the transpose, too."""
 
 VERTICES = 1024
 """Rows of the matrices."""
@@ -53,7 +53,7 @@ VERTICES = 1024
 _SEED = 7
 
 MEMORY_BYTES = 1 << 21
-"""Of the memory that they lie in."""
+"""Bytes of the memory that holds them."""
 
 _PROGRAM = assemble(
     """
@@ -93,7 +93,7 @@ MATRICES: dict[str, Callable[[int, int], csr_array]] = {
     "band of 33": _band,
     "above the diagonal": _upper,
 }
-"""From the vertices and a seed."""
+"""Generators of matrices from the vertices and a seed."""
 
 
 def sida_rates(
@@ -102,7 +102,7 @@ def sida_rates(
     *,
     matrices: tuple[str, ...] = tuple(MATRICES),
 ) -> Table:
-    """One pass of two products, with a multiplication behind each whose result is stored, on a
+    """Runs one pass of two products, with a multiplication after each whose result is stored, on a
     memory that answers in the next cycle; matrices of 1,024 rows in fp32. For some of them the
     second product is with the transpose, too.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["PAPER", "VERTICES", "matrices_of", "reordered", "sida_reuse"]
 
 VERTICES = 1 << 14
-"""Of generated graphs."""
+"""Vertices of generated graphs."""
 MOST_VERTICES = 1 << 27
 """Rows of the largest matrix."""
 _SEED = 13

@@ -28,9 +28,9 @@ __all__ = [
 ]
 
 VERTICES = 1 << 17
-"""Of generated graphs."""
+"""Vertices of generated graphs."""
 _LARGEST = 1 << 20
-"""Of an R-MAT graph besides, with ``full``."""
+"""Vertices of a further R-MAT graph, with ``full``."""
 _GIGABYTES = 32.0
 """A second of each of the 16 channels, 512 in all."""
 _SEED = 13

@@ -12,7 +12,7 @@ from .reuse import VERTICES, matrices_of, reordered
 __all__ = ["PAPER_SHARE", "sida_storage"]
 
 PAPER_SHARE = 39.2
-"""Of dual storage, in percent, with values of 64 bits, in whatever order."""
+"""Share of dual storage in the paper, in percent, with values of 64 bits, in any order."""
 _VALUES = {"fp64": 8, "fp32": 4}
 """Bytes of a value."""
 

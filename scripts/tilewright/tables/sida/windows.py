@@ -35,7 +35,7 @@ MATRICES = {
     "R-MAT": False,
     "R-MAT, transpose": True,
 }
-"""Of those of ``sida-rates``, and whether the second product is with the transpose."""
+"""Matrices of ``sida-rates``, and whether the second product is with the transpose."""
 
 
 def sida_windows(

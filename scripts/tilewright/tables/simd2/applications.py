@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Applications", "simd2_applications"]
 
 BLOCKS = {"block_rows": 32, "block_cols": 32, "block_depth": 32}
-"""Of the engine: then one channel of HBM feeds the unit."""
+"""Blocks of the engine for which one channel of HBM feeds the unit."""
 Progress = Callable[[str], None]
 _COLUMNS = (
     "iterations, check", "million cycles, check", "iterations, no check",

@@ -14,9 +14,9 @@ from ...apps.graphs.problems import PROBLEMS, Problem
 __all__ = ["DEGREE", "FEATURES", "GEMM", "LAYER", "PAPERS_SIZES", "SEED", "generated"]
 
 SEED = 1
-"""Of the graphs."""
+"""Seed of the graphs."""
 FEATURES = 128
-"""Of the points of knn: the paper gives their number alone."""
+"""Features of the points of knn: the paper gives only the number of points."""
 GEMM = 4096
 """Rows, columns and depth of products that belong to no application."""
 DEGREE = 8

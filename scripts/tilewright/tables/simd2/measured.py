@@ -68,7 +68,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """One algorithm of an application at one size.
+    """Results of one algorithm of an application at one size.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from ...synth.tables import Row, Table
 __all__ = ["LEFT_OUT", "SIZE", "t2s_ablation", "without"]
 
 SIZE = 128
-"""Of the matrices, each way."""
+"""Rows and columns of the matrices."""
 
 LEFT_OUT: dict[str, tuple[tuple[str, str], ...]] = {
     "all there": (),
@@ -39,10 +39,10 @@ LEFT_OUT: dict[str, tuple[tuple[str, str], ...]] = {
     "collect.gather": (("collect.unroll(jj).gather(jj=-1, vector=True)", "collect.unroll(jj)"),),
     "vector": ((", vector=True", ""),),
 }
-"""What of the file is replaced, by the directive that is left out."""
+"""Replacements in the file, by the directive that is left out."""
 
 _LATENCY = 20
-"""Of the memory, in cycles."""
+"""Latency of the memory, in cycles."""
 
 
 def without(text: str, directive: str) -> str:

@@ -11,7 +11,7 @@ from ...synth.tables import Row, Table
 __all__ = ["t2s_engine"]
 
 SIZES = (64, 128, 256)
-"""Of the matrices, each way."""
+"""Rows and columns of the matrices."""
 
 ENGINE: dict[str, Any] = {
     "tile": 4, "ops": ("mma",), "format": "fp16", "data_bits": 128, "managers": 1,
@@ -21,14 +21,15 @@ MAPPED: dict[str, Any] = {
     "design": "steps/step7_gathered", "largest": 0, "format": "fp16", "data_bits": 128,
     "managers": 1, "outstanding": 8,
 }  # fmt: skip
-"""As many multipliers of the same formats, the same window of sums, blocks and memory."""
+"""Mapping with as many multipliers of the same formats, the same window of sums, blocks and
+memory."""
 
 BARS = {"area": 1.10, "cycles": 1.02, "period": 1.05}
 
 _LARGE = 1000
 
 _LATENCY = 20
-"""Of the memory, in cycles."""
+"""Latency of the memory, in cycles."""
 
 
 def t2s_engine(target: str, progress: Callable[[str], None] = lambda said: None) -> Table:

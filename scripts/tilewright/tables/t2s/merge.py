@@ -14,10 +14,10 @@ from .sparse_inputs import drawn
 __all__ = ["DENSITIES", "SIZE", "t2s_merge"]
 
 SIZE = 256
-"""Of the matrices, each way."""
+"""Rows and columns of the matrices."""
 
 DENSITIES = (0.01, 0.05, 0.2)
-"""Of both."""
+"""Densities of both matrices."""
 
 _PARAMETERS: dict[str, Any] = {"largest": 0, "format": "fp32", "pipeline": 6}
 _MEMORY_BYTES = 1 << 22

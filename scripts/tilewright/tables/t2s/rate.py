@@ -20,7 +20,7 @@ BAR = 99.0
 """Cycles in which elements begin products, draining included, of 100 at least."""
 
 _LATENCY = 20
-"""Of the memory, in cycles."""
+"""Latency of the memory, in cycles."""
 
 
 class Run(NamedTuple):
@@ -64,7 +64,7 @@ THESIS = {
     "ttm": _large("ttm", i=32, j=128, k=352, l=1024),
     "ttmc": _large("ttmc", i=32, j=64, k=80, l=64, m=64),
 }
-"""As Table 3.3 has them, on three channels of 512 bits."""
+"""Kernels of the thesis' Table 3.3, on three channels of 512 bits."""
 
 _PAPER = {
     "gemm": (10 * 8, 215, 549),

@@ -178,7 +178,7 @@ def _cycles(
 
 
 def _not_dealt(parameters: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Those of the same mapping whose rows lie as they come: a file of it, in a folder."""
+    """Writes a file of the same mapping with rows in their order; returns its parameters."""
     from ...hw.t2s import designs
 
     name = parameters["design"]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 __all__ = ["dense_of", "drawn", "skewed"]
 
 _LARGEST = 8
-"""Of the numbers, and of their negatives; 0 is none of them."""
+"""Largest magnitude of the numbers, which are of both signs; 0 is not among them."""
 
 
 def drawn(shape: tuple[int, ...], density: float, seed: int = 1) -> Tensor:
@@ -40,7 +40,7 @@ def skewed(shape: tuple[int, ...], density: float, seed: int = 1) -> Tensor:
 
 
 def dense_of(tensor: Tensor) -> Any:
-    """All of a tensor, zeros included."""
+    """Returns a tensor as a dense array, zeros included."""
     import numpy as np
 
     dense = np.zeros(tensor.shape)

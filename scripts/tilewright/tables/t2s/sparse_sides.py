@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["LATENCY", "Kernel", "Sides", "Took", "product"]
 
 LATENCY = 20
-"""Of the memory, in cycles."""
+"""Latency of the memory, in cycles."""
 
 _MEMORY_BYTES = 1 << 22
 _DENSE = "BC"

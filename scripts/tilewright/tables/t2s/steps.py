@@ -12,10 +12,11 @@ from ...synth.tables import Row, Table
 __all__ = ["SIZE", "t2s_steps"]
 
 SIZE = 64
-"""Of the matrices, each way: two blocks of results each way, four blocks that are summed over."""
+"""Rows and columns of the matrices: two blocks of results each way, four blocks that are summed
+over."""
 
 _LATENCY = 20
-"""Of the memory, in cycles."""
+"""Latency of the memory, in cycles."""
 
 
 def t2s_steps(target: str, progress: Callable[[str], None] = lambda said: None) -> Table:

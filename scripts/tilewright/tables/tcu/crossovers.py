@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["CALIBRATED", "LATENCIES", "tcu_crossovers"]
 
 LATENCIES = (0, 256, 4096, 65536)
-"""In words, of the units that are no preset."""
+"""Latencies in words of the units that are not presets."""
 
 CALIBRATED = ("simd2", "m3xu", "engine", "gta")
 """Backends of hardware that are calibrated unless others are asked for, if they have the block."""

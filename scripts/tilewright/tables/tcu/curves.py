@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 __all__ = ["COLOURS", "drawing"]
 
 COLOURS = ("#1b6ca8", "#c2571a", "#555555", "#2e8b57", "#b8860b", "#8a4fa3", "#c0392b")
-"""Of the comparisons, in their order."""
+"""Colours of the comparisons, in their order."""
 
 _WIDTH, _HEIGHT = 760, 480
 _LEFT, _RIGHT, _TOP, _BOTTOM = 96, 530, 56, 410
 _LEGEND = 550
 _OCTAVES, _STEPS = 20, 4
-"""Of latency from 1 on, and points in each."""
+"""Octaves of latency from 1 on, and points in each."""
 _LABELLED = 4
 """Every power of 2^4 has a label."""
 

@@ -32,7 +32,7 @@ _DIGITS = (3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
 _SCANNED = 16
 """Lengths from ``FAR`` latencies to four times that, and as many that s does not divide."""
 _BACKENDS = {"gta": (4, 8, 16), "engine": (4,)}
-"""With the sides that are looked at."""
+"""Backends with the sides that are measured."""
 
 
 def tcu_lines(

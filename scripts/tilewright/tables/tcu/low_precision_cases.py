@@ -48,7 +48,7 @@ class Case(NamedTuple):
 
 
 def of_limbs(s: int) -> Iterator[Case]:
-    """All algorithms that run on words that can be cut."""
+    """Yields all algorithms that run on words that can be cut."""
     n, size = _SIDE, f"side {_SIDE:,}"
     exact = elimination.eliminate(n, s, exact=True)
     runs: list[tuple[str, Words, Cost]] = [

@@ -1,4 +1,4 @@
-"""Every algorithm on a tensor unit, on made-up operands of a size, by the words that it runs on."""
+"""Cases of every algorithm on a tensor unit, on generated operands, by its words."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _thin(n: int) -> Any:
 
 
 def _full(unit: TensorUnit, n: int) -> Any:
-    """So many entries that their values are the unit's, too, which are not of a thin matrix."""
+    """Draws so many entries that their values are the unit's, too; a thin matrix's are not."""
     rng = np.random.default_rng(_SEED)
     return unit.words.array(rng.standard_normal((n, n)) * (rng.random((n, n)) < 0.3))
 

@@ -57,7 +57,7 @@ class SparseTally(Tally):
 
     @property
     def bounds(self) -> list[Bound]:
-        """Those of the jobs that ended well."""
+        """Bounds of the jobs that completed without error."""
         return [job.bound for job in self.timed]
 
 

@@ -26,7 +26,7 @@ from ..sizing import Sized, cure, sized
 __all__ = ["SIDA_GIGAHERTZ", "SidaChoice", "SidaOptions", "choose_sida"]
 
 _ROUNDINGS = 16
-"""By default iterations end at a change of so many roundings of the format, or of 1e-6."""
+"""Default stop limit of iterations: a change of so many roundings of the format, or of 1e-6."""
 
 SIDA_GIGAHERTZ = 1.0
 """The clock, unless another one is asked for."""

@@ -21,7 +21,7 @@ __all__ = ["Outcome", "Residual", "Verdict", "iteration_report", "outcome_of_job
            "outcome_of_problem"]  # fmt: skip
 
 _STREAMS = ("pointers", "rows", "values", "again", "vectors", "program")
-"""Of what is read, as the counters call them."""
+"""Streams that are read, by the names of their counters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +165,7 @@ def _waits(choice: SidaChoice, matrix: Columns, *, transposed: bool = False) -> 
 
 
 def _machine(choice: SidaChoice) -> Machine:
-    """One with the memory and the lanes of the accelerator."""
+    """Returns a reference with the accelerator's memory and lanes."""
     config = choice.config
     width = config.channels * config.geometry.beat_bytes
     return Machine(bytes_a_cycle=width, lanes=config.pes)

@@ -30,7 +30,7 @@ _MODELS = {
     "cycles": "the cycle model, which its first use on a machine compiles",
     "model": "the model",
 }
-"""What is told of a backend before anything else runs."""
+"""Description of each backend, printed before anything else runs."""
 
 Done = TypeVar("Done")
 
@@ -166,8 +166,7 @@ def _of_pairs(pairs: list[tuple[object, object]]) -> Tally:
 def run_steps(
     choice: SidaChoice, problem: Problem, passes: int, host: Callable[[StepDriver], Done]
 ) -> tuple[Done, SidaRun]:
-    """So many passes one by one, with a host between them. Returns what the host found, too, which
-    is compared likewise.
+    """Runs passes one by one, with a host between them. Returns the host's result, compared, too.
 
     Raises UserError as :func:`run_problem`.
     """
@@ -213,7 +212,7 @@ class SequenceRun:
 
     @property
     def passes(self) -> int:
-        """Over matrices."""
+        """Number of passes over matrices."""
         return sum(job.matrix is not None for job in self.jobs)
 
 

@@ -36,7 +36,7 @@ _MODES = "ijkl"
 _NAMES = {"f": "vectors", "f1": "scalars_1", "f2": "scalars_2"} | {
     letter: f"step_{mode}" for mode, letter in enumerate(_MODES)
 }
-"""What --tile may name, and what the planner calls it."""
+"""Names in --tile, and the planner's names for them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ SourceOption = Annotated[
 ]
 
 _RANK_ITERATIONS = 1000
-"""Of PageRank, unless the user says."""
+"""Iterations of PageRank unless the user gives a number."""
 
 
 def pagerank(

@@ -23,7 +23,7 @@ __all__ = ["knn"]
 
 
 DIGITS, FEATURES = 1797, 64
-"""Of scikit-learn's: points and queries together, and of each."""
+"""Samples of scikit-learn's digits, points and queries together, and features of each."""
 
 
 def knn(

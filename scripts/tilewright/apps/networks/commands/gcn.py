@@ -24,7 +24,7 @@ __all__ = ["GcnOptions", "gcn"]
 
 @dataclass(frozen=True, kw_only=True)
 class GcnOptions(DeviceOptions):
-    """Those of all accelerators; each unit has a clock of its own."""
+    """Options of all accelerators; each unit has a clock of its own."""
 
     gigahertz: Annotated[
         float | None,

@@ -163,7 +163,7 @@ def mismatches(unit: TensorUnit) -> int:
 
 
 BAR = 0.9999
-"""Of R2, below which it is said which call is off the line."""
+"""Value of R2 below which the report names the call that is off the line."""
 
 
 def calibrate_backend(choice: HardwareChoice, kind: Words) -> None:

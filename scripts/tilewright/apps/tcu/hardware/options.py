@@ -90,7 +90,7 @@ BACKENDS = {
         memory=True,
     ),
 }
-"""By name."""
+"""Backends by name."""
 
 
 LARGEST_M = 1 << 24
@@ -184,7 +184,8 @@ def choose_hardware(backend: str, options: HardwareOptions) -> dict[str, Any]:
 
 
 def _memory(backend: str, options: HardwareOptions) -> MemoryModel:
-    """Behind an engine. Raises UserError for what cannot be, or if it is said of no engine."""
+    """Returns the memory of an engine. Raises UserError for invalid options, or if they are given
+    without an engine."""
     if not BACKENDS[backend].memory:
         having = ", ".join(name for name, row in BACKENDS.items() if row.memory)
         for name, given in (("--memory", options.memory), ("--gigahertz", options.gigahertz)):
