@@ -105,7 +105,7 @@ class Blocked:
 
     def bytes(self, value_bytes: int) -> int:
         """Memory of the whole matrix with values of ``value_bytes``."""
-        # By columns a block's number is its place, by rows it is stored.
+        # A block's number is its place by columns; by rows it is stored.
         by_rows = len(self.row_pointers) * POINTER_BYTES + 2 * self.blocks * _INDEX_BYTES
         return self.column_bytes(value_bytes) + by_rows
 

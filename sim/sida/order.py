@@ -76,7 +76,7 @@ def graph_order(matrix: csr_array, window: int = WINDOW) -> Ints:
     if not size:
         return order
     start = int(np.argmax(np.diff(cols[0])))
-    # As many lists as scores there may be; more only make it slower to look for the highest.
+    # One list per possible score; more lists only slow down the search for the highest.
     first = np.full(1 + int(np.diff(rows[0]).sum()) + size, _NONE, np.int64)
     links = np.full((2, size), _NONE, np.int64)
     score = np.zeros(size, np.int64)

@@ -46,7 +46,7 @@ def bounds_of_shapes(
         ready = [one for one in left if len(_open(one[2], found)) <= 1]
         if not ready:
             break
-        # What has one index alone tells its bound before what has it beside others.
+        # A dimension of one index gives its bound before dimensions of several indices are used.
         name, place, index, size = min(ready, key=lambda one: len(one[2].terms))
         left.remove((name, place, index, size))
         unknown = _open(index, found)

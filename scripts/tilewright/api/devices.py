@@ -128,7 +128,7 @@ _last: list[tuple[Unit, Any, Emitted]] = []
 def _emitted(unit: Unit, config: Any) -> Emitted:
     from ..hw.emit.unit import emit
 
-    # By identity: equal configurations may name a file that has changed.
+    # Compared by identity: equal configurations may name a file that has changed.
     if not (_last and _last[0][0] is unit and _last[0][1] is config):
         _last[:] = [(unit, config, emit(unit, config))]
     return _last[0][2]

@@ -38,8 +38,8 @@ ELEMENTWISE: list[tuple[Any, ...]] = [
     *fields("core_state", "core_place", "part_entry", "core_row", "wait_left", "result_given"),
     *fields("part_stored", "core_before"),
     ("core_block", _WALK),
-    # What was begun before; whether an iteration is to begin, what is left of one; whether the
-    # lanes have that of an instruction, and of which.
+    # A step is issued; an iteration may start, and what is left of one; the lanes hold the result
+    # of an iteration, and its instruction.
     *fields("core_valid", "fresh", "iteration", "iteration_kept", "iteration_place"),
     ("core_step", _STEP),
     # Reductions: rows on their way; what is finished at the end of a part.
@@ -53,7 +53,7 @@ ELEMENTWISE: list[tuple[Any, ...]] = [
     ("core_store", np.dtype(fields("valid", "vector", "base"))),
     # In this cycle: the core takes a row, and what it gives is taken.
     *fields("row_taken", "result_taken"),
-    # Whether the second part runs.
+    # Set while the second part runs.
     *fields("runs_second"),
     # The row packer.
     *fields("pack_rest", "pack_pushes"),

@@ -21,7 +21,7 @@ VECTORS: list[tuple[Any, ...]] = [
     *fields("way_in", "way_out", "newest", "oldest"),
     # The bank's first lane in this cycle; operands that were not asked for, of all lanes.
     *fields("first_lane", "waiting"),
-    # Which outputs of the fork before it have taken the set that is there, a bit each.
+    # Outputs of the fork before it that have taken the current set, one bit each.
     *fields("dealt"),
     # Its output register: of a set what the sums need; `elements`: how many.
     (
@@ -80,11 +80,11 @@ def set_up_vectors(m: Any, config: SidaConfig, phase: int) -> None:
 _MOST_LATENCY = 64
 
 SUMS: list[tuple[Any, ...]] = [
-    # Of what comes in in a cycle the results leave so much later; the place of this cycle.
+    # Cycles from an input to its results; the place of this cycle.
     *fields("sums_latency", "sums_at"),
     ("sums_base", np.int64, (_MOST_LATENCY,)),
     ("sums_columns", np.int64, (_MOST_LATENCY,)),
-    # What leaves in this cycle, of both products.
+    # Results of both products that leave in this cycle.
     ("results", np.dtype(fields("valid", "base", "columns"))),
 ]
 """Fields of the machine."""

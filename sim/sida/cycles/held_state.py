@@ -60,7 +60,7 @@ _BANK = np.dtype(
             *("o_valid", "o_place", "steps", "top", "newest", "count"),
             # LateSums: cycles so far in which it went on; the last one in which an element entered.
             *("advanced", "entered"),
-            # Whether all that is read again has come.
+            # Set when all refetched elements have arrived.
             "ended",
         ),
     ]
@@ -86,7 +86,7 @@ HELD: list[tuple[Any, ...]] = [
     # LateElements: the end of the step whose columns come; of the set that is there, whether that
     # is known already, and some element is late.
     *fields("boundary", "late_known", "late_any"),
-    # Whether a bank has no room for a share of a set, or of rows that are read again.
+    # Set if a bank has no free entry for a share of a set, or of refetched rows.
     *fields("scatter_full", "again_full"),
     # Rows of z that are there; first values: the columns that are, those that are written.
     *fields("held_z", "first_columns", "first_base", "first_count"),

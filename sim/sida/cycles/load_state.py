@@ -186,7 +186,7 @@ def set_up_load(m: Any, config: SidaConfig, job: dict[str, int]) -> None:
         PROGRAM_ENTRIES: WORD_BYTES,
     }.items():
         m["entries"][place]["size"] = size
-    # Of two panels, and more of small ones.
+    # Lengths of two panels, and of more if they are small.
     m["lengths_depth"] = 2 * (config.subtensor // config.pes + 1) + 4
     for part, width in zip(m["slices"], (WORD_BYTES, WORD_BYTES, value_bytes), strict=True):
         part["element_bytes"] = width

@@ -54,7 +54,7 @@ SHARED: list[tuple[Any, ...]] = [
     ("reload", RELOAD),
     # Pulses of PassControl in this cycle, and its `turned`.
     *fields("first", "second", "turned"),
-    # Of what computes, in this cycle: EwiseCore's `done`, HeldElements' `done`.
+    # Pulses of the compute half in this cycle: EwiseCore's `done`, HeldElements' `done`.
     *fields("core_done", "sums_done"),
     # The same, to be counted: BothSums' `elements` (how many bits are set), Gather's `conflicts`
     # and `waits`, HeldElements' `counts.most`, whether a set waits for it, EwiseCore's `executes`

@@ -86,7 +86,7 @@ def clean(targets: int, count: int) -> str:
 
 def most_at_once(words: int) -> int:
     """Vectors of the basis that a job may go over, with an instruction memory of so many words."""
-    # Of each vector two times eight words less than the whole, and 16 beside.
+    # A program has eight words per vector, and 16 more.
     scalars = (SCALARS - _DECLARED.strip().count("\n") - 1) // 2
     return max(1, min((words - 16) // 8, scalars, VECTORS - _OTHERS))
 

@@ -97,7 +97,7 @@ class KrylovSpace:
             self.wasted += two
             return
         z = image.copy()
-        # As it was rounded.
+        # The shift as it was rounded.
         z[k] += self._machine.scalars()["shift"]
         self._shift = float(image[k])
         if two and left[0] >= self._unit**_LOST * np.linalg.norm(z):

@@ -84,7 +84,7 @@ def seeding(rules: Rules, points: Any, distance: str = "euclidean") -> Problem:
     square.resize((size, size))
     far = fmt.constant("+inf")
     assert far is not None
-    # What is no point is at distance 0.
+    # Rows that are not points are at distance 0.
     nearest = np.zeros((size, 1), np.uint64)
     nearest[: points.shape[0]] = far
     vectors = {"nearest": nearest}

@@ -42,8 +42,7 @@ ELEMENTS = record(
     # the last ones completed a sum, and which there were; of these how many, of the others those
     # whose results have not left.
     *("latency", "sums", "waits", "completing", "begun", "under", "owed"),
-    # Whether results leave while the next sums are computed; else whether those that are complete
-    # leave now.
+    # Set if results leave while the next sums are computed; else set while complete ones leave.
     *("overlaps", "drains"),
     # The queue of results, and the one at its output; of its ports the last ones that are for
     # operations that begin a sum.

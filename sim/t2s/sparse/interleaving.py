@@ -78,7 +78,7 @@ class _Recent:
         rows = len(slots)
         ready, waiting = [], []
         for row, (slot, length) in enumerate(zip(slots, lengths, strict=True)):
-            # What is left, and the row, as one number: the least is the row with the most.
+            # One number from the entries left and the row: the least is the row with the most left.
             key = row - length * rows
             if self._last.get(slot, 0) > time:
                 waiting.append((self._last[slot], key))

@@ -366,7 +366,7 @@ def _with(unit: TensorUnit, known: Entries, places: Array, values: Array, most: 
     all_places = np.concatenate([known.places, places])
     all_values = np.concatenate([known.values, values])
     there, which = np.unique(all_places, return_inverse=True)
-    # Of Python's integers, as what is forgotten may not fit a word.
+    # Sums of Python's integers, as those that are dropped may not fit a word.
     wide = 2 * largest(all_values) >> 63
     total = np.zeros(len(there), object if wide else np.int64)
     np.add.at(total, which, all_values.astype(object) if wide else all_values)

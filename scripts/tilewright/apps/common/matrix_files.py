@@ -33,7 +33,7 @@ from .npz import read_npz, write_npz
 __all__ = ["MOST_ENTRIES", "numeric", "read_array", "read_matrix", "read_matrix_file",
            "read_sparse", "write_array", "write_sparse"]  # fmt: skip
 
-# What a Matrix Market file must satisfy before its values are believed.
+# Checks of a Matrix Market file before its values are used.
 #
 # SciPy's reader accepts a few files that contradict themselves: more values on a line than the
 # header's field has, values outside the type that a ``%%GraphBLAS type`` line declares, and words

@@ -230,7 +230,7 @@ def _errors(fmt: Format, found: Any, expected: Expected) -> tuple[int, float, fl
     unit = 2.0**-fmt.significand_bits
     least = 2.0 ** (fmt.emin - fmt.fraction_bits)
     allowed = (expected.pattern.data + 3.0) * (unit * expected.scale * (1 + unit) ** 2 + least)
-    # What overflows on the way may be infinite, or NaN, where the sum itself is not.
+    # Intermediate overflow may make a result infinite, or NaN, where the sum itself is finite.
     beyond = ~(expected.scale < 2.0**fmt.emax)
     share = np.where(same | beyond, 0.0, error / allowed)
     share[np.isnan(share)] = np.inf

@@ -27,7 +27,7 @@ from .products import GtaProducts, check_products
 
 __all__ = ["MOST_ROWS", "decompose_file"]
 
-# What the host does in an LU decomposition: panels of a few columns, and inverses of triangles.
+# The host's part of an LU decomposition: panels of a few columns, and inverses of triangles.
 #
 # An arithmetic is that of integers modulo 2^32, as uint32, or that of fp64.
 

@@ -198,7 +198,7 @@ def _explained_choices(config: GtaConfig, asked: Asked, tally: GtaTally) -> Tabl
     if asked.filled is not False and asked.segments in (None, 1):
         found += filled_candidates(config, problem.format, sizes, **settings)
     taken = tally.chosen[problem].schedule
-    # Of those that take about as many the driver takes the one that loads least.
+    # Among schedules of about as many cycles the driver takes the one that loads least.
     for one in sorted(found, key=lambda one: (one.schedule != taken, one.cost)):
         tiling = one.tiling if isinstance(one, Choice) else one.full.tiling
         schedule = one.schedule

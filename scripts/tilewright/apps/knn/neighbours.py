@@ -29,7 +29,7 @@ from .data import Samples
 __all__ = ["find_neighbours"]
 
 
-# What a format does to distances: foreseen before a run, and bounded after it.
+# Errors of distances in a format: predicted before a run, and bounded after it.
 #
 # Bounds. Let u be the relative rounding error of the operands' format and v that of the results'.
 # Rounding moves a query q, a point p and their difference by at most u |q|, u |p| and u |q - p|

@@ -78,7 +78,7 @@ def _over_matrix(choice: SidaChoice, network: Network) -> bool:
     if columns > size or not elements:
         return False
     value_bytes = config.format.bits // 8
-    # Of a pass: the elements, the columns' ends, and four vectors.
+    # Bytes of a pass: the elements, the columns' ends, and four vectors.
     moved = elements * (value_bytes + POINTER_BYTES) + size * (POINTER_BYTES + 4 * value_bytes)
     width = config.channels * config.geometry.beat_bytes
     a_pass = max(moved / width, elements / config.pes)

@@ -104,7 +104,7 @@ def close_graph(choice: TcuChoice, words: str, file: Path, output: Path | None) 
         write_array(output, found)
         rows.append(("written", str(output)))
     details = {"vertices": n, "edges": int(a.sum()), "reached": pairs}
-    # To a neighbour, and from it anywhere in any number of edges, none included.
+    # One edge to a neighbour, and from there any number of edges, none included.
     anywhere = np.isfinite(_scipy(a, directed=True)).astype(float)
     reference = (a.astype(float) @ anywhere > 0).astype(np.int64)
     agreement = exactly("SciPy", found, reference)

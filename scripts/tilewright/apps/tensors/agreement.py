@@ -127,7 +127,7 @@ def compare(
         error = np.abs(value - expected)
         same = (value == expected) | (np.isnan(value) & np.isnan(expected))
         error[same] = 0.0
-        # What overflows on the way may be infinite, or NaN, where the sum itself is not.
+        # Intermediate overflow may make a result infinite, or NaN, where the sum itself is finite.
         beyond = ~(np.maximum(scale, _largest_fiber(tensor, factors)) < 2.0**fmt.emax)
         share = np.where(same | beyond, 0.0, error / allowed)
     share[np.isnan(share)] = np.inf
@@ -153,7 +153,7 @@ def _allowed(
     rounds = counts + tensor.order + tiles
     unit = 2.0**-fmt.significand_bits
     least = 2.0 ** (fmt.emin - fmt.fraction_bits)
-    # What is lost of a subnormal number is multiplied by the factors behind it.
+    # The error of a subnormal number is multiplied by the factors after it.
     grows = 1.0
     for factor in factors[:-1]:
         grows *= max(1.0, float(np.abs(factor).max(initial=0.0)))

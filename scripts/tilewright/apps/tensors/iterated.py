@@ -76,7 +76,7 @@ def split_missing(path: Path, tensor: Tensor, mask: Path | None) -> tuple[Tensor
         places = np.argwhere(known == 0)
         tensor = _only(tensor, known[tuple(tensor.indices.T)] != 0)
     if tensor.values.dtype.kind == "f" and np.isnan(tensor.values).any():
-        # Of entries of one place that are added one is enough.
+        # One entry per place is enough, as entries of one place are added.
         tensor = canonical(tensor)
         nan = np.isnan(tensor.values)
         places = np.concatenate([places, tensor.indices[nan]])

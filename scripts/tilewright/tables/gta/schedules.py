@@ -1,4 +1,4 @@
-"""Tabulates all schedules of a layer of AlexNet on GTA, in three precisions, by the model."""
+"""All schedules of a layer of AlexNet on GTA, in three precisions, by the model."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-# What the paper says of the same kernels.
+# Comparison with the paper's results for the same kernels.
 #
 # Source: Tensaurus, section on performance. Its clock is 2 GHz, of which elements use every other
 # cycle; it does not say how many columns its operands have.
