@@ -191,7 +191,7 @@ def test_the_wheel_installed(version: str, wheel: Path, tmp_path: Path) -> None:
     check(run("synth", "m3xu", *SMALL), "transistors")
 
 
-# What `python -m tilewright.toolchain` makes ready, and how the tools of simulation are found.
+# Tests of the tools that `python -m tilewright.toolchain` prepares, and of the search for them.
 
 
 @pytest.fixture

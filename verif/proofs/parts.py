@@ -47,7 +47,7 @@ LAYOUT = C2srLayout(channels=2, value="fp16", index_bits=16)
 LANES = LaneMap(lanes=2, channels=2)
 BUS = {"addr_bits": 16, "data_bits": 8}
 SIZES = {**BUS, "outstanding": 2, "count_bits": 3, "burst_beats": 2, "buffer_beats": 4}
-"""Of a reader or a writer: bursts of up to two beats, two at a time."""
+"""Sizes of a reader or a writer with two bursts of up to two beats in flight."""
 
 REGISTERS = RegisterMap(
     registers=(
@@ -99,4 +99,4 @@ PARTS: dict[str, Callable[[], wiring.Component]] = {
     ),
     "word_placer": lambda: WordPlacer(GEOMETRY, word_bytes=8, step=2, slots=3),
 }
-"""What builds each."""
+"""Builder of each part."""

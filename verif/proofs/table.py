@@ -21,9 +21,8 @@ from tilewright.verif.proofs.writers import WRITER_PROOFS, OldBurstWriter
 
 # The rules of streams at every output of hw/stream, hw/axi and hw/channels.
 #
-# Of a field of more than 48 bits, which no part looks at, the claims compare the lowest two
-# bits and
-# the highest two.
+# No part interprets a field of more than 48 bits; the claims compare its lowest two bits and its
+# highest two.
 
 
 _SIZES = {"addr_bits": 5, "data_bits": 8, "count_bits": 2, "burst_beats": 2, "buffer_beats": 4}
@@ -202,7 +201,7 @@ SURROUNDINGS: dict[str, dict[str, Any]] = {
         "first": ("start",),
     },
 }
-"""What parts ask of their inputs; see ``stream_claim``."""
+"""Requirements of parts on their inputs; see ``stream_claim``."""
 
 WITHOUT_OUTPUTS = {"held_block"}
 

@@ -16,7 +16,7 @@ from tilewright.registry import entries
 from tilewright.verif.kit.front_ends import run_yosys
 from tilewright.verif.kit.units import emitted_unit
 
-# Which offers of a lazy fork have an effect, from the netlist of a design, in all states.
+# Finds the offers of a lazy fork that have an effect, from the netlist of a design, in all states.
 #
 # The valid of a lazy fork's output follows the ready of the others, so it may fall before its
 # transfer. That is harmless if a refused offer has no effect. Two copies of a netlist share their
@@ -51,8 +51,8 @@ delete t:any_bit; setundef -undriven -anyseq refused accepted
 miter -equiv -flatten plain refused on_refused; miter -equiv -flatten plain accepted on_accepted
 delete plain refused accepted; opt_expr; opt_merge; opt_expr; opt_clean; write_rtlil miters.il
 """
-"""Of the design there remains what follows from an inverted valid, and what that depends on, up to
-registers and memories: their outputs are inputs, and their inputs outputs of the copies."""
+"""The script keeps the logic after an inverted valid and that which it depends on, up to registers
+and memories. Their outputs become inputs of the copies, and their inputs become outputs."""
 
 
 @dataclass(frozen=True)

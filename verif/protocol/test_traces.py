@@ -28,7 +28,7 @@ _PARAMETERS = {"axi4": LIMITS, "short": LIMITS | SHORT, "axi4-lite": _LITE}
 _PIN = re.compile(r"^  input  wire (?:\[(.+):0\] )?(\w+),$", re.MULTILINE)
 
 Words = list[list[tuple[str, ...]]]
-"""Of each trace, of each cycle: the rules that its checker flags."""
+"""Rules that the checker flags, for each trace and cycle."""
 
 
 @cache

@@ -10,7 +10,7 @@ __all__ = ["CONFIGS", "WINDOWED", "small"]
 
 CONFIGS: dict[str, dict[str, Any]] = {
     "small": {},
-    # What waits does not fit.
+    # The waiting elements do not fit into the buffer.
     "tiny": {"buffer_words": 64, "subtensor": 16, "channels": 1, "window": 4, "outstanding": 4},
     "int32": {"value": "int32", "channels": 3, "semirings": ("mma", "minplus", "maxmin"),
               "subtensor": 4},

@@ -41,10 +41,10 @@ __all__ = [
 ]
 
 SidaRtl = JobRtl[SidaConfig]
-"""What the jobs run on."""
+"""Device that runs the jobs."""
 
 JOB_SHAPES = (*SHAPES, "power")
-"""Of the matrices."""
+"""Shapes of the matrices."""
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -248,7 +248,7 @@ def place(rng: np.random.Generator, config: SidaConfig, case: SidaCase, size: in
         "ROWS": case.matrix.size,
         "PASSES": case.passes,
         "FIRST": first.opcode,
-        # Of no product that there is, any will do.
+        # Any operation is valid where there is no second product.
         "SECOND": second.opcode if second else int(rng.integers(256)),
         "SECOND_PRODUCT": int(second is not None),
         "TRANSPOSED": int(case.transposed),

@@ -95,7 +95,7 @@ def test_matrices_and_programs_that_are_wrong(device: Device) -> None:
         near = max(0, placed.word(array, place) + int(rng.choice([-9, -1, 1, 9])))
         word = int(rng.choice([near, int(rng.integers(1 << 32)), placed.registers["ROWS"]]))
         if array == "column_pointers" and place == words - 1:
-            # With elements behind the memory there are two errors, and time decides.
+            # Elements after the end of memory would cause two errors, and timing would decide.
             word = near
         spoilt = placed.with_word(array, place, word)
         if beyond_the_model(spoilt):

@@ -169,7 +169,7 @@ def test_a_result_that_depends_on_the_memory_is_found() -> None:
         message = r"^[0-9]+ bytes are not those with another memory, first 0x"
         with pytest.raises(Mismatch, match=message):
             replay_all(device, [])
-        # Where memory may hold anything there is nothing to find.
+        # No difference counts where memory may have any content.
         replay_all(device, [(0, device.memory_bytes)])
 
 

@@ -141,7 +141,7 @@ def test_a_join(stall: float) -> None:
         waits = dict.fromkeys(names, False)
         moved = 0
         for _ in range(CYCLES):
-            # By turns, one at least.
+            # The needs alternate; at least one input is needed.
             needs = {"a": moved % 7 != 0, "b": moved % 3 != 0, "c": moved % 2 == 0}
             valid = {name: waits[name] or chosen.random() < 0.6 for name in names}
             ready = chosen.random() >= stall

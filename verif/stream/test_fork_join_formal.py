@@ -127,7 +127,7 @@ class WatchedJoin(wiring.Component):
         there = join.i_a.valid & (join.i_b.valid | ~join.needs_b)
         wrong = join.o.valid & (join.o.payload.a != join.i_a.payload)
         wrong |= join.o.valid & join.needs_b & (join.o.payload.b != join.i_b.payload)
-        # Of an input that is not needed the payload means nothing, and may change.
+        # The payload of an input that is not needed has no meaning, and may change.
         shown = Signal()
         payload = Signal(BITS)
         m.d.sync += [shown.eq(join.o.valid & ~moves), payload.eq(join.o.payload.a)]

@@ -108,7 +108,7 @@ class Watched(wiring.Component):
         changed = offered & (~part.o.valid | (part.o.payload != before))
         here, due, oldest = count != 0, (count != 0) & (ages[0] == self._latency), entries[0]
         if self._latency == 0:
-            # What is offered to it is due at once, if nothing is inside.
+            # An offered word is due at once if the part is empty.
             oldest = Mux(here, oldest, part.i.payload)
             here = due = here | part.i.valid
         wrong = part.o.valid & (~here | (part.o.payload != oldest))

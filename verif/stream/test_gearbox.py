@@ -72,7 +72,7 @@ class Run:
 
         def until(_: object, cycle: int) -> bool:
             if cycle == self.clear_at:
-                # From here on as if nothing had been.
+                # The run starts anew from here.
                 self.sink.words.clear()
                 self.sink.forget()
                 for one, words in ((source, requests), (self.source, lines)):
@@ -300,7 +300,8 @@ class WatchedGearbox(wiring.Component):
         ]
         changed = offered & (~part.o.valid | (part.o.payload.as_value() != before))
         wrong = part.o.valid & (~same | (part.o.payload.last != last))
-        # With a request, a line and a sink either a line is taken or an entry is there next.
+        # If a request, a line and a sink are ready, the part accepts the line or offers an entry
+        # next.
         could, moved = Signal(), Signal()
         m.d.sync += [
             could.eq(part.request.valid & part.lines.valid & part.o.ready & ~self.clear),

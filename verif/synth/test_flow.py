@@ -177,7 +177,7 @@ def test_a_cache_that_cannot_be_written_is_no_matter(
     assert capsys.readouterr().err.startswith(f"warning: the cache {tmp_path / 'file'} cannot be ")
 
 
-# What the gates compute
+# Tests of the function of the gates
 
 
 @pytest.mark.parametrize("real", [False, pytest.param(True, marks=needs_data)])

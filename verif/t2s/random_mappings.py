@@ -27,7 +27,7 @@ KERNELS = {
     "gemv": ("Y_i", ("A_ik", "X_k")),
     "ttv": ("Y_ij", ("A_ijk", "X_k")),
 }
-"""By name: the result with its indices, and the operands with theirs."""
+"""Kernels by name: the result with its indices, and the operands with theirs."""
 
 PRODUCING = (("feeder", "loader", "serializer"), ("feeder", "loader"), ("loader", "serializer"),
              ("loader",), ("feeder",))  # fmt: skip

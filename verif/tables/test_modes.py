@@ -27,7 +27,7 @@ def test_small_products_in_both_modes() -> None:
     assert utilisation[1] > utilisation[0]
     # Every lane reads a row of B once for all its rows: 6 of them, half full.
     assert kilobytes[1] < 0.6 * kilobytes[0]
-    # Where next to nothing is added twice, sums on the chip are a detour.
+    # Sums on chip are a detour if almost no place is added to twice.
     assert sparse[0] < sparse[1]
 
 

@@ -43,7 +43,7 @@ EVERYTHING: dict[str, tuple[float, int]] = {
     "what joins these": (16.0, 100),
     "buffers of high fan-out": (12.0, 0),
 }
-"""Of the made-up report: logic and bits of the parts."""
+"""Logic and bits of the parts in the made-up report."""
 
 
 def _report(unit: str, config: Any, target: str, **_: bool) -> AsicReport:

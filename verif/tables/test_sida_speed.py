@@ -125,7 +125,7 @@ def test_lines_and_their_means() -> None:
         assert 0 < over_fused < over_ideal
         assert 0 < share <= 100
         assert 0 < bandwidth <= 100
-        # What is moved cannot take less than all of the memory's cycles.
+        # The bytes take at least the cycles of the memory at its full bandwidth.
         assert 1 <= ahead <= 100 / bandwidth
         assert 0 <= held <= 100
         # Late elements twice: of R-MAT graphs not all are.

@@ -30,7 +30,7 @@ COUNTED = {
     "tensor load unit": (30.0, 1000),
     "matrix load unit": (20.0, 500),
 }
-"""Of the made-up report: logic and bits of the parts that the paper counts."""
+"""Logic and bits of the parts that the paper counts, in the made-up report."""
 
 OTHERS = {
     "rows: decoders, heads, operand windows": (2 * 40.0, 0),

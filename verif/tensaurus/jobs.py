@@ -23,7 +23,7 @@ __all__ = ["TensorCase", "TensorRtl", "check_case", "fill", "fitting", "random_c
 
 Patterns = npt.NDArray[np.uint64]
 TensorRtl = JobRtl[TensaurusConfig]
-"""What the jobs run on."""
+"""Device that runs the jobs."""
 
 _COUNTED = ("products", "operations", "drains", "bytes_written", "bytes_output")
 """Counters that do not depend on time."""

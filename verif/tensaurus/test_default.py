@@ -30,7 +30,7 @@ SPARSE = {
     "mm": (Work(kernel="mm", shape=(500, 1000), ranks=(128,)), 30_000),
     "mv": (Work(kernel="mv", shape=(4000, 4000), ranks=(1,)), 60_000),
 }
-"""Of each product how many values its tensor has."""
+"""Each product, and the number of values of its tensor."""
 
 DENSE = {
     "gemm": Work(kernel="mm", shape=(200, 300), ranks=(100,), dense=True),

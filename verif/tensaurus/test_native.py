@@ -36,7 +36,7 @@ from tilewright.verif.tensaurus.model.cases import device as small
 from tilewright.verif.tensaurus.model.cases import patterns
 
 ARRAYS = ("list", "tensor", "operand", "output")
-"""What a job has in memory."""
+"""Arrays of a job in memory."""
 
 Bytes = npt.NDArray[np.uint8]
 

@@ -158,7 +158,7 @@ def watch(
         owed = Signal(range(most + 1), name=f"{name}_owed_{number}")
         left = Signal(range(most + 1), name=f"{name}_left_{number}")
         after = Signal(range(most + 1), name=f"{name}_after_{number}")
-        # Of a request without units here, those of older ones do not count.
+        # If the request has no units here, the units of older ones do not count.
         fresh = Mux(Value.cast(units) != 0, owed + added - done, 0)
         m.d.comb += after.eq(Mux(watched & (left != 0), left - done, 0))
         m.d.sync += [

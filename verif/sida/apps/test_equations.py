@@ -180,7 +180,7 @@ def test_generalised_minimal_residuals(run: Run, restart: int) -> None:
     assert found["scipy_difference"] < 1e-13
     assert f"residuals of {found['iterations']} iterations differ by at most" in run.out
     assert len(found["residuals"]) == found["iterations"] + 1
-    # Of each cycle, and one more for its residual.
+    # Each cycle has one more pass, for its residual.
     full, rest = divmod(found["iterations"], restart)
     passes = full * (-(-restart // 2) + 1) + (-(-rest // 2) + 1 if rest else 0)
     assert found["passes"] == passes

@@ -131,7 +131,7 @@ def test_points_that_coincide(run: Run, capsys: pytest.CaptureFixture[str]) -> N
     assert run.refused("kmeanspp", path, "--clusters", 3, "--backend", "model") == (
         f"{path}: has points at 2 places alone; --clusters must be at most 2, not 3"
     )
-    # What rounding does is told of points that are not refused.
+    # The command reports effects of rounding only for points that it accepts.
     path, fp16 = run.save("p.npy", [[1.0, 1e-9], [1, 0], [1, 1]]), ("--set", "value=fp16")
     capsys.readouterr()
     assert run.refused("kmeanspp", path, "--clusters", 3, *fp16, "--backend", "model") == (

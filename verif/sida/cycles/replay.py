@@ -21,7 +21,7 @@ from tilewright.sim.rtl.streams import NativeSimulation, pack, unpack
 __all__ = ["Replay", "Replayed"]
 
 _Ports = dict[str, list[Any]]
-"""By name the bits of a port's field, or those of it in all elements of an array."""
+"""Bits of each port's field, by name; of an array, those of all its elements."""
 
 
 def _fields(name: str, value: Any) -> Iterator[tuple[str, list[Any]]]:

@@ -50,7 +50,7 @@ def set_inputs(config: SidaConfig, given: Sets, shown: Ints) -> dict[str, npt.ND
     sets = given.sets[shown]
     there = shown >= 0
     inside = (sets["begin"][:, None] <= leaves) & (leaves < sets["end"][:, None])
-    # Of a leaf that is not there anything may be said.
+    # The fields of an absent leaf may have any value.
     return {
         "i_valid": there,
         **{f"i_{name}": sets[name] for name in ("base", "columns", "final")},

@@ -51,7 +51,7 @@ SIGNALS = {
 """Outputs, and for each whether it means something only where another one is set."""
 SEEN = np.dtype(fields("start", "i_valid", "loaded_valid", *SIGNALS))
 GATES = ("start", "i", "loaded", "o", "requests", "stored")
-"""What may pause."""
+"""Streams that may pause."""
 
 
 @compiled

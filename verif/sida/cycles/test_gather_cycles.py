@@ -36,7 +36,7 @@ SEEN = np.dtype(
                      "conflicts", "waits")
     ]
 )  # fmt: skip
-"""What a cycle has."""
+"""Record of a cycle."""
 
 
 @compiled

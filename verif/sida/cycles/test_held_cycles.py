@@ -22,7 +22,7 @@ from tilewright.verif.sida.held.matrices import SHAPES, drawn
 from tilewright.verif.timing.striped.pace import pattern
 
 GATES = ("i", "first", "z", "request", "reload")
-"""What may pause."""
+"""Streams that may pause."""
 
 SEEN = np.dtype(
     fields(
@@ -32,8 +32,8 @@ SEEN = np.dtype(
         *("counts_held", "counts_most"),
     )
 )
-"""What a cycle has. ``shown``: the set, -1: none; ``reload_at``, ``reload_end``: elements of the
-row that is read again, in the order of rows."""
+"""Record of a cycle. ``shown``: the set, -1: none; ``reload_at``, ``reload_end``: elements of the
+refetched row, in the order of rows."""
 
 
 class Passage(NamedTuple):

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.long
 
 PULSES = ("program_idle", "scalars_loaded", "x_loaded", "part_done", "sums_done", "quiet", "saved",
           "checked", "whole_ready")  # fmt: skip
-"""What the order of a job waits for."""
+"""Events that the order of a job waits for."""
 
 SAYS = (
     *("load_program", "loads_scalars", "first", "second", "check", "save", "columns_pass"),

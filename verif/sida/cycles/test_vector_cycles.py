@@ -43,7 +43,7 @@ def traffic(config: SidaConfig, seed: int, words: str) -> Traffic:
             count = int(rng.integers(1, min(block_rows(config), rows - first) + 1))
             found.append((int(rng.integers(VECTORS)), first, count))
     else:
-        # As the element-wise core does: block by block, of each some vectors.
+        # The element-wise core does the same: block by block, with some vectors of each.
         for first in range(0, rows, block_rows(config)):
             count = min(block_rows(config), rows - first)
             found += [(int(v), first, count) for v in rng.integers(0, VECTORS, 3)]

@@ -45,7 +45,7 @@ class Command(enum.Enum, shape=3):  # type: ignore[call-arg]
     CLEAR = 5
     """Clears, ``value`` cycles later."""
     IGNORE = 6
-    """From here to ``CLEAR`` what the core gives is dropped."""
+    """Drops the core's outputs until ``CLEAR``."""
 
 
 def command_layout(config: SidaConfig) -> data.StructLayout:

@@ -76,8 +76,8 @@ def test_a_size_of_one_and_less_than_a_step() -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_the_sums_of_the_transpose(name: str) -> None:
-    """Likewise, and from pass to pass of the other kind; first values that come from elsewhere do
-    not count."""
+    """The sums are the model's, also after a pass of the other kind. First values from elsewhere
+    have no effect."""
     config = DEVICES[name]
     for seed in range(by_size(1, 1, 4)):
         rng = np.random.default_rng(seed)
@@ -123,7 +123,7 @@ def test_a_clear_forgets_everything() -> None:
         ran(config, given, gap=0.2, seed=at)
 
 
-# What is read again of a panel beside what came by columns.
+# Tests that compare the refetched elements of a panel with those that arrived by columns.
 
 KINDS = ("value", "row", "column", "missing")
 PLACE_BITS, VALUE_BITS = 20, 32

@@ -100,5 +100,5 @@ def read_sets(config: SidaConfig, words: Sequence[int], columns: int) -> list[El
         assert len(steps) <= 1, f"set {number}: columns of two steps"
         assert sent.final == (complete == columns), number
         assert not sent.final or number == len(words) - 1
-    # What was said to be complete has no further elements.
+    # Columns that were reported complete have no further elements.
     return found

@@ -238,7 +238,7 @@ def test_panels_are_read_ahead() -> None:
     run = Run(matrix, [(n, matrix.size) for n in range(8)], PERFECT)
     ends = [matrix.pointers[8 * n] for n in range(9)]
     blocks = sum(-(-end // 8) - begin // 8 for begin, end in itertools.pairwise(ends))
-    # Of each panel a cycle more, in which its first pointers come forward.
+    # Each panel takes one more cycle, for its first pointers.
     assert run.sink.cycles[-1] - run.sink.cycles[0] < 1.2 * (blocks + 8)
 
 

@@ -28,7 +28,7 @@ def test_there_and_back(side: int) -> None:
         elements = {
             (i, j): v for i, j, v in zip(matrix.rows, matrix.columns, matrix.values, strict=True)
         }
-        # By columns of blocks, and by rows of blocks.
+        # Blocks in column order and in row order.
         across = -(-size // side)
         by_columns, by_rows = {}, {}
         for column in range(across):

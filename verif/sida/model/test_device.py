@@ -225,7 +225,7 @@ def test_faults_of_matrices() -> None:
     assert fault([0, 2, 2, 5, 6], [0, 4, 1, 2, 3, 0]) == ("index", 0)
     assert fault([0, 2, 2, 5, 6], [0, 3, 1, 1, 3, 0]) == ("unsorted", 2)
     assert fault([0, 2, 2, 5, 6], [0, 3, 1, 9, 3, 0]) == ("index", 2)
-    # Of the same column's only.
+    # Only the rows of the same column must ascend.
     assert fault([0, 2, 3, 5, 6], [0, 3, 1, 2, 3, 0]) is None
     assert fault([1, 2, 2, 5, 6], rows) == ("pointers", 0)
     assert fault([0, 2, 1, 5, 6], rows) == ("pointers", 1)

@@ -52,7 +52,7 @@ EXPECTED: dict[str, Callable[..., Any]] = {
     "not": lambda a: a == 0,
     "select": lambda a, b, c: np.where(a != 0, b, c),
 }
-"""By NumPy, in the format itself."""
+"""Operations in NumPy, computed in the format itself."""
 
 
 def numbers(rng: np.random.Generator, fmt: str, count: int) -> Any:

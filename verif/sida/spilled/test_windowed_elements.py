@@ -135,8 +135,8 @@ def run_windowed(
     latency: int = 1,
     **others: Any,
 ) -> list[Seen]:
-    """Likewise :func:`run_passes`: rows that were fetched are those that are counted, and each of
-    them went back, as all first values went there."""
+    """Runs passes as :func:`run_passes` does. The rows fetched are those counted, and each was
+    written back; so were all first values."""
     surround = partial(_WindowedPass, stall=stall, latency=latency)
     seen = run_passes(config, passes, part=WindowedElements, surround=surround, **others)
     for given, found in zip(passes, seen, strict=True):
@@ -183,7 +183,7 @@ DEVICES = {
     "two rows a step": few(subtensor=8, vector_words=16, adder_stages=2),
     "eight": few(pes=8, subtensor=16, vector_words=16, value="fp16", semirings=("mma", "orand")),
 }
-"""By what is particular about each."""
+"""Devices, named by their special property."""
 
 
 pytestmark = pytest.mark.long

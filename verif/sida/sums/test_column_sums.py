@@ -35,7 +35,7 @@ Patterns = npt.NDArray[np.uint64]
 Cycle = tuple[int, int, bool]
 """The word that comes in, the semiring, whether all is forgotten."""
 Result = tuple[int, tuple[int, ...]]
-"""Of columns from a number on."""
+"""First column, and the sums of the columns from it on."""
 
 SMALL = SidaConfig(pes=4, subtensor=8, buffer_words=64, vector_words=64)
 CONFIGS = {
@@ -190,7 +190,7 @@ def expected_of(
                 expected[len(cycles) + latency] = result
             cycles.append(inside)
         if stop < len(mine):
-            # What enters in that cycle is forgotten, too; the outputs of that cycle are not.
+            # The clear also drops the input of that cycle, but not its outputs.
             (word, number, _), _ = mine[stop]
             now = len(cycles)
             expected = {cycle: result for cycle, result in expected.items() if cycle <= now}

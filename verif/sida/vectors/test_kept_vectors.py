@@ -20,7 +20,7 @@ from tilewright.verif.stream.agents import Agent, Source, Wire, run_agents
 pytestmark = pytest.mark.long
 
 Piece = tuple[int, int]
-"""Where it begins, and behind which byte it ends."""
+"""First byte of a piece, and the byte after its last one."""
 
 
 class Announced:
@@ -166,7 +166,7 @@ def test_what_is_kept_and_when_it_is_there(name: str) -> None:
     for seed in range(by_size(3, 4, 40)):
         scene = Scene(WINDOWED[name], f"{name} {seed}")
         assert scene.expected.items() <= scene.found.items(), seed
-        # Of a vector that the program stores as many as of the operand; of sums whole pieces.
+        # A vector that the program stores has as many bytes as the operand; sums are whole pieces.
         sums = len(scene.sources["sums"].words) * WINDOWED[name].piece_bytes
         assert scene.kept == scene.sent - scene.kept + sums
 

@@ -229,7 +229,7 @@ def test_a_row_a_cycle(name: str) -> None:
         assert rate(run) >= 0.9 * min(1, ports * port_rows / (lines if again else 1))
 
 
-# What is missing of vectors in memory: every row of every request, whatever the memory does.
+# Tests of the loader of missing rows: every row of every request arrives, whatever the memory does.
 
 
 class RunWindowLoader:

@@ -299,7 +299,7 @@ feed_x, load_x = Y.producers(X, "feeder", "loader")
 Y.forward(feed_x, iii=-1)
 load_a.fifo({depth})
 """
-"""What the first element waits for comes last."""
+"""Mapping whose first element waits for the operand that arrives last."""
 
 
 def test_a_depth_that_is_too_short(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -101,7 +101,7 @@ DIRECTIVES = [
     # Sizes
     (START, "sizes(N=0)", "sizes: N must be an integer, 1 or more, not 0"),
 ]  # fmt: skip
-"""What stands before, the line that is refused, and what is said of it."""
+"""Text before, the refused line, and the error."""
 
 MAPPINGS = [
     (START, "C.factor(A)", "C.factor: no loop is vectorised"),
@@ -266,7 +266,7 @@ IN_COMMANDS = [
     (START, "compute('D', 'fp8e4m3', i, semiring='minplus')",
      "D: format of minplus must hold +inf, which fp8e4m3 does not"),
 ]  # fmt: skip
-"""What every command says, in one line."""
+"""Errors that every command prints in one line."""
 
 
 @pytest.mark.parametrize(("before", "line", "message"), IN_COMMANDS)

@@ -283,7 +283,7 @@ def checked(computation: Computation) -> int:
 
 def component(part: FeederPart | MoverPart) -> object:
     if isinstance(part, MoverPart):
-        # What packs vectors has no nest.
+        # A part that packs vectors has no nest.
         return Packer(part, 1) if part.packs else mover(part, TRIP_BITS)
     return Feeder(part, TRIP_BITS)
 

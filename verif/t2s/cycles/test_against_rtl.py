@@ -72,7 +72,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 _OTHERS: list[dict[str, Any]] = [
-    # As many sums as a memory has, and few more than operations need.
+    # The number of sums is that of a memory, or little more than operations need.
     {"design": "gemm", "sizes": "II=2,JJ=2,KK=2,III=6,JJJ=6,KKK=2", "largest": 0},
     {"design": "gemm", "sizes": "III=1,JJJ=1", "pipeline": 6, "largest": 2},
     {"design": "gemm", "sizes": "II=5,JJ=3,KK=3,III=3,JJJ=5,KKK=3", "largest": 0},
@@ -89,7 +89,7 @@ _CONSUMERS = {
     "plain": "",
     "drained": 'C.consumers("drainer", "unloader")[0].unroll(ii, jj).gather(ii=-1)\n',
 }
-"""What takes results, as the last line of a mapping."""
+"""Consumers of results, as the last line of a mapping."""
 
 
 def _settings(name: str) -> dict[str, Any]:

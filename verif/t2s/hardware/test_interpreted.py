@@ -62,7 +62,7 @@ class End:
         elif not self._part.flagged:
             self._job.put("o", word)
         else:
-            # Where the function is in its loops: its frame is the one that called.
+            # The caller's frame has the place of the function in its loops.
             at = sys._getframe(1).f_locals
             first = all(at[f"v_{name}"] == 0 for name in self._summed)
             last = all(at[f"v_{name}"] == trips - 1 for name, trips in self._summed.items())
@@ -120,7 +120,7 @@ def check(design: Design, bounds: Mapping[str, int], seed: int) -> int:
     """Runs two jobs on each different copy of each function. Returns the number of copies."""
     rng = Random(seed)
     ran = 0
-    # What packs vectors looks at no word, and counts none.
+    # A part that packs vectors does not interpret or count words.
     parts: list[Part] = [*design.feeders, *(one for one in design.movers if not one.packs)]
     for part in parts:
         apart = {one.ahead: one for one in design.copies if one.function == part.name}

@@ -94,7 +94,7 @@ def _proved_or_refused(bare: Design, rng: np.random.Generator) -> str:
     run(one, queues, rooms_of(design, queues))
     if words_of(one) < FEW:
         assert goes_on(one, rooms_of(design, queues), rng)
-    # Where words are left from a period to another, depths are enough, not the least.
+    # If words remain from one period to the next, depths suffice but are not the least.
     if all(levels == tuple(queues.begins) for levels, _ in periods(design, queues)):
         for channel in longer(design):
             some = job(design, queues, dict.fromkeys(every, 2))

@@ -141,8 +141,8 @@ class WriteMemory(_Memory):
         self._bursts: deque[tuple[int, int]] = deque()
         self._place = 0
         self._wrong = False
-        # Whether the burst at AW is known already; addresses that were accepted and bursts whose
-        # data are all here, neither of them answered.
+        # True if the burst at AW is known already; unanswered accepted addresses, and unanswered
+        # bursts with all their data.
         self._known, self._accepted = False, 0
         self._whole: deque[tuple[int, int]] = deque()
         self.written = 0

@@ -31,11 +31,11 @@ FORMS = {
     "sum": ("Y_i", "A_ikl + B_ikl"),
     "union of rows": ("C_ij", "A_ik Xkj + B_ik Xkj"),
 }
-"""By name: the result with its indices, and the products that are added; tensors without ``_`` are
+"""Kernels by name: the result with its indices, and the added products; tensors without ``_`` are
 dense."""
 
 _MOST = 3
-"""Of the factors of tiles."""
+"""Largest factor of a tile."""
 
 
 def form(name: str, fmt: str, rng: np.random.Generator) -> Computation:

@@ -119,7 +119,7 @@ class Entry:
 
 
 THERE = "there"
-"""Of factors: which of a token's values are there."""
+"""Key of the field that tells which of a token's values are present."""
 
 LAST, INNER = Entry(ends=0b11), Entry(ends=0b10)
 """Ends of a tile: with an iteration of the outermost level, and of the inner one alone."""
@@ -175,7 +175,7 @@ def work_of(part: SparseElementPart, entries: Sequence[Entry], seed: Any) -> Wor
     value_names = [one.name for one in part.layout.fields[: part.layout.words]]
     for entry in entries:
         present = entry.slot is not None
-        # What a token that is no entry has in these fields means nothing.
+        # These fields have no meaning in a token that is not an entry.
         slot = entry.slot if entry.slot is not None else int(rng.integers(part.layout.slots))
         values = random_words(rng, config.element, (1, part.layout.words))
         there = int(rng.integers(1, 1 << part.layout.words))

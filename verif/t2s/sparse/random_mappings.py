@@ -24,7 +24,7 @@ KERNELS = {
     "broadcast": ("C_ij", "A_ik X_kj + B_ik X_kj"),
     "summed twice": ("Y_i", "A_ik X_kl"),
 }
-"""By name: the result with its indices, and the products that are added."""
+"""Kernels by name: the result with its indices, and the added products."""
 
 # Beside X.
 _DENSE = {"spmm": "B", "spmttkrp": "BC", "scaled": "B"}

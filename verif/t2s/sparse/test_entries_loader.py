@@ -238,7 +238,7 @@ def test_an_element_that_waits() -> None:
 
 
 PLACES = [(0, 192), (48, 200), (4096 - 16, 9), (496, 5)]
-"""Where images lie, and their vectors of half a beat."""
+"""Places of images, and the number of their vectors of half a beat."""
 
 
 @pytest.mark.parametrize("place", slow_but([(48, 200)], PLACES))

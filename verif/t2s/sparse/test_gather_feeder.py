@@ -67,7 +67,7 @@ def part_of(
 
 
 MOST_TOKENS = 4
-"""Of a tile."""
+"""Most tokens of a tile."""
 
 NOTHING = 0.2
 """Share of tokens that say nothing."""
@@ -133,7 +133,7 @@ def test_rate(seed: int, ring: int) -> None:
     job = Job({})
     blocks = filled(part, job, rng, 6)
     for block in blocks:
-        # As many words leave as come, or more.
+        # At least as many words leave as arrive.
         for _ in range(3 * ring + rng.randrange(3)):
             entry = draw_entry(rng, part.layout)
             job.get("t", token(part.layout, **entry))

@@ -176,7 +176,7 @@ def test_an_end_waits_for_the_other(kind: str) -> None:
     assert (o.words, o.cycles) == ([token(layout.merged(lacking=kind == "union"), ends=2)], [11])
 
 
-# What takes entries keeps the rules of streams, for every sequence of inputs.
+# Proofs that parts that accept entries keep the rules of streams, for every sequence of inputs.
 
 LAYOUT = TokenLayout(FORMATS["int8"], (Coordinate("k", "kk", 2),), 1, ("i", "k"))
 

@@ -55,7 +55,7 @@ def test_numbers(kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     a, b = rng.integers(-127, 128, (7, 9)), rng.integers(-127, 128, (9, 8))
     t = rng.integers(-(2**20), 2**20, (7, 8))
-    # What is multiplied is of 8 bits, what sums start from of 32.
+    # Factors have 8 bits, initial values of sums have 32.
     u = rng.integers(-127, 128, 8)
     given: dict[str, Any] = {"A": a, "B": b, "T": t, "U": u}
     with NativeAccelerator(emit(T2S, config), config, memory_bytes=1 << 16) as device:

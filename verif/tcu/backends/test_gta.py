@@ -44,8 +44,8 @@ ELEMENTS: dict[Words, tuple[str, str]] = {
     modular(2**15): ("int32", "int64"),
     modular(2**30): ("int32", "int64"),
 }
-"""Of blocks of 4 x 4: of residues below 2^15 four products are below 2^32, which a signed sum of
-32 bits does not hold."""
+"""Formats for blocks of 4 x 4. Four products of residues below 2^15 are below 2^32, which a signed
+sum of 32 bits cannot hold."""
 
 
 MODEL = gta(4)

@@ -33,7 +33,7 @@ def test_the_page_has_what_is_printed(only: str) -> None:
 def test_a_line_that_is_there_is_found() -> None:
     words = [16, 32, 64, 128]
     assert _least(words, [3 * n + 50 for n in words]) == pytest.approx(0, abs=1e-9)
-    # Of a bend no line goes through all points: 1 and 3 beside 2 and 6 at best halfway.
+    # No line goes through all points of a bend.
     assert _least([1, 2, 3], [10, 10, 20]) == pytest.approx(0.2)
 
 

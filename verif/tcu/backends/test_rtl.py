@@ -41,7 +41,7 @@ from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.tcu.backends.simulated import modelled, simulated
 
 WHOLE = integer(25)
-"""What m3xu holds, so that pieces are chosen by it."""
+"""Integers that m3xu holds, so that it determines the pieces."""
 RESIDUES = modular(97)
 N = 11
 
@@ -147,7 +147,7 @@ BY_WORDS: dict[Words, dict[str, Algorithm]] = {
         "spmul": _spmul,
         "eliminate": REAL["eliminate"],
         "solve": REAL["solve"],
-        # Of 97 lengths are of powers of 2 and 3, that of two sweeps is 6.
+        # Modulo 97 the lengths are products of powers of 2 and 3; that of two sweeps is 6.
         "stencil": INTEGERS["stencil"],
         "ntt": lambda unit: dft(unit, unit.words.array(np.arange(16))),
     },

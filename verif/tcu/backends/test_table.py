@@ -53,7 +53,7 @@ def test_the_bar_by_the_models(only: str) -> None:
     found = tcu_model("cmos", only=only)
     check(found)
     missing = set(ALGORITHMS) - named(found.parts[0])
-    # Of complex words, which simd2 has not, and of those of a semiring, which m3xu has not.
+    # SIMD2 has no complex words, and M3XU has no semirings.
     has = {"simd2": {"squaring"}, "m3xu": {"dft_complex"}, "gta": set[str]()}
     assert missing == {"dft_complex", "squaring"} - has[only]
 

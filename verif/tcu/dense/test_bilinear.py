@@ -39,7 +39,7 @@ def own() -> Bilinear:
 
 def squared() -> Bilinear:
     """Strassen's of 2 x 2 blocks of 2 x 2: 49 products for 4 x 4."""
-    # Where blocks (i, j) of the outer, (k, m) of the inner are: row 2 i + k, column 2 j + m.
+    # Places of blocks (i, j) of the outer, (k, m) of the inner: row 2 i + k, column 2 j + m.
     places = [(2 * i + k) * 4 + 2 * j + m for i, j, k, m in product(range(2), repeat=4)]
     back = np.argsort(places)
     left, right = (np.kron(one, one)[:, back] for one in map(np.array, (OWN_LEFT, OWN_RIGHT)))

@@ -124,7 +124,7 @@ def test_a_round_is_that_of_the_theorem(s: int) -> None:
         one = costs.exact_round(n, n, n, entries, s, left=1, right=1, known=0, summing=1, peeled=1)
         around = costs.check(n, n, n, 2) + costs.check(n, n, n, 3)
         assert unit.cost == one + around
-        # By Strassen's recursion 7^h products of blocks, n / b times.
+        # Strassen's recursion makes 7^h products of blocks, n / b times.
         if q & (q - 1) == 0:
             h = q.bit_length() - 1
             recursive = unit_of(s)

@@ -23,7 +23,8 @@ def swept(grid: Any, weights: Any, steps: int, boundary: str) -> Any:
         after: dict[tuple[int, int], Any] = {}
         for (i, j), value in cells.items():
             for x, y, tap in taps:
-                # What a cell takes from (x, y) away, a cell gives to the other side.
+                # A cell that reads the one (x, y) away receives what that one adds to the opposite
+                # side.
                 place = (i - x, j - y)
                 if boundary == "periodic":
                     place = (place[0] % rows, place[1] % columns)

@@ -54,7 +54,7 @@ def test_products(
     else:
         expected = a @ b % getattr(words, "modulus", 2**62)
     np.testing.assert_array_equal(found, expected)
-    # With fewer than three columns both are sparse.
+    # Both are sparse if there are fewer than three columns.
     assert unit.cost in (cost_of(n, k, p, s), cost_of(n, k, p, s, transposed=True))
     if of_right and k > 2:
         assert unit.cost == cost_of(n, k, p, s, transposed=True)

@@ -38,7 +38,7 @@ JOBS = {
 _PLAIN = Pauses()
 
 _LATEST = 50
-"""How often the array is asked, at last, whether all has left."""
+"""Number of polls, at the end, for whether all has left the array."""
 
 
 def small(**parameters: object) -> TensaurusConfig:

@@ -119,7 +119,7 @@ class List:
             found["pitch"] += rng.randrange(2)
         for mode in (1, 2, 3):
             if mode < self.order:
-                # What is not loaded must be there.
+                # An operand that is not loaded must be present.
                 found["load"] |= int(not self._loaded[mode]) << mode - 1
                 loads = found["load"] >> mode - 1 & 1
                 room = self.room(mode) if loads else self._loaded[mode]

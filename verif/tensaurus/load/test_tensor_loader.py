@@ -392,7 +392,7 @@ def test_a_row_that_stalls_stops_no_other_until_its_queue_is_full() -> None:
     tile = SparseTile(config, (40, 9, 9), random.Random(1), 1.0, 30)
     run = Run(config, [tile], PERFECT, slow=0.9)
     assert run.sinks[1].words
-    # How far the others were ahead of the slow row, at most.
+    # Largest lead of the others over the slow row.
     slow, other = run.sinks[0].cycles, run.sinks[1].cycles
     ahead = max(sum(1 for at in other if at <= cycle) - number for number, cycle in enumerate(slow))
     assert config.row_queue <= ahead <= config.row_queue + 4

@@ -119,7 +119,7 @@ FAULTS: dict[str, Change] = {
     "slices": _set("slices", lambda tiles: tiles.slices + 1),
     "wide slices": _set("slices", lambda tiles: 1 << 31 | 1),
 }
-"""What is wrong in jobs of any kind."""
+"""Faults in jobs of any kind."""
 
 DENSE_FAULTS: dict[str, Change] = {"pitch": _set("pitch", lambda tiles: _line(tiles.config) // 2)}
 SPARSE_FAULTS: dict[str, Change] = {"entries": _set("entries", lambda tiles: 0)}

@@ -22,7 +22,7 @@ EQUATIONS = {
     ("mm", 2): "ij,jf->if",
     ("mv", 2): "ij,jf->if",
 }
-"""Of each kernel and order."""
+"""Einsum equation of each kernel and order."""
 
 Numbers = npt.NDArray[Any]
 Patterns = npt.NDArray[np.uint64]

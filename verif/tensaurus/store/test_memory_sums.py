@@ -73,11 +73,11 @@ class WritingChannel:
         self._aw, self._w, self._b = (
             getattr(self.ports, name)[self.channel] for name in ("aw", "w", "b")
         )
-        # Of each burst: where it begins, and its beats.
+        # First address and beats of each burst.
         self._bursts: deque[tuple[int, int]] = deque()
         self._beats: list[tuple[int, int]] = []
         self._answers: deque[tuple[int, int, list[tuple[int, int]]]] = deque()
-        # Whether the burst at AW is among them already; addresses accepted and not yet answered.
+        # True if the burst at AW is among them already; accepted addresses without an answer.
         self._offered, self._accepted = False, 0
         self.written = 0
 

@@ -77,7 +77,7 @@ class Reading:
         for reader in readers:
             blocks = reader.line_blocks
             line = blocks * geometry.interleave
-            # What the hardware promises to take: see `StripedReader`.
+            # Alignment that the hardware accepts: see `StripedReader`.
             aligned = (blocks & -blocks) * geometry.interleave
             places = rng.integers(0, _MEMORY // aligned, count) * aligned
             sizes = rng.integers(1, longest * line + 1, count)

@@ -266,7 +266,7 @@ class Host:
         self.entries = {one: self._entries(dense) for one in drawn.sparse}
         self.words: dict[str, npt.NDArray[np.uint64]] = {}
         self._order: dict[Place, list[Place]] = {}
-        """Of each row's tile, places in the order in which they come to its element."""
+        """Places of each row's tile, in the order in which its element receives them."""
 
     def word(self) -> int:
         """A pattern: floats near one, now and then any; integers that no padding is."""

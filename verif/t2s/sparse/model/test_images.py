@@ -276,7 +276,7 @@ def test_rows_are_apart(seed: int) -> None:
     longest = int(lengths.max())
     most = len(lengths)
     if longest > 1:
-        # That many frames begin with each of the longest rows, and the last has nothing else.
+        # This many frames begin with each of the longest rows; the last frame has nothing else.
         most = (len(slots) - int(np.count_nonzero(lengths == longest))) // (longest - 1)
     for between in range(1, most + 1):
         found = interleaved(nothing, slots, nothing, between)
