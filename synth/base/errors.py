@@ -16,4 +16,4 @@ class MissingExtra(ValueError):
 
 
 class ToolError(ProgramError):
-    """A tool stopped with an error of its own; the message has its last words."""
+    """A tool stopped with an error; the message has its last words."""

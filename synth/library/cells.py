@@ -182,7 +182,8 @@ class Library:
     cells: dict[str, Cell]
 
     def smallest(self, inputs: int, *truths: tuple[bool, ...]) -> Cell | None:
-        """The smallest usable cell with these outputs, whatever their order; None if none."""
+        """Returns the smallest usable cell with these outputs, in any order; None if none
+        exists."""
         wanted = sorted(truths)
         fitting = [
             cell

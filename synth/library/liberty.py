@@ -44,7 +44,7 @@ class Group:
         return (group for group in self.groups if group.name == name)
 
     def numbers(self, name: str) -> list[float]:
-        """A list attribute as numbers; empty if there is none."""
+        """Returns a list attribute as numbers; empty if it is missing."""
         words = " ".join(self.lists.get(name, ())).replace(",", " ").split()
         return [float(word) for word in words]
 

@@ -80,7 +80,7 @@ class Design:
 
 
 def _plain_names(text: str) -> str:
-    """RTLIL in which modules that yosys derived from parameters have names of their own."""
+    """Renames the modules that yosys derived from parameters in RTLIL."""
     derived = sorted({name for name, _ in MODULE.findall(text) if name.startswith("$")})
     for number, name in enumerate(derived):
         base = re.sub(r"\W+", "_", name.split("\\")[1]) if "\\" in name else "module"

@@ -1,4 +1,4 @@
-"""The papers' tables, ours beside theirs, measured when they are asked for."""
+"""The papers' tables, ours beside theirs, measured on request."""
 
 from __future__ import annotations
 

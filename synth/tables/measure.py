@@ -57,7 +57,7 @@ def measure(
 def measure_component(
     name: str, component: Component, target: str, *, together: bool = True
 ) -> AsicReport:
-    """Synthesize a component that is no unit of its own, for standard cells; see :func:`measure`.
+    """Synthesizes a component that is not a unit, for standard cells; see :func:`measure`.
 
     ``name``: of its module; those inside are ``name_...``.
     """

@@ -18,7 +18,7 @@ Figures = Sequence[float | None]
 
 @dataclass(frozen=True)
 class Row:
-    """A line: a label, the papers' figures and ours, None where there is none.
+    """A row: a label, the papers' figures and ours; None for a missing figure.
 
     ``digits`` behind the point are printed: one number for all columns, or one for each.
     """
@@ -53,7 +53,8 @@ class Table:
         return {"table": self.table, "target": self.target, "columns": columns, "rows": rows}
 
     def to_csv(self) -> str:
-        """Our figures: the columns' names behind an empty one, and a line a row."""
+        """Returns our figures as CSV: the columns' names after an empty one, and one line per
+        row."""
         text = StringIO()
         lines = csv.writer(text, lineterminator="\n")
         lines.writerow(["", *self.columns])
@@ -61,7 +62,7 @@ class Table:
         return text.getvalue()
 
     def print(self, console: Console) -> None:
-        """Write the table to a Rich console, the papers' figures, if there are any, under ours."""
+        """Writes the table to a Rich console, with the papers' figures, if any, under ours."""
         from rich.table import Table as RichTable
 
         shown = RichTable(title=f"{self.table}, {self.target}", title_justify="left")

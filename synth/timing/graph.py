@@ -175,7 +175,7 @@ class _Builder:
 
 
 def _levels(nodes: int, source: Ints, target: Ints) -> Ints:
-    """Longest distance of every node from the sources; -1 in or behind a loop."""
+    """Returns the longest distance of every node from the sources; -1 in or after a loop."""
     waiting = np.bincount(target, minlength=nodes)
     order = np.argsort(source, kind="stable")
     sorted_target = target[order]

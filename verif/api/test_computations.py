@@ -109,7 +109,7 @@ def test_a_result_of_several_arrays_and_none_of_cycles() -> None:
 
 
 def test_arguments_of_any_number() -> None:
-    """Each array has a file of its own."""
+    """Writes each array to a separate file."""
     product = tilewright.run("einsum", "ik,kj->ij", A, B, set={"design": "gemm"}, backend="model")
     assert product.result.tolist() == (A @ B).tolist()
     assert [file["file"] for file in product.json["inputs"]] == ["operands_1.npy", "operands_2.npy"]
@@ -125,7 +125,7 @@ def test_arguments_by_name() -> None:
 
 
 def test_flags_and_lists() -> None:
-    """A flag that is off is not there, or has an option of its own."""
+    """Leaves out a flag that is off, or writes its negative option."""
     found = tilewright.run(
         "apsp", SPARSE, undirected=True, upper_triangle=False, convergence_check=False,
         backend="model", set={"tile": 2},
@@ -198,8 +198,8 @@ time. Other tests run the programs on the model."""
 
 
 def run(name: str, backend: str = "model") -> tuple[int, dict[str, Any]]:
-    """Run a page's examples, one after the other, devices of models having another backend. Returns
-    how many there are of those, and the names that the examples leave."""
+    """Runs a page's examples in succession; devices of models get another backend. Returns the
+    number of these, and the names that the examples define."""
     names: dict[str, Any] = {}
     count = 0
     for block in examples(page(name), "python"):

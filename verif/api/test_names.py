@@ -1,4 +1,4 @@
-"""The package itself: importing it is free, and every public name is there."""
+"""The package itself: importing it costs nothing, and every public name is available."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def test_an_interrupt_where_exceptions_are_dropped(tmp_path: Path) -> None:
 
 
 def test_a_build_ends_at_a_signal(tmp_path: Path) -> None:
-    """The compiler ends, and what it has started; what they have written goes."""
+    """Ends the compiler and its child processes, and removes what they have written."""
     cache, marks = with_tools(tmp_path / "cache"), tmp_path / "marks"
     marks.mkdir()
     compiler = tmp_path / "compiler"

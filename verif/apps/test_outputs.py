@@ -40,7 +40,7 @@ def umask() -> Iterator[None]:
 
 @contextmanager
 def reading(pipe: Path) -> Iterator[list[bytes]]:
-    """Make a pipe and read it in a thread; the content is there after the block."""
+    """Makes a pipe and reads it in a thread; the content is available after the block."""
     os.mkfifo(pipe)
     got: list[bytes] = []
     thread = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
@@ -51,7 +51,7 @@ def reading(pipe: Path) -> Iterator[list[bytes]]:
 
 
 def test_generate_through_a_link(tmp_path: Path) -> None:
-    """The sidecar lies beside the name that was given."""
+    """Writes the sidecar beside the name that was given."""
     (tmp_path / "real").mkdir()
     link = tmp_path / "link.v"
     link.symlink_to("real/unit.v")
@@ -188,7 +188,7 @@ def test_obstacles(tmp_path: Path) -> None:
 
 
 def test_a_full_cache_of_synthesis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The result counts; what could not be kept leaves nothing behind."""
+    """Keeps the result and leaves no partial file in the full cache."""
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")

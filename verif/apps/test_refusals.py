@@ -254,7 +254,7 @@ EXTRA = "is not installed; it comes with the extra `apps`: pip install 'tilewrig
 def test_packages_come_before_files(
     run: Run, monkeypatch: pytest.MonkeyPatch, command: str, module: str, package: str
 ) -> None:
-    """A file that is not there is not what is complained about."""
+    """Reports the missing package, not the missing file."""
     monkeypatch.setitem(sys.modules, module, None)
     absent = run.directory / "absent.npy"
     files = (absent, absent) if command == "knn" else (absent,)

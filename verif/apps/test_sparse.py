@@ -1,4 +1,4 @@
-"""``tilewright run`` of sparse products: real matrices on models and RTL, and what it tells."""
+"""``tilewright run`` of sparse products: real matrices on models and RTL, and its reports."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from tilewright.verif.oracles.values import decode, round_exact
 
 
 class IterativeUnit(wiring.Component):
-    """Quotient and root of what comes, one after the other.
+    """Computes the quotient and the root of its operands, in succession.
 
     The root takes fewer cycles than the quotient, and its result stays.
 

@@ -23,7 +23,7 @@ RAM_BYTES = 1 << 20
 
 
 async def traffic(scene: PartsScene) -> None:
-    """Everything asked for is done, and the bursts are the expected ones."""
+    """Checks that all requests are complete, and that the bursts are the expected ones."""
     scene.draw()
     expected = scene.storage.copy()
     for side in scene.sides:
@@ -171,7 +171,7 @@ async def error(scene: PartsScene) -> None:
 
 
 def _check_error(scene: PartsScene, side: Side, memory: AxiMemory) -> None:
-    """The error that has just come is the bus's first."""
+    """Checks that the reported error is the first one on the bus."""
     got = int(side.signal("error_address").value)
     _, want = memory.record.errors[side.name][0]
     if got != want:

@@ -277,7 +277,7 @@ class PartsScene(Scene):
                 await self.idle(side)
 
     async def idle(self, side: Side) -> None:
-        """Wait until a side is idle; then the bus owes it nothing."""
+        """Waits until a side is idle; then no response may be outstanding."""
         await self.until_idle(f"{side.name}_idle", sides=[side.name])
 
     def check_memory(self, expected: Storage) -> None:

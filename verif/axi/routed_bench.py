@@ -60,7 +60,7 @@ class RoutedScene(Scene):
         return (low | high << 256) & (1 << 8 * self.width) - 1
 
     def draw(self) -> None:
-        """Requests of every reader, in a region of its own."""
+        """Draws requests of every reader, each in a separate region."""
         lists = self.scenario.get("lists")
         for reader in range(self.readers):
             base = (1 << self.settings["addr_bits"]) - (reader + 1) * REGION
@@ -155,7 +155,7 @@ class RoutedScene(Scene):
         await self.idle()
 
     async def idle(self) -> None:
-        """Wait until all are idle; then the bus owes nothing."""
+        """Waits until all are idle; then no response may be outstanding."""
         await self.until_idle("idle", (1 << self.readers) - 1, sides=["read"])
 
     def check(self, *, among: list[int] | None = None, complete: bool = True) -> None:
@@ -187,7 +187,7 @@ class RoutedScene(Scene):
 
 
 async def traffic(scene: RoutedScene) -> None:
-    """Everything asked for is done, in order."""
+    """Checks that all requests are complete, in order."""
     scene.draw()
     scene.start()
     await scene.finished()

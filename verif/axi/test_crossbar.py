@@ -84,8 +84,8 @@ def test_stop_and_errors_of_single_readers(size: str) -> None:
 
 @every_size
 def test_lanes_at_channels_of_their_own_do_not_meet(size: str) -> None:
-    """A beat a cycle for each lane; or as many bursts as there are slots in the time from a request
-    to its slot's next use, if that is less."""
+    """Delivers one beat per cycle to each lane, or as many bursts as there are slots in the time
+    from a request to its slot's next use, if that is less."""
     sizes = SIZES[size]
     alone = sizes.lanes <= sizes.channels
     for result in results(size)["apart"]:

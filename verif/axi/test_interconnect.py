@@ -1,5 +1,5 @@
-"""The interconnects alone, with gaps at every input and stalls at every output: each burst and
-each response reaches the one that it is for, and data comes in the order of the addresses."""
+"""The interconnects alone, with gaps at every input and stalls at every output: each burst and each
+response reaches its destination, and data arrives in the order of the addresses."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ every_share = pytest.mark.parametrize(("gap", "stall"), SHARES)
 
 
 class _Stalled(wiring.Component):
-    """An interconnect whose streams may all be stalled: what it sends without waiting for a ready
-    goes to a queue that holds all of a test."""
+    """An interconnect whose streams may all be stalled. What it sends without a ready enters a
+    queue that is large enough for a whole test."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -99,8 +99,8 @@ def _addresses(rng: np.random.Generator) -> list[Words]:
 
 
 def _check_addresses(got: list[int], sent: list[Words], gap: float) -> list[int]:
-    """Each member's come in order under its ID, and members that always offer one take turns;
-    returns the IDs."""
+    """Checks that each member's bursts are in order under its ID, and that members that always have
+    one alternate; returns the IDs."""
     for member, words in enumerate(sent):
         mine = [word & (1 << ADDRESS) - 1 for word in got if word >> ADDRESS == member]
         assert mine == words.tolist()

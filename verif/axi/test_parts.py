@@ -99,7 +99,7 @@ def rate_scenarios() -> dict[str, dict[str, Any]]:
 
 @cache
 def results(size: str) -> dict[str, list[Any]]:
-    """The summaries of all scenarios of a size, none of which may have found a fault."""
+    """Returns the summaries of all scenarios of a size; none may have found a fault."""
     wanted = scenarios(SIZES[size])
     rates = rate_scenarios() if size == "small" else {}
     groups = wanted | {name: [scenario] for name, scenario in rates.items()}

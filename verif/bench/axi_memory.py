@@ -64,7 +64,7 @@ class Behaviour:
 
 @dataclass
 class _Burst:
-    """A burst under way: where its next beat lies, how many are left, when it may answer."""
+    """A burst in flight: its next beat's address, beats left, earliest response."""
 
     id: int
     start: int
@@ -184,7 +184,8 @@ class AxiMemory:
         return sum(map(len, queues.values())) + (out is not None and out.left == 0)
 
     def quiet_for(self, side: str) -> int:
-        """Cycles since anything moved on the channels of a side; 0 while it is owed something."""
+        """Returns the cycles since the last transfer on a side's channels; 0 while a response is
+        outstanding."""
         return 0 if self.owed(side) else self._now - self._moved[side]
 
     def start(self) -> Any:
@@ -219,7 +220,7 @@ class AxiMemory:
         return self._willing()
 
     def answer(self, ready: dict[str, bool]) -> None:
-        """Set the READYs of a cycle whose VALIDs are there, where they matter."""
+        """Sets the READYs of a cycle that depend on VALIDs, once these are known."""
         if self._behaviour.aw_after_w or self._behaviour.w_after_aw:
             self._follow(ready)
         for channel, value in ready.items():
@@ -325,7 +326,7 @@ class AxiMemory:
         self._early.append((value, strobe, last))
 
     def _place(self) -> None:
-        """Store the beats whose address has come."""
+        """Stores the beats whose address has arrived."""
         while self._early and self._waiting:
             value, strobe, last = self._early.popleft()
             burst = self._waiting[0]

@@ -1,4 +1,4 @@
-"""Counts what goes over AXI4 managers by their pins alone, in the simulator."""
+"""Counts transfers on AXI4 managers by their pins alone, in the simulator."""
 
 from __future__ import annotations
 

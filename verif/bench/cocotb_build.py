@@ -63,7 +63,7 @@ class _IcarusVcd(Icarus):
 
 
 class CocotbBuild:
-    """A unit's Verilog compiled for a simulator; taken from the cache if it is there.
+    """Compiles a unit's Verilog for a simulator, or takes the build from the cache.
 
     Parameters
     ----------

@@ -25,11 +25,11 @@ Config = TypeVar("Config")
 
 
 class DeviceTimeout(RuntimeError):
-    """The interrupt did not come."""
+    """Raised if the interrupt does not arrive."""
 
 
 class AxiDevice(SimulatedDevice[Config]):
-    """A simulation in a process of its own; use it in a ``with`` statement.
+    """A simulation in a separate process; use it in a ``with`` statement.
 
     Time passes during register accesses, ``wait`` and ``run``, not in between.
 
@@ -224,7 +224,7 @@ class AxiDevice(SimulatedDevice[Config]):
 
 
 def _pins(verilog: str, top: str, instance: str, pins: tuple[str, ...]) -> list[str]:
-    """The signals of the top at pins of an instance in it; none if there is no such instance."""
+    """Returns the top's signals at the pins of an instance; none if it has no such instance."""
     module = verilog.partition(f"module {top} (")[2].partition("\nendmodule")[0]
     found = re.search(rf" {instance} \((.*?)\);\n", module, re.S)
     if found is None:

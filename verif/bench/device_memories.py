@@ -42,7 +42,7 @@ class AxiRams:
         return bytes(self._rams[0].read(address, count))
 
     def _let_fail(self, ram: Any, size: int) -> None:
-        """Have some beats, and all behind the memory, answered with SLVERR."""
+        """Makes some beats, and all after the end of memory, respond with SLVERR."""
         reads, writes, width = ram.read_if._read, ram.write_if._write, ram.read_if.byte_lanes
 
         def check(side: str, address: int) -> None:
@@ -104,7 +104,7 @@ class Memories:
         return [(r + x, w + y) for (r, w), (x, y) in zip(now, self._past_moved, strict=True)]
 
     def behave(self, settings: dict[str, Any]) -> None:
-        """Answer differently from now on; nothing may be under way."""
+        """Changes the responses from now on; nothing may be in flight."""
         if self.under_way:
             raise ValueError(f"{self.under_way} bursts are under way")
         nothing = [(0, 0)] * len(self._settings["prefixes"])

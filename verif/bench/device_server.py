@@ -109,7 +109,7 @@ class _Server:
 
 @cocotb.test()
 async def serve(dut: Any) -> None:
-    """Answer requests until there are no more."""
+    """Answers requests until the last one."""
     connection: Connection = Client(os.environ["TILEWRIGHT_SOCKET"], "AF_UNIX")
     settings = connection.recv()
     cocotb.start_soon(Clock(dut.clk, PERIOD_NS, unit="ns").start())

@@ -207,7 +207,7 @@ class UnknownBits(RuntimeError):
 
 
 class FourStateDevice(SimulatedDevice[Config]):
-    """A simulation in a process of its own; use it in a ``with`` statement.
+    """A simulation in a separate process; use it in a ``with`` statement.
 
     Time passes during register accesses, ``wait`` and ``run``. Behind the reset no valid, no ready
     and no interrupt may be unknown, nor a payload that is valid; of write data, the bytes that a

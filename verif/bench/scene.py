@@ -130,7 +130,7 @@ class Scene:
         return True
 
     async def until(self, name: str, value: int = 1) -> None:
-        """Wait until a port has a value; it is a fault if that does not come."""
+        """Waits until a port has a value; a time-out is a fault."""
         for _ in range(self.time_out):
             await self.edge
             if getattr(self.dut, name).value == value:

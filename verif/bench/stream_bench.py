@@ -31,7 +31,7 @@ def _integers(words: Any) -> list[int]:
 
 
 async def _reset(dut: Any, clock: Any, job: dict[str, Any]) -> list[str]:
-    """Reset the unit; afterwards no output may be valid, as nothing has come in."""
+    """Resets the unit; afterwards no output may be valid, because it has had no input."""
     reset = getattr(dut, job["reset"]["name"])
     active = int(job["reset"]["active"] == "high")
     reset.value = active

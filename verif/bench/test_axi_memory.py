@@ -27,7 +27,7 @@ class Signal:
 
 
 class Top:
-    """Ports come into being when they are asked for."""
+    """Creates a port at its first use."""
 
     def __getattr__(self, name: str) -> Signal:
         made = Signal()
@@ -174,7 +174,7 @@ class Manager:
 
 @pytest.mark.parametrize("flags", list(itertools.product([False, True], repeat=len(FLAGS))))
 def test_every_mode(flags: tuple[bool, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every combination keeps its promises, has no fault, and all comes to its end."""
+    """Tries every combination: it obeys the rules, has no fault, and completes."""
     modes: dict[str, Any] = dict(zip(FLAGS, flags, strict=True))
     for stall, seed, ahead in itertools.product((0.0, 0.4), range(3), (True, False)):
         if modes["aw_after_w"] and not ahead:

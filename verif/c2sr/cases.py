@@ -1,4 +1,4 @@
-"""Jobs for the converter: matrices, where everything lies in memory, and what a job must leave."""
+"""Jobs for the converter: matrices, their placement in memory, and their expected results."""
 
 from __future__ import annotations
 
@@ -149,8 +149,8 @@ def place(
     *,
     spare: int = 0,
 ) -> ConverterCase:
-    """A case whose arrays lie apart, in any order, with room for ``spare`` entries more than
-    needed."""
+    """Returns a case whose arrays are apart, in any order, with capacity for ``spare`` entries more
+    than needed."""
     layout, rows = config.layout, matrix.shape[0]
     packed = from_patterns(matrix.patterns(), matrix.shape, layout)
     need = matrix.nnz if direction == "c2sr_to_csr" else packed.channel_entries

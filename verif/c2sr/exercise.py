@@ -16,7 +16,7 @@ _SHAPES = (1, 1), (13, 9)
 
 
 def exercise(device: ConverterDevice, rng: np.random.Generator) -> int:
-    """Matrices of any patterns there and back: what comes is what went. Returns the number of
+    """Converts random matrices there and back and compares them. Returns the number of
     conversions."""
     driver = ConverterDriver(device)
     count = 0

@@ -139,7 +139,7 @@ def test_an_entry_every_cycle(device: Converter, direction: str) -> None:
 
 @pytest.mark.parametrize("direction", MODES)
 def test_region(device: Converter, direction: str) -> None:
-    """A result that is larger than said: nothing is written behind the room for it."""
+    """Writes nothing after the region if the result is larger than announced."""
     config = device.config
     rng = rng_of(device, 6)
 

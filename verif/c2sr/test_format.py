@@ -84,7 +84,7 @@ def triples(draw: Any) -> tuple[tuple[int, int], list[tuple[int, int, float]]]:
 
 
 def raw_csr(shape: tuple[int, int], found: list[Any], dtype: Any) -> Any:
-    """CSR with entries as they come: unsorted, and several of one place."""
+    """Returns CSR with entries in the given order: unsorted, and several at one position."""
     found = sorted(found, key=lambda entry: entry[0])
     starts = np.searchsorted([entry[0] for entry in found], np.arange(shape[0] + 1))
     data = np.array([entry[2] for entry in found]).astype(dtype)
@@ -142,7 +142,7 @@ def test_truth_values() -> None:
 
 
 def test_stale_flags_do_not_deceive() -> None:
-    """SciPy remembers that columns were sorted when somebody moves them."""
+    """Ignores SciPy's flag of sorted columns, which is stale if the columns were moved."""
     matrix = sp.csr_array(np.array([[1.0, 2.0, 3.0]]))
     assert matrix.has_canonical_format
     matrix.indices[:] = [2, 0, 1]

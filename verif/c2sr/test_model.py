@@ -68,8 +68,8 @@ def test_any_matrix(device: Converter, direction: str) -> None:
 
 @pytest.mark.parametrize("direction", MODES)
 def test_errors(device: Converter, direction: str) -> None:
-    """Each rule that a job can break, a region too small, pointers that do not ascend, arrays that
-    end behind the memory."""
+    """Finds each rule that a job can break, a region that is too small, pointers that do not
+    ascend, and arrays that end after the memory."""
     rng = np.random.default_rng(2)
     config, rows = device.config, 40
     lengths = rng.integers(1, 9, rows).astype(np.int64)

@@ -92,7 +92,7 @@ def bytes_of(words: list[int]) -> Any:
 
 
 def moved(indices: list[int], starts: list[int] | None = None) -> Any:
-    """A matrix of SciPy that somebody spoilt."""
+    """Returns a corrupted SciPy matrix."""
     matrix = sp.csr_array((np.ones(2), [1, 2], [0, 1, 2]), shape=(2, 4))
     matrix.indices[:] = indices
     matrix.indptr[:] = starts or [0, 1, 2]

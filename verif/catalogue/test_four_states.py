@@ -84,7 +84,7 @@ def test_every_accelerator_has_an_exercise(name: str) -> None:
 
 @pytest.mark.parametrize("case", slow_but([], EXERCISED, SAMPLE))
 def test_nothing_is_unknown_in_a_job(case: str) -> None:
-    """Nor do results depend on memory that was never written, nor on a job that was given up."""
+    """Results depend neither on memory that was never written nor on a job that was aborted."""
     name, changes = EXERCISED[case]
     entry = entries()[name]
     config = small(entry, changes)

@@ -1,5 +1,5 @@
-"""A system is there by its registration alone: the toy, in every command, every test over all
-units, and in the list of units."""
+"""A system needs only its registration: the toy is in every command, in every test over all units,
+and in the list of units."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_what_the_schema_does_not_know_is_refused() -> None:
 
 @pytest.mark.parametrize("name", DESCRIBED)
 def test_what_it_names_is_there(name: str) -> None:
-    """Sizes, formats, registers, streams, errors: whatever an entry refers to."""
+    """Checks that every referenced size, format, register, stream and error exists."""
     entry = entries()[name]
     sidecar = as_read(describe(entry.unit, entry.small_config))
     fields = {(x["name"], field["name"]) for x in sidecar["streams"] for field in x["fields"]}

@@ -111,7 +111,7 @@ def check(
 
 
 def drive_streams(made: Emitted, golden: Golden, seed: int) -> None:
-    """Operations of all kinds, mixed with opcodes that there are not, through gaps and stalls."""
+    """Runs operations of all kinds, mixed with illegal opcodes, with gaps and stalls."""
     sidecar, rng = as_read(made.sidecar), np.random.default_rng(seed)
     driver = StreamDriver(sidecar, NativeSimulation(made), rng)
     sent: list[tuple[dict[str, Any], Matrices, Matrices | None]] = []
@@ -175,7 +175,7 @@ ACCELERATORS = [name for name, entry in entries().items() if entry.unit.jobs and
 @pytest.mark.long
 @pytest.mark.parametrize("name", ACCELERATORS)
 def test_the_bus_carries_what_is_said(name: str, tmp_path: Path) -> None:
-    """Every burst of some jobs, in waves: kind, alignment, length, ID, how many are under way."""
+    """Checks every burst of some jobs, in waves: kind, alignment, length, ID, number in flight."""
     made, waves = emitted(name), tmp_path / "waves.vcd"
     sidecar, rng = as_read(made.sidecar), np.random.default_rng(2)
     with NativeAccelerator(

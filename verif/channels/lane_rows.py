@@ -15,8 +15,8 @@ from tilewright.verif.bench.axi_storage import Storage
 
 @dataclass(frozen=True, kw_only=True)
 class WriterSettings:
-    """Parameters of ``LaneMap``, ``ChannelGeometry`` and ``C2srLayout``, and of a burst writer
-    how many bursts may be under way."""
+    """Parameters of ``LaneMap``, ``ChannelGeometry`` and ``C2srLayout``, and a burst writer's
+    number of bursts in flight."""
 
     lanes: int
     channels: int
@@ -127,7 +127,8 @@ def draw_rows(
 
 
 def token_bits(generator: random.Random, settings: WriterSettings, rows: Rows) -> list[int]:
-    """The tokens of the rows; the end of a row may come with its last entry or behind it."""
+    """Returns the tokens of the rows; the end of a row is in its last entry or in a token after
+    it."""
     layout = lane_entry_layout(settings.layout, settings.lane_map)
     at = {name: layout[name].offset for name, _ in layout}
     row_layout = layout["row"].shape

@@ -1,4 +1,4 @@
-"""Words that become beats, and beats that are asked for: every byte, no other, in whole runs."""
+"""Words that become beats, and beats that are requested: every byte, no other, in whole runs."""
 
 from __future__ import annotations
 

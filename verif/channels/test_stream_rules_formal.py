@@ -30,7 +30,7 @@ PARTS: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
 
 
 class WatchedOutputs(wiring.Component):
-    """A part behind a source that keeps the rules of streams.
+    """A part after a source that obeys the rules of streams.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ class WriterScene(Scene):
         self.dut.start.value = 0
 
     async def play(self) -> dict[str, Any]:
-        """A lane's rows; and before them, if asked for, other rows that are broken off."""
+        """Writes a lane's rows; if requested, other rows that are aborted come first."""
         scenario, writer = self.scenario, self.writer
         longest, most = scenario.get("longest", 40), scenario.get("rows", 200)
         if scenario.get("broken"):

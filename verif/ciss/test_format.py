@@ -23,7 +23,7 @@ pytestmark = pytest.mark.quick
 
 
 def seen(found: Tensor) -> dict[tuple[int, ...], str]:
-    """Values by place, NaN and the sign of a zero told apart; each place once."""
+    """Returns values by position, each once; NaN and the sign of a zero are distinguished."""
     pairs = zip(map(tuple, found.indices.tolist()), found.values.tolist(), strict=True)
     places = {place: repr(value) for place, value in pairs}
     assert len(places) == found.nnz
@@ -78,8 +78,8 @@ def check_stream(seed: int) -> None:
 
 @pytest.mark.parametrize("lot", seeds(15300, by_size(10, 50, 300)), ids=str)
 def test_slices_may_be_in_any_row(lot: range) -> None:
-    """Another's stream, whose slices are dealt out at random, headers of empty slices with them,
-    is the same tensor."""
+    """A foreign stream with slices, and headers of empty slices, in random rows is the same
+    tensor."""
     for seed in lot:
         check_dealt(seed)
 
@@ -121,7 +121,8 @@ def test_rows_get_slices_by_their_slots() -> None:
 
 @pytest.mark.parametrize(("rows", "count"), [(1, 50), (7, 300), (16, 2000)])
 def test_assignment_of_many_slices(rows: int, count: int) -> None:
-    """More than are assigned at once, and lengths that leave one row far behind."""
+    """Assigns more slices than fit at once, with lengths that leave one row far behind the
+    others."""
     rng = np.random.default_rng(5400 + rows)
     lengths = rng.zipf(1.5, count).clip(1, 10_000)
     load, expected = [0] * rows, []

@@ -35,8 +35,8 @@ BEAT = 64
 
 
 def image(ciss: Ciss, *, base: int, beat_bytes: int = BEAT) -> Block:
-    """A stream in memory, entry behind entry. Raises ValueError if the base is not a multiple of a
-    beat."""
+    """Returns a stream in memory, one entry after the other. Raises ValueError if the base is not a
+    multiple of a beat."""
     _check_base("base", base, beat_bytes)
     return Block(base, np.ascontiguousarray(ciss.slots).reshape(-1).view(np.uint8))
 
@@ -164,7 +164,8 @@ def memory_of(*blocks: Block) -> Callable[[int, int], bytes]:
 
 @pytest.mark.parametrize("seed", range(6200, 6200 + by_size(10, 60, 600)))
 def test_streams_in_memory(seed: int) -> None:
-    """The rules' bytes, at any multiple of a beat, whatever the entry's size; and back."""
+    """Writes the bytes of the rules, at any multiple of a beat and for any entry size, and reads
+    them."""
     case = random_case(seed)
     where = case.layout
     beat = 8 << seed % 4

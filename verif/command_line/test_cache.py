@@ -106,7 +106,8 @@ def test_what_is_used_stays(cache: Path) -> None:
 
 
 def test_locks_and_tools_of_others(cache: Path) -> None:
-    """Locks of what is gone go; tools among which something else lies stay."""
+    """Removes locks of entries that no longer exist, and keeps tools beside which other files
+    lie."""
     put(cache)
     gone, other = cache / f".unit-{'a' * 32}.so.lock", cache / ".notes.lock"
     gone.touch()

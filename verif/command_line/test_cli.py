@@ -1,4 +1,4 @@
-"""The command line: what it writes, and one line and exit status 2 for whatever is wrong."""
+"""The command line: its output, and one line and exit status 2 for every error."""
 
 import json
 import subprocess

@@ -38,7 +38,7 @@ ANSWERS = {
 
 
 def ask(monkeypatch: pytest.MonkeyPatch, words: str) -> None:
-    """Set the environment as bash does behind ``tilewright`` and words, the last one unfinished."""
+    """Sets the environment as bash does after ``tilewright`` and words, the last one unfinished."""
     monkeypatch.setenv("COMP_WORDS", f"tilewright {words}")
     monkeypatch.setenv("COMP_CWORD", str(1 + words.count(" ")))
     monkeypatch.setenv(ASKED, "complete_bash")

@@ -1,4 +1,4 @@
-"""Every report for machines: what was asked, of which version, on which files."""
+"""Every report for machines: the request, the version, the files."""
 
 import gzip
 import hashlib

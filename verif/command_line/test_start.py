@@ -122,8 +122,8 @@ print("\\n" + json.dumps(found))
 
 
 def taken(forbidden: set[str], lines: list[list[str]]) -> tuple[list[int], list[str]]:
-    """Exit statuses of command lines, and what they say on standard error. Of what is forbidden
-    none may have been imported."""
+    """Returns the exit statuses and standard error of command lines; no forbidden module may have
+    been imported."""
     told = json.dumps([sorted(forbidden), lines])
     command = [sys.executable, "-c", _TAKE]
     done = subprocess.run(command, input=told, capture_output=True, text=True, check=True)

@@ -168,8 +168,8 @@ class Conformance(Generic[Device]):
         return True
 
     def check_beyond(self, job: Job, register: str) -> bool:
-        """A job, an address of which lies behind the memory, ends with an error of the bus there,
-        or, if it does not look there, as always. Returns whether it is the former."""
+        """A job with an address after the memory ends with a bus error there or, if it does not
+        access it, as usual. Returns whether it failed."""
         status = self.run(job, {**job.registers, register: MEMORY_BYTES})
         when = f"{register} behind the memory"
         if status.error == "none":

@@ -171,8 +171,7 @@ def bases(
 
 
 def rule_complaints(limits: Limits, spec: JobSpec, register: str = "") -> Iterator[str]:
-    """The rows of a table, of one register if it is named, of which the rules of a spec say
-    something else."""
+    """Returns the rows of a table, or of one register, that contradict the rules of a spec."""
     offsets = {row.name: row.offset for row in spec.job}
     for edge in limits.edges:
         job = dict.fromkeys(offsets, 0) | dict(limits.job) | dict(edge.given)
@@ -186,7 +185,7 @@ def rule_complaints(limits: Limits, spec: JobSpec, register: str = "") -> Iterat
 
 
 def parameter_complaints(limits: Limits, config: type[Config]) -> list[str]:
-    """The rows of a table of which a configuration says something else."""
+    """Returns the rows of a table that a configuration contradicts."""
     found = []
     for row in limits.settings:
         refusal = f"`{row.name}` must be {row.must}, not "
@@ -203,7 +202,7 @@ def parameter_complaints(limits: Limits, config: type[Config]) -> list[str]:
 
 
 def _looser(check: Check) -> Iterator[Check]:
-    """The same rule, of which one value more is allowed, or a few."""
+    """Yields the same rule with one more allowed value, or a few."""
     match check.rule:
         case Rule.ONE_OF:
             missing = next(n for n in range(len(check.choices) + 1) if n not in check.choices)
@@ -219,8 +218,7 @@ def _looser(check: Check) -> Iterator[Check]:
 
 
 def _stricter(check: Check) -> Iterator[Check]:
-    """The same rule, of which one value less is allowed, or a few; or that always
-    counts."""
+    """Yields the same rule with one allowed value fewer, or a few, or without its condition."""
     if check.when is not None and check.rule is not Rule.AT_MOST:
         # Limits are left out: another limit may be lower anyway.
         yield replace(check, when=None)

@@ -67,8 +67,8 @@ def begin(unit: Unit, seed: int, **behaviour: Any) -> np.random.Generator:
 
 
 def reads_of(unit: Unit) -> set[str]:
-    """The registers with addresses of what jobs read, as the table of its system has them; it is
-    that of the small configuration."""
+    """Returns the registers with addresses that jobs read, from the table of the system, which
+    holds for the small configuration."""
     limits: Limits = named_object(unit.subject.entry.limits)
     return set(limits.reads) if unit.subject.config == unit.subject.entry.small_config else set()
 

@@ -198,7 +198,7 @@ class Grid(wiring.Component):
 
 
 class Choices(wiring.Component):
-    """Choices of which only some bits are used, signed and unsigned, and shifts by constants."""
+    """Choices that use only some bits, signed and unsigned, and shifts by constants."""
 
     def __init__(self) -> None:
         super().__init__(

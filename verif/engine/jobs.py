@@ -47,7 +47,7 @@ def random_job(
     operation: str | None = None,
     most: tuple[int, int, int] = (24, 24, 24),
 ) -> Job:
-    """A legal job whose matrices lie apart in memory, but for C, which may be D.
+    """Draws a legal job whose matrices are apart in memory, except that C may be D.
 
     Parameters
     ----------

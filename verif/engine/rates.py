@@ -29,7 +29,7 @@ class EngineAxiDevice(AxiDevice[EngineConfig]):
         super().__init__(emitted, config, outstanding=config.outstanding, **settings)
 
     def watch(self) -> None:
-        """Note the matrix unit's input and what goes over the managers from now on."""
+        """Records the matrix unit's input and the traffic of the managers from now on."""
         self._ask("watch")
 
     def seen(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -78,7 +78,7 @@ def _shape(config: EngineConfig, operation: str) -> tuple[int, int, int]:
 
 
 def large_product(config: EngineConfig, operation: str, *, transposed_b: bool = False) -> Job:
-    """A job with C. The four matrices lie one behind the other, rows padded to whole beats."""
+    """Returns a job with C. The four matrices follow each other, rows padded to whole beats."""
     row = config.unit.operations[operation]
     m, n, k = _shape(config, operation)
     widths = {"a": k * row.operand_bits, "b": (k if transposed_b else n) * row.operand_bits}

@@ -71,7 +71,7 @@ def job_of(config: EngineConfig, name: str, shape: tuple[int, int, int], **flags
 
 
 def check(config: EngineConfig, name: str, job: Job, types: tuple[Any, Any]) -> None:
-    """Small whole numbers, of which every format holds every result."""
+    """Compares products of small whole numbers, whose results are exact in every format."""
     rng = np.random.default_rng([job.m, job.n, job.k])
     memory = rng.integers(0, 256, 0x10800, dtype=np.uint8)
     a = rng.integers(-3, 4, (job.m, job.k)).astype(types[0])
@@ -120,7 +120,7 @@ def test_wide_elements(mode: str, shape: tuple[int, int, int]) -> None:
 
 @pytest.mark.parametrize("name", ["mma", "minplus"])
 def test_is_a_chain_of_the_units_operations(name: str) -> None:
-    """Fractions, so that every rounding shows: k tiles in ascending order, c goes through."""
+    """Uses fractions, so that every rounding shows: k tiles in ascending order, c passed along."""
     config = Simd2EngineConfig(tile=2, accumulator="fp16")
     job = job_of(config, name, (2, 2, 12), use_c=True)
     rng = np.random.default_rng(7)

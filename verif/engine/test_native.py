@@ -80,7 +80,7 @@ def test_any_job_on_any_memory(device: Engine) -> None:
 
 @one_engine
 def test_a_reset_in_the_middle(device: Engine) -> None:
-    """The hardware's reset, while bursts are under way; they are forgotten."""
+    """Resets the hardware while bursts are in flight; they are dropped."""
     rng, model = np.random.default_rng(5), EngineModel(device.config, MEMORY_BYTES)
     device.behave(AxiBehaviour(latency=(40, 40)))
     fill(rng, device, model)

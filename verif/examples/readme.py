@@ -1,4 +1,4 @@
-"""An example in a directory of its own, and the commands that its README has."""
+"""An example in a separate directory, and the commands of its README."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SECONDS = 600
 
 
 def needs_icarus() -> None:
-    """Skip a test where there is no Icarus."""
+    """Skips a test if Icarus is not installed."""
     try:
         find_icarus()
     except ToolMissing as missing:
@@ -64,7 +64,7 @@ class Example:
         return re.findall(r"^    (\S.*)$", self.page, re.M)
 
     def change(self, file: str, old: str, new: str) -> None:
-        """Replace what is there once in one of its files."""
+        """Replaces a text that occurs once in one of its files."""
         path = self.directory / file
         text = path.read_text()
         assert text.count(old) == 1, old

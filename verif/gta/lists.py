@@ -228,7 +228,7 @@ def random_command(
 
 
 def random_case(rng: np.random.Generator, config: GtaConfig, size: int, most: int = 12) -> ListCase:
-    """A list of which every command waits for all before it of the other kinds."""
+    """Draws a list in which every command waits for all earlier ones of the other kinds."""
     layout, masks = _masks(rng, config)
     commands, before = [], dict.fromkeys(KINDS, 0)
     for _ in range(int(rng.integers(1, most + 1))):
@@ -263,8 +263,8 @@ def refilling_case(rng: np.random.Generator, config: GtaConfig, size: int) -> Li
 
 
 def check(device: JobRtl[GtaConfig], model: GtaModel, case: ListCase) -> JobStatus:
-    """Run a job on both: status, all of memory if it ends well, else what no STORE may write, and
-    the counters that do not tell of time."""
+    """Runs a job on both and compares status, memory (all of it, or after an error the bytes that
+    no STORE may write), and the counters that do not depend on time."""
     ends = []
     for one in (model, QuietAtEnd(device)):
         one.write_memory(0, case.memory.tobytes())

@@ -1,4 +1,4 @@
-"""Filled schedules by the driver: full folds, and what is left over of them behind, together."""
+"""Filled schedules by the driver: full folds and the rest after them, together."""
 
 from __future__ import annotations
 

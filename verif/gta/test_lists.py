@@ -93,6 +93,6 @@ def test_masks_of_any_lanes(pair: Pair) -> None:
 
 
 def begin_anew(rng: np.random.Generator, device: Device, model: GtaModel) -> None:
-    """Good jobs behind one that was broken off."""
+    """Runs good jobs after one that was aborted."""
     assert check(device, model, refilling_case(rng, device.config, MEMORY_BYTES)).error == "none"
     assert check(device, model, good_case(rng, device)).error == "none"

@@ -49,8 +49,8 @@ def check_pair(device: GtaDevice, rng: np.random.Generator) -> dict[str, int]:
 
 @pytest.mark.parametrize("name", slow_but([], CONFIGS, ["all"]))
 def test_on_the_rtl(name: str) -> None:
-    """Every result, whatever the memory; counters that do not tell of time are the model's; two
-    products that each fill a lane take less time together than behind each other on all lanes."""
+    """Checks every result on any memory; counters that do not depend on time are the model's. Two
+    products that each fill a lane take less time together than in succession on all lanes."""
     config = CONFIGS[name]
     model = GtaModel(config, LARGE_MEMORY_BYTES)
     rng = np.random.default_rng(71)

@@ -1,4 +1,4 @@
-"""Segments of K that run at the same time, each in a region of its own, and their sums."""
+"""Segments of K that run at the same time, each in a separate region, and their sums."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ def test_ten_segments_on_the_rtl() -> None:
 
 @pytest.mark.parametrize("name", slow_but([], CONFIGS, ["all"]))
 def test_on_the_rtl(name: str) -> None:
-    """Every result, whatever the memory; where a product is small beside its K, in less time."""
+    """Checks every result on any memory; products that are small compared to their K take less
+    time."""
     config = CONFIGS[name]
     rng = np.random.default_rng(61)
     with native_gta(config) as device:

@@ -72,7 +72,7 @@ MODELS = {
 
 @pytest.mark.parametrize("name", MODELS)
 def test_any_vector_on_the_model(name: str) -> None:
-    """Everything that there is on each format, of vectors that fill the memories and of others."""
+    """Runs every operation on each format, with vectors that fill the memories and with others."""
     rng, config = rng_of(1), MODELS[name]
     model = GtaModel(config, LARGE_MEMORY_BYTES)
     seen: Counter[tuple[str, str]] = Counter()

@@ -1,4 +1,4 @@
-"""An accelerator that only moves beats, and breaks any rule of AXI that it is told to."""
+"""An accelerator that only moves beats, and breaks the rule of AXI that a register selects."""
 
 from __future__ import annotations
 

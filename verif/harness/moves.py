@@ -1,4 +1,4 @@
-"""A mover on the native harness: how it is told what to move, and what it has seen."""
+"""A mover on the native harness: the requests to it, and its observations."""
 
 from __future__ import annotations
 

@@ -96,8 +96,8 @@ def test_bandwidth(device: NativeAccelerator[None], cost: float) -> None:
 
 
 def test_a_valid_that_waits_for_ready_hangs(device: NativeAccelerator[None]) -> None:
-    """A unit whose W waits for AWREADY works until a memory waits for WVALID, which it may. The
-    other way round W leads AW, of which the harness hears."""
+    """A unit whose W waits for AWREADY works until a memory waits for WVALID, which AXI allows. The
+    other way round W leads AW, and the harness reports it."""
     rule = Rule.W_WAITS_FOR_AWREADY
     assert move(device, WRITE, rule=rule) > 0
     device.behave(AxiBehaviour(aw_after_w=True))
@@ -186,7 +186,7 @@ def test_error_responses(device: NativeAccelerator[None]) -> None:
 
 
 def test_outside_of_the_memory(device: NativeAccelerator[None]) -> None:
-    """The bus fails there, also for the part of a burst that lies behind the end."""
+    """The bus fails after the end of memory, also for the part of a burst that is beyond it."""
     top = MEMORY_BYTES - 64
     move(device, READ, bursts=3, address=top)
     assert read(device, "ERRORS") == 16

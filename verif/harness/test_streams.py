@@ -197,7 +197,7 @@ def test_waves_that_find_no_space(count: int, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_waves_that_outgrow_their_limit(tmp_path: Path) -> None:
-    """A file of which a part could be written is removed."""
+    """Removes a file that could be written only in part."""
     waves = tmp_path / "waves.vcd"
     simulation = NativeSimulation(build(), waves=waves)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -181,7 +181,7 @@ class Reference:
 
 
 class Host:
-    """Writes and reads at random, at most one of each under way; B and R may wait."""
+    """Writes and reads at random, at most one of each in flight; B and R may wait."""
 
     def __init__(self, registers: Any, rng: random.Random) -> None:
         self._registers, self._rng = registers, rng
@@ -221,8 +221,8 @@ class Host:
         return bool(ctx.get(channel.valid) and ctx.get(channel.ready))
 
     def written(self) -> tuple[int, int]:
-        """The address and the word of the write whose response is on the bus. All fields lie in
-        the lowest byte: without its strobe the write changes nothing, as if there were none."""
+        """Returns the address and the word of the write whose response is on the bus. All fields
+        are in the lowest byte: without its strobe the write changes nothing."""
         assert self._write is not None
         return self._write if self._strobe & 1 else (0, 0)
 

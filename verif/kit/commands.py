@@ -24,7 +24,7 @@ SMALLEST = ("--set", "rows=1", "--set", "cols=1", "--set", "modes=fp16", "--mode
 
 
 class Run:
-    """Runs ``tilewright run`` commands in a directory of their own; keeps what they print."""
+    """Runs ``tilewright run`` commands in a separate directory and keeps their output."""
 
     def __init__(self, directory: Path, capture: pytest.CaptureFixture[str]) -> None:
         self.directory, self._capture = directory, capture

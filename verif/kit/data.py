@@ -15,8 +15,8 @@ skipped before it begins; ``pytest -m data`` runs these tests alone."""
 
 
 def data_file(name: str) -> Path:
-    """A file below the directory that ``TILEWRIGHT_DATA`` names, for tests marked
-    :data:`needs_data`: another fails where there is no data."""
+    """Returns a file below the directory that ``TILEWRIGHT_DATA`` names. Tests need the mark
+    :data:`needs_data`; without it they fail if there is no data."""
     directory = os.environ.get("TILEWRIGHT_DATA")
     if not directory:
         pytest.fail(f"a test that needs {name} must be marked `needs_data`")

@@ -1,4 +1,4 @@
-"""A test bench in Verilog that finds unknown bits behind the reset, for any generated unit.
+"""A test bench in Verilog that finds unknown bits after the reset, for any generated unit.
 
 Before the reset everything is unknown. During it and afterwards, payloads stay unknown while their
 ``valid`` is low, but for those of AXI's managers: RREADY may depend on RID. Behind the reset no
@@ -121,7 +121,7 @@ def _payload_check(channel: _Channel, name: str) -> str:
 
 
 def checks_of(ports: Mapping[str, tuple[str, int]], sidecar: Mapping[str, Any]) -> Iterator[str]:
-    """Statements that print what is unknown, for a clocked process behind the reset.
+    """Statements that print unknown bits, for a clocked process after the reset.
 
     Parameters
     ----------

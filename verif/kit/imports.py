@@ -122,7 +122,7 @@ def children(imports: Imports, package: str) -> dict[str, set[str]]:
 
 
 def cycle(edges: Mapping[str, set[str]]) -> list[str]:
-    """A cycle of a graph, its first node again at its end; empty if there is none."""
+    """Returns a cycle of a graph, with its first node again at its end; empty if there is none."""
     done: set[str] = set()
 
     def visit(node: str, path: list[str]) -> list[str]:

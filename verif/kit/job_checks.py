@@ -57,8 +57,8 @@ class Interrupting(AcceleratorDevice[Config], Protocol[Config]):
 
 
 class QuietAtEnd(Generic[Config]):
-    """The same accelerator, for drivers; `wait` raises Mismatch if the bus still owes something
-    when the interrupt comes."""
+    """The same accelerator, for drivers; `wait` raises Mismatch if a response is outstanding when
+    the interrupt arrives."""
 
     def __init__(self, device: JobRtl[Config]) -> None:
         self._device = device
@@ -199,8 +199,8 @@ _LAST_CYCLES, _BEYOND = 16, 4
 def _restart_around_the_end(
     device: JobRtl[Any], registers: JobRegisters, job: Mapping[str, int]
 ) -> None:
-    """Start a job a second time in each of the cycles around its end: a start that comes while it
-    runs does nothing, one that comes later clears its end. Raises Mismatch.
+    """Starts a job a second time in each of the cycles around its end: a start during the job has
+    no effect, a later one clears its end. Raises Mismatch.
 
     Parameters
     ----------

@@ -33,7 +33,8 @@ def _bits(field: Field) -> str:
 
 
 def _rows(register: Register) -> list[str]:
-    """A register's rows of a table: itself, and its fields if there are several."""
+    """Returns the rows of a register in a table: one for it, and one for each field if it has
+    several."""
     where = f"0x{register.offset:02X}"
     if len(register.fields) == 1 and register.fields[0].name == "value":
         bits = _bits(register.fields[0])

@@ -1,4 +1,4 @@
-"""A combinational component between two registers, behind a stream on either side."""
+"""A combinational component between two registers, with a stream on either side."""
 
 from __future__ import annotations
 

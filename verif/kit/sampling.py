@@ -152,7 +152,7 @@ def rng_of(seed: int) -> np.random.Generator:
 
 
 def draw_until(draw: Callable[[], Drawn | None], tries: int = 1000) -> Drawn:
-    """The first result of ``draw`` that is not None. Raises AssertionError if there is none."""
+    """Returns the first result of ``draw`` that is not None. Raises AssertionError if none is."""
     for _ in range(tries):
         drawn = draw()
         if drawn is not None:

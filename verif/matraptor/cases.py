@@ -1,4 +1,4 @@
-"""Jobs for MatRaptor: random operands, and where everything lies in memory."""
+"""Jobs for MatRaptor: random operands and their placement in memory."""
 
 from __future__ import annotations
 
@@ -135,8 +135,8 @@ def place_case(
     capacity: int | None = None,
     gap: int = 4,
 ) -> SparseCase:
-    """A case whose arrays lie apart in memory, in any order; capacity by default as needed, or some
-    blocks more. Raises ValueError if the memory is too small."""
+    """Returns a case whose arrays are apart in memory, in any order; the capacity is by default the
+    required one, or some blocks more. Raises ValueError if the memory is too small."""
     if capacity is None:
         capacity = least_capacity(config, spgemm(config, a, b).lengths)
         capacity += int(rng.integers(0, 3)) * config.layout.block_entries
@@ -154,8 +154,8 @@ def place_arrays(
     *,
     gap: int = 4,
 ) -> dict[str, int]:
-    """Bases of arrays that lie apart, in any order; ``room``: rows of C, and the entries that each
-    of its channels may have. Raises ValueError if the memory is too small."""
+    """Returns the bases of arrays that are apart, in any order; ``room``: rows of C, and the
+    capacity of each of its channels. Raises ValueError if the memory is too small."""
     layout = a.layout
     sizes = {
         **dict(zip(("a_pairs", "a_entries"), image_sizes(a), strict=True)),
@@ -180,7 +180,7 @@ def random_case(
     most: int = 24,
     density: float | None = None,
 ) -> SparseCase:
-    """A job that ends well, of any shape up to ``most`` rows and columns."""
+    """Draws a job that completes without error, of any shape up to ``most`` rows and columns."""
     while True:
         shape = [int(rng.choice([1, int(rng.integers(1, most + 1)), most])) for _ in range(3)]
         share = float(rng.choice([0.0, 0.05, 0.15, 0.4, 1.0])) if density is None else density

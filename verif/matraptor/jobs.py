@@ -217,8 +217,8 @@ def _beats(config: MatRaptorConfig, matrix: C2sr) -> npt.NDArray[np.int64]:
 
 
 def _blocks_of_a(case: SparseCase) -> tuple[int, int]:
-    """Blocks of A's pairs that the lanes read, and of its entries: a block once for rows that
-    follow each other in it, each behind the one before."""
+    """Counts the blocks of A's pairs and of its entries that the lanes read; a block counts once
+    for successive rows in it."""
     config, a = case.config, case.a
     layout = config.layout
     pairs = entries = 0

@@ -99,7 +99,7 @@ def test_overflow(device: Device) -> None:
 
 
 def test_region(device: Device) -> None:
-    """A result that is larger than said: nothing is written behind the region."""
+    """Writes nothing after the region if the result is larger than announced."""
     config = device.config
     rng = rng_of(5)
     for behaviour in (AxiBehaviour(), any_behaviour(rng)):

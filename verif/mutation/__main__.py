@@ -115,7 +115,7 @@ STAND_INS = {
 
 
 def run(settings: Settings, tests: list[str]) -> None:
-    """Run the tests on mutants, in a process of their own, which writes the result file."""
+    """Runs the tests on mutants in a separate process, which writes the result file."""
     command = [
         sys.executable, "-m", "pytest", "-q", "-s", "-n", "0", "--assert=plain",
         "-o", "timeout=0", "-p", "tilewright.verif.mutation.plugin", *tests,

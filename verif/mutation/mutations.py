@@ -1,4 +1,4 @@
-"""Faults of a netlist: which there are, a sample of them, and the netlist with a selector."""
+"""Faults of a netlist: a list of all, a sample of them, and the netlist with a selector."""
 
 from __future__ import annotations
 
@@ -138,8 +138,8 @@ def sample(
 
 
 def with_selector(mutations: Sequence[Mutation], top: str, directory: Path) -> str:
-    """The prepared netlist with all of some mutations: number ``n``, counted from 1, is there while
-    :data:`SELECT` is ``n``."""
+    """Returns the prepared netlist with all of some mutations: number ``n``, counted from 1, is
+    active while :data:`SELECT` is ``n``."""
     if len(mutations) >= 1 << SELECT_BITS:
         raise ValueError(f"at most {(1 << SELECT_BITS) - 1} mutations, not {len(mutations)}")
     script = ["read_rtlil prepared.il"]

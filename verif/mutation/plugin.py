@@ -169,7 +169,7 @@ class Mutants:
     # Running tests
 
     def _run(self, item: pytest.Item) -> None:
-        """Run a test, with its fixtures; whatever it raises is raised."""
+        """Runs a test with its fixtures; its exceptions are raised."""
         state = item.session._setupstate
         item._initrequest()  # type: ignore[attr-defined]
         item.stash[tmppath_result_key] = {}
@@ -181,8 +181,8 @@ class Mutants:
             item.funcargs = None  # type: ignore[attr-defined]
 
     def _in_child(self, uses: list[Use], design: Design | None, number: int) -> _Child:
-        """Run tests in a process of its own until one fails: 0, 1, or how it ended. All run
-        if there is no design."""
+        """Runs tests in a separate process until one fails: 0, 1, or how it ended. Without a design
+        all run."""
         reads, writes = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()

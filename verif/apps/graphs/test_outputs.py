@@ -75,7 +75,7 @@ def test_values_as_files_and_pictures(run: Run) -> None:
 
 
 def test_a_wrong_value_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One value of the closure, one bit off, or with a path where there is none."""
+    """Finds one value of the closure that is one bit off, or that has a path where none exists."""
     honest = paths.close
     for app, wrong, place in [
         ("apsp", 6.0, (0, 3)), ("apsp", np.inf, (0, 3)), ("apsp", 9.0, (0, 4)),

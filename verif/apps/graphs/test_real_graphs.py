@@ -86,7 +86,7 @@ def test_larger_graphs_on_rtl(run: Run, app: str) -> None:
 @needs_data
 @pytest.mark.slow
 def test_long_paths_on_rtl(run: Run) -> None:
-    """Integer lengths up to 3303 in fp16: rounded, by less than foreseen."""
+    """Rounds integer lengths up to 3303 in fp16, by less than the bound."""
     whole = read_matrix(_real("test_FW_1000.mtx"))
     assert whole.shape == (1000, 1000)
     matrix = run.save("g.npy", whole[:250, :250])

@@ -145,13 +145,13 @@ def _ports(sidecar: Mapping[str, Any]) -> str:
 
 
 def all_patterns(count: int, *, repeats: bool) -> list[tuple[int, int, int]]:
-    """All patterns of READY of so many cycles, as bits, count, repeats: over and over, of which one
-    cycle at least is high, or once, followed by READY high throughout."""
+    """Returns all patterns of READY of this many cycles, as (bits, count, repeats): repeated, with
+    at least one high cycle, or once, followed by READY high throughout."""
     return [(bits, count, int(repeats)) for bits in range(int(repeats), 1 << count)]
 
 
 def payloads(words: list[int]) -> tuple[bytes, int]:
-    """Words one behind the other as the bench wants them, and how many bytes each has."""
+    """Packs words one after the other as the bench reads them, and returns the bytes of each."""
     size = max(16, -(-max(word.bit_length() for word in words) // 32) * 4)
     return b"".join(word.to_bytes(size, "little") for word in words), size
 

@@ -29,7 +29,7 @@ class SpoiltPart(wiring.Component):
         super().__init__({**inner.signature.members, "spoil": In(range(len(ways) + 1))})
 
     def pass_through(self, m: Module) -> dict[str, Value]:
-        """Connect all members with those of the part; returns whether each way is asked for."""
+        """Connects all members with those of the part; returns whether each way was requested."""
         m.submodules.inner = inner = self._inner
         pass_members(m, inner, self)
         return {name: self.spoil == number for number, name in enumerate(self._ways, 1)}

@@ -84,8 +84,9 @@ def test_any_order_of_responses(name: str) -> None:
 
 @every_kind
 def test_a_stop_in_any_cycle(name: str) -> None:
-    """A pulse, two cycles, or until idle; the next traffic at once, or when idle: then the bus owes
-    nothing, memory has no byte that was not asked for, and all bytes of the next traffic."""
+    """Stops for one cycle, for two, or until idle; the next traffic starts at once or when idle.
+    Then no response is outstanding, and memory has all bytes of the next traffic and no byte that
+    was not requested."""
     hows = by_size([(1, 0)], [(1, 0), (1, 1), (0, 0)], [(1, 0), (1, 1), (2, 1), (0, 0)])
     cycles = range(unhindered(name) + 30)
     table = cases(

@@ -78,7 +78,7 @@ class _Watched(wiring.Component):
         return self._answerable
 
     def _connect(self, m: Module, count: int) -> Module:
-        """Connect it with that of the writers inside."""
+        """Connects it with the output of the writers inside."""
         writers = [getattr(m.submodules, f"writer_{n}") for n in range(count)]
         m.d.comb += self.answerable.eq(Cat(writer.answerable for writer in writers))
         return m
@@ -162,7 +162,7 @@ class WriterKind:
 
 
 def _bursts(parts: int, lists: list[list[tuple[int, int]]], *, data_bits: int) -> Traffic:
-    """Requests of (first beat, beats), of each part in a region of its own."""
+    """Draws requests of (first beat, beats), in a separate region for each part."""
     width = data_bits // 8
     found = Traffic([], [], {})
     for part in range(parts):

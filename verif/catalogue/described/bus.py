@@ -78,8 +78,8 @@ class _Side:
 
 
 def check_bus(sidecar: Mapping[str, Any], waves: Path) -> dict[str, tuple[int, int]]:
-    """Raise AssertionError if a burst is not as the sidecar says: kind, alignment, length, ID, how
-    many are under way; or data lead the AWVALID of their burst.
+    """Raises AssertionError if a burst differs from the sidecar in kind, alignment, length, ID or
+    number in flight, or if data lead the AWVALID of their burst.
 
     Returns
     -------

@@ -147,7 +147,7 @@ class JobSource:
     def _regions(
         self, operation: Mapping[str, Any], sizes: Mapping[str, int], registers: dict[str, int]
     ) -> bool:
-        """Put the regions of operands one behind the other, in any order, with gaps; returns
+        """Places the regions of operands one after the other, in any order, with gaps; returns
         whether all fit."""
         ends: dict[str, int] = {}
         for index in self._rng.permutation(len(operation["operands"])).tolist():
@@ -170,8 +170,8 @@ class JobSource:
         registers: dict[str, int],
         transposed: set[str],
     ) -> tuple[dict[str, int], Arrays]:
-        """Registers of all arrays, which lie one behind the other; returns the rooms of results,
-        and the arrays by operand."""
+        """Returns the registers of all arrays, placed one after the other, the capacities of
+        results, and the arrays by operand."""
         rooms: dict[str, int] = {}
         placed: Arrays = {}
         end = 0

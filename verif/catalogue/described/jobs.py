@@ -36,7 +36,7 @@ class JobDriver:
     # Registers
 
     def read(self, register: str) -> int:
-        """A register, whose words of 32 bits lie one behind the other."""
+        """Reads a register, whose words of 32 bits follow each other."""
         entry = self._registers[register]
         words = range(entry["bits"] // 32)
         read = self._device.read_register

@@ -36,7 +36,7 @@ _SPARSE = ("c2sr", "csr", "ciss", "tokens")
 
 
 def operands_of(operation: Mapping[str, Any], direction: str) -> list[dict[str, Any]]:
-    """The operands that go in, or come out."""
+    """Returns the operands with this direction, "in" or "out"."""
     return [x for x in operation["operands"] if x["direction"] == direction]
 
 

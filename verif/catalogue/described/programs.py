@@ -46,7 +46,7 @@ class ProgramJob:
         self._end = 0
 
     def put(self, base: str, align: int, content: bytes) -> tuple[int, int]:
-        """Content behind what is there, and its address in a register."""
+        """Appends content to memory and writes its address to a register."""
         first = -(-self._end // align) * align
         self.memory[first : first + len(content)] = np.frombuffer(content, np.uint8)
         self.registers[base] = first
@@ -175,7 +175,7 @@ def _operands(
     sizes: Mapping[str, int],
     job: ProgramJob,
 ) -> None:
-    """All operands of a job, one behind the other."""
+    """Returns all operands of a job, one after the other."""
     size = sizes["N"]
     matrix: list[tuple[int, int, int]] | None = None
     for operand in operation["operands"]:

@@ -17,7 +17,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def sizes_of(operation: Mapping[str, Any]) -> dict[str, int]:
-    """The sizes of an operation, all of which are constants."""
+    """Returns the sizes of an operation, all of which are constants."""
     return {size["name"]: size["value"] for size in operation["sizes"]}
 
 
@@ -54,7 +54,7 @@ class StreamDriver:
         self._expected: list[tuple[Mapping[str, Any] | None, int]] = []
 
     def submit(self, operation: Mapping[str, Any], operands: Matrices) -> None:
-        """One operation of the sidecar's, behind those before."""
+        """Queues one operation of the sidecar's after the previous ones."""
         payloads = {
             name: self._noise(name, count) for name, count in self._counts(operation, "in").items()
         }
@@ -69,7 +69,7 @@ class StreamDriver:
         self._expected.append((operation, next(iter(outputs.values()))))
 
     def submit_illegal(self, opcode: int) -> None:
-        """An opcode that there is not."""
+        """Queues an illegal opcode."""
         setting = self._sidecar["operations"][0]["select"][0]
         illegal = self._sidecar["illegal_opcode"]
         for name in illegal["takes"]:

@@ -1,4 +1,4 @@
-"""The memory behind the channels of a simulated part: latency, order, stalls, bad responses."""
+"""Memory at the channels of a simulated part: latency, order, stalls, bad responses."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Image:
 
 
 class MemoryBench:
-    """Runs a part until what is expected of it has come.
+    """Runs a part until the expected output has arrived.
 
     Parameters
     ----------

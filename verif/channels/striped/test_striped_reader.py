@@ -185,7 +185,7 @@ def test_nearly_every_cycle_of_the_ports_is_used(name: str) -> None:
 
 @pytest.mark.slow
 def test_a_line_a_cycle_from_runs_of_a_line() -> None:
-    """Lines of different rows of a matrix, all of which begin in the same channel."""
+    """Reads lines of different rows of a matrix, all of which start in the same channel."""
     geometry, blocks, _ = READERS["eight"]
     size, stripe = blocks * geometry.interleave, geometry.stripe_bytes // 128
     wanted = [(row * stripe + line, size) for line in range(40) for row in range(8)]

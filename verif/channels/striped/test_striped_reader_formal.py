@@ -1,5 +1,5 @@
-"""The striped reader's order: whatever overtakes what on the bus, lines have the bytes that were
-asked for, for every sequence of inputs of some cycles."""
+"""The striped reader's order: lines have the requested bytes, whatever overtakes on the bus, for
+every sequence of inputs of some cycles."""
 
 from __future__ import annotations
 
@@ -176,5 +176,5 @@ def test_no_sequence_breaks_the_order(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_wrong_order_is_found(tmp_path: Path) -> None:
-    """The same check, of a bus that gives a block to the one that asked for another."""
+    """The same check fails on a bus that gives a block to the wrong requester."""
     assert not never_broken(WatchedReader(2, 1, swapped=True), tmp_path)

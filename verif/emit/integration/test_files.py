@@ -202,7 +202,8 @@ def type_of(found: Any, name: str) -> Any:
 
 
 def check_streams(sidecar: dict[str, Any], found: Any) -> None:
-    """Every field lies where the sidecar has it, each element where its indices say."""
+    """Checks the position of every field, and of each element by its indices, against the
+    sidecar."""
     for stream in sidecar["streams"]:
         payload = type_of(found, f"{stream['name']}_t")
         assert payload.bitWidth == stream["width"]
@@ -282,7 +283,7 @@ def test_other_tools_read_all_packages_together(tool: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", slow_but(["simd2", "engine_simd2"], list(entries()), []))
 def test_the_instance_connects_every_port(name: str) -> None:
-    """slang elaborates it: every port is there, of the width of its signal."""
+    """slang elaborates the instance: every port exists, with the width of its signal."""
     sidecar = sidecar_of(name)
     ports = [(sidecar["clock"], "input", 1), (sidecar["reset"]["name"], "input", 1)]
     for stream in sidecar["streams"]:

@@ -24,7 +24,7 @@ MEMORY_BYTES = 1 << 22
 
 
 class Both:
-    """An engine's RTL behind a reset, and what the cycle model says of the same jobs.
+    """An engine's RTL after a reset, and the cycle model's counts of the same jobs.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Both:
         self._turn = 0
 
     def check(self, job: Job, latency: int) -> EngineCycles:
-        """All counters of a job, behind those before it, must be equal."""
+        """Checks that all counters of a job, which follows earlier ones, are equal."""
         self.device.behave(AxiBehaviour(latency=(latency, latency)))
         self._driver.submit(job)
         assert self.device.faults == []

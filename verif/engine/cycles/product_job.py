@@ -18,7 +18,8 @@ def product_job(
     transposed_b: bool = False,
     spread: int = 0,
 ) -> Job:
-    """A product whose matrices lie one behind the other as ``Driver`` puts them, C being D.
+    """Returns a product whose matrices follow each other as ``Driver`` places them, with C in D's
+    place.
 
     Parameters
     ----------

@@ -129,7 +129,7 @@ def test_what_cannot_be() -> None:
 
 
 def test_bursts_of_several_pages() -> None:
-    """Each page is a request of its own."""
+    """Counts each page as a separate request."""
     config: EngineConfig = M3xuEngineConfig(modes=("fp16",), data_bits=512, block_cols=64)
     assert config.burst_beats * config.beat_bytes > HBM.page_bytes // 8
     job = product_job(config, "fp16", 100, 600, 100, use_c=True)

@@ -61,7 +61,7 @@ one_engine = pytest.mark.parametrize("both", ["small"], indirect=True)
 
 @every_engine
 def test_all_counters_are_those_of_the_rtl(both: Both) -> None:
-    """Jobs of any size, one behind the other, at any latency."""
+    """Runs jobs of any size in succession, at any latency."""
     rng = np.random.default_rng(1)
     for _ in range(cases(120)):
         both.check_any(rng)

@@ -93,7 +93,7 @@ def test_a_clock_that_rounds(left_out: list[bool]) -> None:
 
 
 def test_the_largest_product() -> None:
-    """2^48 products of elements: a state comes back soon, whatever the size."""
+    """Finds a repeated state soon in 2^48 products of elements, whatever the size."""
     config = Simd2EngineConfig(tile=4, managers=3)
     size = (1 << 16) - 32
     found = run_job(config, product_job(config, "minplus", size, size, size, use_c=True))

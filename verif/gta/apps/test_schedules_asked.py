@@ -1,4 +1,4 @@
-"""Schedules that the user asks for: options, files, and tables of what there is."""
+"""Schedules that the user requests: options, files, and tables of candidates."""
 
 from __future__ import annotations
 

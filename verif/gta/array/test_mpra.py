@@ -1,4 +1,4 @@
-"""A lane's array: products with held operands and with held sums, fold behind fold."""
+"""A lane's array: products with held operands and with held sums, fold after fold."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ def matrices(seed: int, count: int, shape: tuple[int, int]) -> list[Matrix]:
 
 @pytest.mark.parametrize("time", slow_but([5], TIMES, [13]))
 def test_held_operands(time: int) -> None:
-    """A fold every max(T, 8) cycles: the next operands move down behind the wave that swaps."""
+    """Starts a fold every max(T, 8) cycles: the next operands move down after the wave that
+    swaps."""
     interval, folds = max(time, ROWS), 4
     a, b = matrices(time, folds, (time, ROWS)), matrices(50 + time, folds, (ROWS, COLS))
     wave = Wave((folds + 4) * interval + 30, base=Base.ABOVE)

@@ -1,4 +1,4 @@
-"""Runs products on joined lanes: what is in their memories behind it, and when it was complete."""
+"""Runs products on joined lanes: the memories' content afterwards, and the cycle of completion."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ def _cycles(taken: Mapping[str, Words]) -> list[int]:
 
 
 def _placed(value: int, offset: int, width: int) -> int:
-    """A field's value where it lies."""
+    """Returns a field's value at its position."""
     assert not value >> width, (offset, width, value)
     return value << offset
 

@@ -42,7 +42,7 @@ class GroupCycles:
         self.done: list[int] = []
 
     def earliest(self, product: Command, arrival: int) -> int:
-        """The cycle in which a command is taken that is there from a cycle on."""
+        """Returns the cycle in which a command that is available from a cycle on is accepted."""
         if self.last is None:
             return arrival
         if isinstance(self.last, VectorCommand):

@@ -1,4 +1,4 @@
-"""Products of floats, where their operands and results lie, and what comes out."""
+"""Products of floats, the placement of their operands and results, and their results."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class FloatProduct:
             self.store(memories.result, self.c)
 
     def found(self, result: Bytes) -> Patterns:
-        """The results that lie in a memory."""
+        """Returns the results in a memory."""
         values = np.zeros((len(self.a), self.b.shape[1]), np.uint64)
         for m, n in np.ndindex(*values.shape):
             values[m, n] = int.from_bytes(self._place(result, m, n).tobytes(), "little")
@@ -150,7 +150,7 @@ class FloatProduct:
         return chain(self.a, self.b, old, self.name)
 
     def store(self, result: Bytes, values: Patterns) -> None:
-        """Results to where they are to lie."""
+        """Stores the results at their places."""
         for (m, n), value in np.ndenumerate(values):
             self._place(result, m, n)[:] = self._bytes(np.array([value]), self.size)
 

@@ -1,4 +1,4 @@
-"""Products of integers, where their operands and results lie, and what comes out, exactly."""
+"""Products of integers, the placement of their operands and results, and their exact results."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ class Product:
                 self._place(memories.result, m, n)[:] = old[m, n]
 
     def found(self, result: Bytes) -> Objects:
-        """The results that lie in a memory."""
+        """Returns the results in a memory."""
         shape = len(self.a), self.b.shape[1]
         values = np.zeros(shape, object)
         for m, n in np.ndindex(*shape):
@@ -213,7 +213,7 @@ class Product:
         return exact(self.a, self.b, old, self.size)
 
     def store(self, result: Bytes, values: Objects) -> None:
-        """Results to where they are to lie."""
+        """Stores the results at their places."""
         for (m, n), value in np.ndenumerate(values):
             data = np.frombuffer(int(value).to_bytes(self.size, "little"), np.uint8)
             self._place(result, m, n)[:] = data
@@ -234,7 +234,7 @@ class Product:
 
 
 def _limbs(values: Objects, size: int) -> Bytes:
-    """Bytes of integers, the lowest first, behind their axes."""
+    """Splits integers into bytes, the lowest first, along a new last axis."""
     mask = (1 << (8 * size)) - 1
     raw = b"".join((int(v) & mask).to_bytes(size, "little") for v in values.reshape(-1))
     return np.frombuffer(raw, np.uint8).reshape(*values.shape, size)

@@ -17,8 +17,8 @@ SIDE_BY_SIDE = [Region(1, 1, 3, 0, 2), Region(1, 1, 9, 1, 2)]
 
 
 def segments(rng: np.random.Generator, region: Region, mode: Operation) -> list[Product]:
-    """A product whose K comes in pieces, each added to the ones before; all with places of their
-    own for operands."""
+    """Returns a product whose K has several segments, each added to the previous ones; all have
+    separate places for operands."""
     found: list[Product] = []
     m, n, k = (96, 8, 8) if mode == Operation.WS else (8, 8, 128)
     for piece in range(2):

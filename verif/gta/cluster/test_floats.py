@@ -1,4 +1,4 @@
-"""Products of floats on joined lanes, bit for bit, and their cycles; integers before and behind."""
+"""Products of floats on joined lanes, bit for bit, and their cycles; integers before and after."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def run_random(bench: ClusterBench, seed: int, *, pauses: Pauses | None = None) 
 
 @pytest.mark.parametrize("name", slow_but([], CONFIGS, ["shared"]))
 def test_random_products(name: str) -> None:
-    """Every arrangement, regions beside each other, segments of K; commands that follow each other
-    at once, and ones that come when they like; chains against SoftFloat."""
+    """Runs every arrangement with regions side by side and segments of K; commands follow at once
+    or after random gaps; chains are compared with SoftFloat."""
     bench = ClusterBench(CONFIGS[name])
     total, runs = 0, by_size(4, 8, 60)
     for seed in range(runs):
@@ -81,7 +81,7 @@ def test_random_products(name: str) -> None:
 
 
 def tour(count: int) -> list[int]:
-    """Each of so many behind each, itself too."""
+    """Returns an order in which each of ``count`` follows each, itself too."""
     found, seen = [0], {(0, 0)}
     found.append(0)
     while len(seen) < count * count:

@@ -1,5 +1,5 @@
-"""Vectors on joined lanes, bit for bit, and their cycles, by a formula; products of matrices
-before and behind.
+"""Vectors on joined lanes, bit for bit, and their cycles, by a formula; products of matrices before
+and after.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A command of vectors, where its operands and results lie, and what comes out."""
+"""A command of vectors, the placement of its operands and results, and its results."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class VectorCommand:
         return to_planes(found.reshape(shape), self.width)
 
     def store(self, result: Bytes, values: Bytes) -> None:
-        """Results to where they are to lie."""
+        """Stores the results at their place."""
         result[self._place()] = values
 
     def spare(self, result: Bytes) -> None:

@@ -146,7 +146,7 @@ def test_vectors(device: NativeGta) -> None:
 
 
 def on_each_others_results(rng: np.random.Generator, config: GtaConfig) -> list[dict[str, int]]:
-    """EXECUTEs of one function on vectors, which read results that lie partly in each other's."""
+    """Runs EXECUTEs of one function on vectors whose operands and results overlap partly."""
     while True:
         name = str(rng.choice([*config.integers, *config.floats]))
         function = str(rng.choice(functions_of(name)))

@@ -13,7 +13,7 @@ __all__ = ["random_floats"]
 def random_floats(
     rng: np.random.Generator, name: str, shape: tuple[int, int]
 ) -> npt.NDArray[np.uint64]:
-    """Numbers of which sums lose something; a share of them of any kind."""
+    """Draws numbers whose sums lose bits, and a share of numbers of any kind."""
     fmt = FLOAT_FORMATS[name]
     found = stimuli.values(rng, "moderate", shape, fmt)
     kind = str(rng.choice(stimuli.VALUE_KINDS))

@@ -1,4 +1,5 @@
-"""The fused adders behind an array: sums of each format behind each, against SoftFloat."""
+"""The fused adders after an array: sums of each format after each other format, against
+SoftFloat."""
 
 from __future__ import annotations
 
@@ -151,7 +152,7 @@ def split(pattern: int, name: str, exponent_bits: int) -> tuple[list[int], dict[
 
 
 class _Steps:
-    """Bits of what comes in each cycle."""
+    """Returns the bits of each cycle's inputs."""
 
     def __init__(self, layout: data.StructLayout, cycles: int) -> None:
         self._layout = layout
@@ -189,7 +190,7 @@ class _Steps:
 
 
 def payloads(config: GtaConfig, folds: Sequence[Fold]) -> tuple[npt.NDArray[np.uint32], list[int]]:
-    """The folds one behind the other, and the cycle in which each one's first result is there.
+    """Returns the folds in succession, and the cycle of each one's first result.
 
     A fold takes as many cycles as its products, and at least 8. Between folds of different formats
     or times the array is empty.
@@ -306,7 +307,7 @@ def random_fold(rng: np.random.Generator, name: str) -> Fold:
 
 @pytest.mark.parametrize("build", slow_but([], BUILDS, []))
 def test_sums(build: str) -> None:
-    """Each format behind each, folds of one product among them; results when they should come."""
+    """Adds each format after each other, also folds of one product; results arrive in time."""
     config, seed = configured(build), 400 + BUILDS.index(build)
     rng = np.random.default_rng(seed)
     folds = []

@@ -66,7 +66,7 @@ def test_against_pythons_integers(format: str, result: str) -> None:
 @pytest.mark.parametrize("format", INTEGERS)
 @pytest.mark.parametrize("depth", [1, 2, 3, 700])
 def test_most_negative_integers(format: str, depth: int) -> None:
-    """The largest products there are: of int64 a second one passes 128 bits."""
+    """Multiplies the largest magnitudes: a second product of int64 exceeds 128 bits."""
     bits, kept = FORMATS[format].bits, 8 * result_bytes(format)
     lowest = np.full((1, depth), 1 << (bits - 1), np.uint64)
     square = depth << (2 * bits - 2)

@@ -75,7 +75,7 @@ def test_limbs_are_the_number(format: str) -> None:
 
 @pytest.mark.parametrize("format", FORMATS_OF_GTA)
 def test_an_element_multiplies_by_diagonals(format: str) -> None:
-    """Sums of 20 bits, the narrowest there are, hold every diagonal."""
+    """Sums of 20 bits, the narrowest allowed, hold every diagonal."""
     some = finite(format, patterns(format, cases(4000), 102))
     a = np.concatenate([some, np.repeat(some[:20], 20)])
     b = np.concatenate([np.random.default_rng(103).permutation(some), np.tile(some[:20], 20)])

@@ -52,7 +52,7 @@ def test_sums_of_floats_ascend(format: str) -> None:
 
 @pytest.mark.parametrize("format", FLOATS)
 def test_long_sums_of_floats_ascend(format: str) -> None:
-    """Numbers of one sign and magnitude, of which the order matters most."""
+    """Adds numbers of one sign and magnitude, for which the order matters most."""
     fmt = FLOAT_FORMATS[format]
     rng = np.random.default_rng(83)
     near_one = np.uint64(fmt.one) - rng.integers(0, 1 << 6, 3000, dtype=np.uint64)

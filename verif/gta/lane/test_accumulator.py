@@ -1,4 +1,4 @@
-"""The multi-precision accumulator alone: any limbs that come, added at their weights."""
+"""The multi-precision accumulator alone: it adds any limbs at their weights."""
 
 from __future__ import annotations
 

@@ -33,7 +33,8 @@ class Executes(CommandList):
 
 
 def busy_cycles(timed: TimedGta, listed: Executes, job: LaneJob) -> int:
-    """Cycles in which at least one of the list is under way, its operands on chip."""
+    """Returns the cycles in which at least one command of the list is in flight, with operands on
+    chip."""
     timed.write_memory(0, listed.to_bytes())
     registers = {"LIST": 0, "COMMANDS": len(listed), **job.registers(timed.config)}
     status = JobRegisters(timed, job_spec(timed.config)).submit(registers)

@@ -83,7 +83,7 @@ def test_jobs(name: str) -> None:
 
 @pytest.mark.parametrize("name", slow_but([], CONFIGS, ["shared"]))
 def test_chains(name: str) -> None:
-    """Commands of one format and dataflow that are there in time."""
+    """Runs commands of one format and dataflow that are available in time."""
     bench = ClusterBench(CONFIGS[name])
     rng = np.random.default_rng(100 + bench.config.lanes)
     checked = 0
@@ -115,7 +115,7 @@ FLOATS = {
 
 @pytest.mark.parametrize("adders", slow_but([], FLOATS, ["shared"]))
 def test_chains_of_floats(adders: str) -> None:
-    """Jobs by themselves, in segments, and behind each other."""
+    """Runs jobs alone, in segments, and in succession."""
     config = FLOATS[adders]
     bench, rng = ClusterBench(config), np.random.default_rng(300 + config.float_adders)
     checked = 0
@@ -143,7 +143,7 @@ VECTORS = {**CONFIGS, **FLOATS}
 
 @pytest.mark.parametrize("name", slow_but([], VECTORS, ["shared"]))
 def test_chains_of_vectors(name: str) -> None:
-    """A job by itself, or some behind each other, long and short."""
+    """Runs one job alone, or some in succession, long and short."""
     config = VECTORS[name]
     bench, rng = ClusterBench(config), np.random.default_rng(500 + config.lanes)
     checked = 0

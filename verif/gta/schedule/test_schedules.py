@@ -87,7 +87,8 @@ def test_stationary_inputs_are_stationary_weights_turned() -> None:
 
 
 def test_what_is_left_over() -> None:
-    """Rows of D behind full folds, in what suits them: vectors, in two parts."""
+    """Computes the rows of D after the full folds in the schedule that suits them: vectors, in two
+    parts."""
     problem = PGemm(m=40, n=16, k=64, format="int8")
     one = Schedule(dataflow="os", rows=2, cols=2, lateral=False, filled=True)
     full, rest = cut(problem, one) or (problem, problem)

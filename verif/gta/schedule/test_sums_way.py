@@ -68,7 +68,7 @@ def span(timed: TimedGta, listed: CommandList, choice: Choice, base: int) -> int
 
 
 def ratio(rng: np.random.Generator, timed: TimedGta) -> float:
-    """The estimate over what a product takes behind its segments."""
+    """Returns the ratio of the estimate to the time of a product after its segments."""
     format, flow = str(rng.choice(CONFIG.integers)), str(rng.choice(["ws", "is", "os"]))
     segments = int(rng.choice([2, 4]))
     m, n = (int(2 ** rng.uniform(0, 6)) for _ in range(2))

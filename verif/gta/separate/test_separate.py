@@ -107,7 +107,7 @@ def check(config: GtaSeparateConfig, made: Emitted, count: int, seed: int) -> np
 
 @pytest.mark.parametrize("build", slow_but(["small"], BUILDS, ["stages 2"]))
 def test_rtl(build: str) -> None:
-    """Formats and kinds of values mixed, and formats that there are not; one operation a cycle."""
+    """Mixes formats, kinds of values, and illegal formats; one operation per cycle."""
     config, made = emitted(build)
     latencies = check(config, made, cases(20_000), seed=62)
     assert (latencies == config.pipeline).all()

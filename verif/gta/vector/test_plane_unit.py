@@ -75,7 +75,7 @@ class _Given(NamedTuple):
 
 
 def plane_steps(function: str, format: str, count: int, seed: int) -> PlaneSteps:
-    """Steps of at least ``count`` octets; in what does not count there is noise."""
+    """Returns steps of at least ``count`` octets; unused inputs hold noise."""
     rng = np.random.default_rng(seed)
     size = element_bytes(format)
     x, y, c = operands_of(format, count, seed)
@@ -237,8 +237,7 @@ def unit(formats: str) -> NativeSimulation:
 
 
 def run(formats: str, jobs: list[tuple[str, str]], count: int, seed: int) -> None:
-    """Octets of each function and format, one after the other in any order; idle cycles here and
-    there, in which there is noise."""
+    """Runs octets of each function and format in any order, with idle cycles that hold noise."""
     rng = np.random.default_rng(seed)
     found = [plane_steps(*job, count, seed + n) for n, job in enumerate(jobs)]
     octets = [(n, o) for n, steps in enumerate(found) for o in range(len(steps.told))]

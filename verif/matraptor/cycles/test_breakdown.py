@@ -97,7 +97,7 @@ def test_long_rows_of_b_wait_for_nothing() -> None:
 
 
 def test_merging() -> None:
-    """Rows of B with columns of their own: a merge moves old entries between the products."""
+    """Rows of B have separate columns: a merge moves old entries between the products."""
     columns = [[64 * n + k for n in range(16)] for k in range(64)]
     b = rows_of(columns, 1024)
     spent = one_lane((sp.csr_array(np.ones((4, 64))), b), queues=3)

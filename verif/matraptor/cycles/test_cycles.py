@@ -41,7 +41,7 @@ def device(name: str) -> NativeAccelerator[MatRaptorConfig]:
 
 
 def check(name: str, operands: Operands, latency: int) -> None:
-    """Every counter, ``cycles`` included, is that of the RTL."""
+    """Checks that every counter, ``cycles`` included, equals the RTL's."""
     counts = compare(device(name), operands, latency)
     assert {n: model for n, (_, model) in counts.items()} == {n: r for n, (r, _) in counts.items()}
     assert counts["operations"][0] > 0

@@ -117,13 +117,13 @@ class LoaderScene(Scene):
                 getattr(self.dut, f"{name}__{lane}__ready").value = 0
 
     async def finished(self) -> None:
-        """Wait until all tokens have come and all loaders are idle."""
+        """Waits until all tokens have arrived and all loaders are idle."""
         await self.joined(self.jobs)
         await self.idle()
         self._counting.cancel()
 
     async def idle(self) -> None:
-        """Wait until all are idle; then the bus owes nothing."""
+        """Waits until all are idle; then no response may be outstanding."""
         await self.until_idle("idle", (1 << 2 * self.lanes) - 1, sides=["read"])
         for lane in range(self.lanes):
             for name in ("left", "product"):
@@ -174,7 +174,7 @@ class LoaderScene(Scene):
 
 
 async def run(scene: LoaderScene) -> None:
-    """All tokens come, and nothing is read that is not needed."""
+    """Checks that all tokens arrive, and that only needed data is read."""
     scene.forget()
     await scene.start()
     await scene.finished()

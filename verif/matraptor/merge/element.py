@@ -101,7 +101,7 @@ def _join(config: MatRaptorConfig, queue: Element, products: Element) -> Element
 
 
 def _spread(columns: Columns, entries: Element) -> tuple[Patterns, npt.NDArray[np.bool_]]:
-    """Values at their places among the columns, and where there are any."""
+    """Spreads values to their positions among the columns, and marks the positions."""
     values = np.zeros(len(columns), np.uint64)
     present = np.isin(columns, entries[0])
     values[present] = entries[1]
@@ -163,8 +163,8 @@ def _patterns(config: MatRaptorConfig, rng: np.random.Generator, count: int) -> 
 def random_rows(
     config: MatRaptorConfig, rng: np.random.Generator, count: int, *, width: int, parts: int
 ) -> list[Row]:
-    """Rows of up to ``parts`` partial rows with up to as many entries as a queue takes, so that
-    no queue overflows: columns out of ``width``, at most half of which are used."""
+    """Draws rows of up to ``parts`` partial rows. Columns are below ``width`` and below half of a
+    queue's entries, so no queue overflows."""
     rows: list[Row] = []
     width = min(width, config.queue_depth // 2)
     for _ in range(count):
@@ -177,7 +177,7 @@ def random_rows(
 def shaped_rows(
     config: MatRaptorConfig, rng: np.random.Generator, shapes: Sequence[Sequence[int]], width: int
 ) -> list[Row]:
-    """Rows of partial rows of the lengths asked for."""
+    """Draws rows of partial rows with the given lengths."""
     rows: list[Row] = []
     for lengths in shapes:
         chosen = [np.sort(rng.choice(width, n, replace=False)).astype(np.int64) for n in lengths]

@@ -37,8 +37,8 @@ _FIELDS = ("a", "b", "column", "b_last", "present", "row_last", "lane_last", "ro
 def tokens(
     rows: Sequence[Row], rng: np.random.Generator, *, closed: float = 0.3, **more: int
 ) -> Table:
-    """The tokens of a job. Rows end with their last entry, or with a token behind it: empty
-    ones, and a share of ``closed`` of the others."""
+    """Returns the tokens of a job. Rows end with their last entry or with a token after it: always
+    if empty, and a share of ``closed`` of the others."""
     lines: list[dict[str, int]] = []
     for i, row in enumerate(rows):
         plain = {**dict.fromkeys(_FIELDS, 0), "row": i, **more}
@@ -284,7 +284,7 @@ def test_short_rows_cost_little(lengths: list[int], most: float) -> None:
 
 
 def _broken(config: MatRaptorConfig, rng: np.random.Generator, kind: str, count: int) -> list[Row]:
-    """Rows, the last but one of which has a fault."""
+    """Returns rows, the last but one of which has a fault."""
     width = config.queue_depth // 2
     rows = random_rows(config, rng, count, width=width, parts=2 * config.queues)
     if kind == "unsorted":

@@ -19,7 +19,7 @@ def reader(memory: bytes) -> Read:
 
 
 def walk(lanes: int, channels: int, rows: int, lane: int, block_pairs: int) -> list[int]:
-    """A lane's rows in the order in which the hardware comes to them."""
+    """Yields a lane's rows in the order of the hardware."""
     mine = [c for c in range(channels) if c % lanes == lane] if channels > lanes else [
         lane % channels
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Jobs for MatRaptor's outer products: random operands, and where everything lies in memory."""
+"""Jobs for MatRaptor's outer products: random operands and their placement in memory."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def outer_case(
     capacity: int | None = None,
     gap: int = 4,
 ) -> OuterCase:
-    """A case whose arrays lie apart in memory, in any order; capacity by default as needed, or some
-    blocks more. Raises ValueError if the memory is too small."""
+    """Returns a case whose arrays are apart in memory, in any order; the capacity is by default the
+    required one, or some blocks more. Raises ValueError if the memory is too small."""
     stored = by_columns(config, a)
     if capacity is None:
         lengths = np.diff(reference_product(a, b, config.semiring).starts)
@@ -109,7 +109,7 @@ def random_outer(
     most: int = 24,
     density: float | None = None,
 ) -> OuterCase:
-    """A job that ends well, of any shape up to ``most`` rows and columns."""
+    """Draws a job that completes without error, of any shape up to ``most`` rows and columns."""
 
     def shape() -> tuple[int, int, int] | None:
         rows, inner, columns = (
@@ -135,7 +135,7 @@ def in_rows(rng: np.random.Generator, case: SparseCase) -> InRows:
 
 
 def in_walk_order(config: MatRaptorConfig, a: C2sr, b: C2sr) -> tuple[C2sr, C2sr]:
-    """Columns of A and rows of B in the order in which a lane comes to them."""
+    """Reorders columns of A and rows of B as a lane processes them."""
     inner, lanes = b.shape[0], config.lanes
     order = [place.i // lanes for place in walk(config.layout, config.lane_map, 0, inner * lanes)]
     left, right = to_csr(a), to_csr(b)

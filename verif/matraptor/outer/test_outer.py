@@ -152,7 +152,7 @@ def test_overflow(device: Device) -> None:
 
 
 def test_region(device: Device) -> None:
-    """A result that is larger than said: nothing is written behind the region."""
+    """Writes nothing after the region if the result is larger than announced."""
     rng = rng_of(5)
     config = device.config
     block = config.layout.block_entries

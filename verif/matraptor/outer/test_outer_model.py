@@ -44,7 +44,7 @@ from tilewright.verif.matraptor.outer.outer_model import (
 
 @pytest.mark.parametrize("parallel", PARALLEL)
 def test_a_by_columns(parallel: tuple[int, int]) -> None:
-    """Every entry is where the rule says, and comes back."""
+    """Places every entry by the rule, and reads it back."""
     lanes, channels = parallel
     cfg = config(lanes=lanes, channels=channels)
     rng = np.random.default_rng(1)
@@ -228,7 +228,8 @@ def test_millions_of_products() -> None:
 
 
 def test_what_fits_the_queues() -> None:
-    """A line of as many columns as there are banks, for every row of the lane."""
+    """Each row of a lane needs one line for each group of columns, which has one column per
+    bank."""
     assert config(queues=3).accumulator_banks == 4
     assert config(queues=10).accumulator_banks == 16
     cfg = config(queues=3, queue_depth=64, lanes=2)

@@ -32,7 +32,7 @@ Fields = dict[str, npt.NDArray[np.uint64]]
 
 
 class Stage(wiring.Component):
-    """A data-assignment stage behind streams: a transfer a step, ``load`` with the first.
+    """A data-assignment stage with streams: one transfer per step, ``load`` with the first.
 
     The pipelined stage takes the lanes one step earlier, by a transfer of its own.
     """

@@ -1,4 +1,4 @@
-"""The two ALUs of a semiring unit, each on its own behind a stream, with what feeds it."""
+"""The two ALUs of a semiring unit, each alone with a stream and its operand logic."""
 
 from __future__ import annotations
 

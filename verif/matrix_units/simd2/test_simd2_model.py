@@ -114,7 +114,7 @@ def test_the_order_of_the_products_does_not_matter(element: str) -> None:
 
 @pytest.mark.parametrize("element", ["fp16", "bf16"])
 def test_mma_is_the_multi_mode_units_dot_product(element: str) -> None:
-    """Another golden model, that of the 16-bit baseline, on the same tiles."""
+    """Compares with another golden model, the 16-bit baseline's, on the same tiles."""
     baseline = BaselineConfig(rows=4, cols=4, depth=4)
     config = unit(element, tile=4, alignment_bits=baseline.alignment_bits)
     sent = operations(config, cases(2000), 807, modes=("mma",), illegal=0)
@@ -174,7 +174,7 @@ def _formats(config: Simd2Config) -> tuple[Any, Any, Any]:
 
 @pytest.mark.parametrize(("element", "accumulator"), PAIRS)
 def test_padding_leaves_the_rest_of_a_tile_alone(element: str, accumulator: str) -> None:
-    """A tile of 4 of which three rows, columns and products count, against a tile of 3."""
+    """Compares a tile of 4 with three used rows, columns and products with a tile of 3."""
     small, large = (unit(element, accumulator, tile=n) for n in (3, 4))
     for name, described in large.operations.items():
         kinds = ("small",) if element.startswith("int") else ("uniform", "special")
