@@ -98,7 +98,7 @@ def test_no_room_says_how_much_would_do() -> None:
 
 
 def test_devices_grow_with_their_jobs(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs of which the first has more room than there is, and parts of it again."""
+    """Replaces the device by larger ones when a job, or a part of it, does not fit."""
     monkeypatch.setattr(session, "FIRST_BYTES", 1 << 12)
     made: list[int] = []
     honest = session.opened

@@ -128,7 +128,7 @@ def test_a_job_from_the_sidecar_alone(label: str) -> None:
 
 
 def programs(sidecar: dict[str, Any], config: Any) -> None:
-    """Some programs, looked at where they lie."""
+    """Checks some programs in memory."""
     for seed in range(9):
         job = program_job(np.random.default_rng(seed), sidecar, MEMORY_BYTES, 24)
         check_program(config, job, job.memory)

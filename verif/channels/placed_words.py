@@ -39,7 +39,8 @@ def draw_words(
 
 
 def placed(geometry: ChannelGeometry, base: int, word: Word, *, word_bytes: int, step: int) -> Word:
-    """A word's beat, its place there, and what comes after it if the next is ``step`` further."""
+    """Returns a word's beat, its position in the beat, and what follows if the next word is
+    ``step`` further."""
     offset = word["number"] * word_bytes
     address = geometry.flat(base, word["channel"], offset)
     beat = address // geometry.beat_bytes

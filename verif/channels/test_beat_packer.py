@@ -27,7 +27,8 @@ def run(geometry: ChannelGeometry, word_bytes: int, words: list[Word], **how: An
 
 
 def written(geometry: ChannelGeometry, found: StreamRun) -> dict[int, int]:
-    """Bytes by their addresses; every request is of one block, and its beats are there."""
+    """Returns the bytes written, by address; every request lies in one block, and has all its
+    beats."""
     beats, memory = iter(found.payloads("o")), {}
     for request in found.payloads("request"):
         begins = request["address"] % geometry.interleave

@@ -53,7 +53,8 @@ def decode(bits: int, fmt: str) -> float | int:
 
 
 def add_up(entries: Entries, fmt: str) -> dict[tuple[int, ...], float | int]:
-    """Values of one place added as they come: whole numbers if entries and format are of such."""
+    """Adds the values of each position in order, as whole numbers if the entries and the format are
+    integers."""
     whole = fmt.startswith("int") and all(isinstance(value, int) for _, value in entries)
     found: dict[tuple[int, ...], float | int] = {}
     for place, value in entries:

@@ -111,8 +111,8 @@ def check_dealt(seed: int) -> None:
 
 
 def test_rows_get_slices_by_their_slots() -> None:
-    """Four slices on three rows: 3 + 1, 0 + 1 is no slice, 2 + 1, 1 + 1; the fourth goes to the
-    third row, the fifth, a tie of rows 0 and 2, to row 0."""
+    """Assigns slices to three rows by their slots: 3 + 1, no slice, 2 + 1, 1 + 1. The fourth enters
+    the third row; the fifth, at a tie of rows 0 and 2, enters row 0."""
     at, entries = assign(np.array([3, 2, 1, 2, 1, 1]), 3)
     assert [divmod(n, 3) for n in at.tolist()] == [(0, 0), (0, 1), (0, 2), (2, 2), (3, 1), (4, 0)]
     assert entries == 7

@@ -159,8 +159,9 @@ class _Recorder:
         self._between = True
 
     def _written(self, job: Mapping[str, int], before: Bytes, after: Bytes) -> Mask:
-        """Bytes that a job writes: those that differ afterwards, those that hold the same whatever
-        was there, and all of an array that the driver has filled and the job has changed."""
+        """Marks the bytes that a job writes: those that change, those that have the same value
+        whatever they held, and all of an array that the driver has filled and the job has changed.
+        """
         unknown = ~self._known
         _, other = self._subject.modelled(job, np.where(unknown, ~before, before))
         written: Mask = (before != after) | (unknown & (after == other))

@@ -40,7 +40,7 @@ def test_every_module_and_its_signals() -> None:
 
 
 def test_what_another_package_makes_is_its_module() -> None:
-    """The clock is Amaranth's, and there is no such signal."""
+    """Gives the component's source for a clock, which Amaranth makes, and for an unknown signal."""
     emitted = emit_component(Machine(), name="machine")
     module = emitted.source("machine")
     assert line(module) == "class Machine(wiring.Component):"

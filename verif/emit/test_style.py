@@ -49,7 +49,8 @@ def _one_of_each(uses: Mapping[str, Use]) -> str:
 
 
 def _read_gate(directory: Path) -> dict[str, str]:
-    """The modules of these instances in gate.il, those of parameters under names of their own."""
+    """Returns the module of each instance in gate.il; modules derived from parameters are
+    renamed."""
     script = "read_verilog -sv gate.v; hierarchy -top one_of_each; write_rtlil gate.il"
     run_yosys(script, directory)
     gate = (directory / "gate.il").read_text()
@@ -354,7 +355,7 @@ def test_ports_that_are_gathered_stay_ports(tool: str, tmp_path: Path) -> None:
 
 
 class _LowParts(wiring.Component):
-    """Instances enough for a loop, each with the same part of a signal of its own."""
+    """Enough instances for a loop, each with the same part of a separate signal."""
 
     def __init__(self) -> None:
         super().__init__({"i": In(12).array(8), "o": Out(stream.Signature(8)).array(8)})

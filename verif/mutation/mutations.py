@@ -61,8 +61,8 @@ class Mutation:
 
 
 def _places(verilog: str, stand_ins: Mapping[str, str]) -> list[str]:
-    """The Python module of each line of a text, "" where there is none; by ``stand_ins`` a class
-    of a bench stands for a module that has no component of its own."""
+    """Returns the Python module of each line of a text, or "" outside of modules. ``stand_ins``
+    names a bench's class for each module that has no separate component."""
     found, origin, inside = [""], "", False
     for line in verilog.split("\n"):
         if line.startswith(f"// {ORIGIN}"):

@@ -119,7 +119,8 @@ def test_sizes_over_the_limits(run: Run) -> None:
 
 
 def test_a_damaged_file_is_refused_without_its_values(run: Run) -> None:
-    """A header that claims more than there is, and text; what is no file of a matrix."""
+    """Refuses a header that announces more data than the file holds, text, and files without a
+    matrix."""
     good = run.save("a.npy", np.ones((50, 60)))
     short = run.directory / "s.npy"
     short.write_bytes(good.read_bytes()[:-8])

@@ -119,9 +119,9 @@ class JobSource:
     def _sizes(
         self, operation: Mapping[str, Any], most: int
     ) -> tuple[dict[str, int], dict[str, int]]:
-        """Sizes of at most ``most``, or a single step of their register, of tensors of at most the
-        square of it in all; and all job registers, of which only those of sizes and of regions are
-        set, and what selects the operation."""
+        """Draws sizes up to ``most``, or one step of their register, for tensors of up to ``most``
+        squared elements. Also returns all job registers, with only those of sizes, of regions and
+        of the operation set."""
         for _ in range(_TRIES):
             sizes: dict[str, int] = {}
             registers = dict.fromkeys(self._sidecar["jobs"]["registers"], 0)

@@ -240,7 +240,8 @@ def _write_ciss(
     registers: dict[str, int],
     matrix: Mapping[Place, int],
 ) -> None:
-    """Rows to whichever row of the array has fewest slots; the number of entries where it goes."""
+    """Assigns each matrix row to the array row with the fewest slots, and writes the stream and its
+    number of entries."""
     header, no_op = int(place["header"], 16), int(place["no_op"], 16)
     indices = [part["low"] for part in (place["index"], *place.get("more", ()))]
     value = place["value"]["low"]
@@ -273,8 +274,8 @@ def _write_tokens(
     shape: Sequence[int],
     matrix: Mapping[Place, int],
 ) -> None:
-    """Tiles in the order of levels, of each the entries, then its end; the number of vectors where
-    it goes."""
+    """Writes the tiles in the order of the levels, each as its entries and its end, and the number
+    of vectors."""
     rows, levels, modes = place["rows"], place["levels"], place["modes"]
     sizes = dict(zip(modes, shape, strict=True))
     trips = [sizes[level["size"]] // level["step"] for level in levels]
@@ -368,7 +369,7 @@ def read_matrix(
     shape: Place,
     room: int,
 ) -> Any:
-    """A result, as it lies there: words by row and column, or by place if it is sparse.
+    """Reads a result from memory: words by row and column, or by position if it is sparse.
 
     Raises AssertionError if a row ends outside of the room, or its columns do not ascend.
     """

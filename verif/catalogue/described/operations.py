@@ -93,8 +93,8 @@ def operands(
 
 
 def padded(operation: Mapping[str, Any], given: Matrices) -> tuple[Matrices, Matrices]:
-    """Operands a, b and c with padding for c, and for the last k if there are several: as they go
-    in, and, by place, what is left of them without it."""
+    """Replaces c by padding, and the last k of a and b if they have several. Returns the operands,
+    and, by position, the elements that are not padding."""
     words = {x["name"]: int(x["padding"], 16) for x in operation["operands"] if "padding" in x}
     filled, left = dict(given), {}
     dense = not any(isinstance(given[name], Mapping) for name in "ab")

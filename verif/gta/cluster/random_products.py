@@ -58,8 +58,8 @@ def random_products(
     names: Sequence[str] = (),
     **fixed: object,
 ) -> list[Product | FloatProduct]:
-    """Products whose operands and results have places of their own, or go on from the last one's
-    result (another segment of K)."""
+    """Draws products with separate places for operands and results, or products that continue from
+    the previous one's result (another segment of K)."""
     free = {region.group: [0, 0, 0] for region in regions}
     limits = (config.edge_bytes // 16, config.edge_bytes // 16, config.bank_bytes // 32)
     last: dict[int, Product | FloatProduct] = {}

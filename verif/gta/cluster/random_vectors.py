@@ -44,8 +44,8 @@ def random_vectors(
     functions: Sequence[str] = tuple(VECTOR_FUNCTIONS),
     used: Mapping[int, Sequence[int]] | None = None,
 ) -> list[VectorCommand]:
-    """Commands with places of their own, often of the last one's kind; behind the words of a group
-    that are ``used``."""
+    """Draws commands with separate places, often of the previous one's kind, after the ``used``
+    words of a group."""
     free = {region.group: list((used or {}).get(region.group, (0, 0, 0))) for region in regions}
     limits = (config.edge_bytes // 16, config.edge_bytes // 16, config.bank_bytes // 32)
     last: dict[int, VectorCommand] = {}

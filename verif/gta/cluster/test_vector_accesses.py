@@ -40,7 +40,7 @@ CONFIGS = {
 
 
 def merged(used: Sequence[int], inner: Memories, outer: Memories) -> Memories:
-    """Below the words in use, of 16, 16 and 32 bytes, one content, behind them another one."""
+    """Returns ``inner`` in the words in use, of 16, 16 and 32 bytes, and ``outer`` after them."""
     found = []
     for name, words, size in zip(("left", "top", "result"), used, (16, 16, 32), strict=True):
         content = getattr(outer, name).copy()
@@ -135,7 +135,8 @@ CONFIGS_BANKS = {
 
 
 def at_the_end(config: GtaConfig, function: str, name: str, **fields: Any) -> VectorCommand:
-    """Octets to the last word of each bank, as many as there is room for, but not too many."""
+    """Returns a command whose octets end at the last word of each bank: 16, or fewer if the bank is
+    smaller."""
     operand = OCTET * element_bytes(name) * fields.get("chain", 1)
     result = OCTET * vector_result_bytes(function, name)
     time = min(16, config.edge_bytes // operand, config.bank_bytes // result)
@@ -249,7 +250,7 @@ CONFIGS_ORDER = {
 def commands_order(
     rng: np.random.Generator, config: GtaConfig, name: str, function: str
 ) -> list[VectorCommand]:
-    """Some whose results begin anywhere in a few words, and lie partly in each other's."""
+    """Draws commands whose results start anywhere in a few words and overlap partly."""
     found: list[VectorCommand] = []
     places = [0, 0]
     used = operand_memories(function, name)

@@ -95,7 +95,7 @@ def test_walk(operation: Operation) -> None:
 
 @pytest.mark.parametrize("rows", [1, 3, 4])
 def test_window(rows: int) -> None:
-    """R cycles, and R more where the next start comes at once."""
+    """Stays open for R cycles, and R more if the next start follows at once."""
     part = FoldWindow(CONFIG)
     height, starts = 8 * rows, (2, 2 + 8 * rows, 2 + 16 * rows + 3)
 

@@ -31,8 +31,8 @@ def _ranges(size: int, each: int) -> list[range]:
 def counted_accesses(
     problem: PGemm, dataflow: str, array: tuple[int, int], block: tuple[int, int, int]
 ) -> Accesses:
-    """Folds are gone through one by one. Each element that a fold takes in is read once, each sum
-    that it makes is written, and read before if it is added to one that is there."""
+    """Counts accesses fold by fold. A fold reads each of its elements once and writes each of its
+    sums; it reads the sum first if it adds to one."""
     length = 1 if is_float(problem.format) else limbs(problem.format)
     rows, cols = array
     read_a = read_b = read_sums = written = 0
@@ -63,7 +63,7 @@ def _folds(
 
 
 def counted_bytes(problem: PGemm, block: tuple[int, int, int], lateral: bool) -> Moved:
-    """Blocks are gone through in order; one of A or B that is there already is not loaded again."""
+    """Counts bytes block by block; a block of A or B that is still resident is not loaded again."""
     m, n, k = (_ranges(s, b) for s, b in zip((problem.m, problem.n, problem.k), block, strict=True))
     sums = [(one, other) for one in m for other in n]
     if not lateral:

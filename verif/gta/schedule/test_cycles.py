@@ -141,8 +141,8 @@ def test_vectors(format_: str, adders: int, octet: int, behind: int) -> None:
 
 @pytest.mark.parametrize("time", [1, 2, 5, 8, 9])
 def test_a_lanes_port_for_sums_of_floats(time: int) -> None:
-    """Row r writes the sum of column c, ``time`` + r + c cycles behind the begin of a fold: no
-    column twice in a cycle."""
+    """Row r writes the sum of column c ``time`` + r + c cycles after the start of a fold, so no
+    column is written twice in a cycle."""
     one = Folds(stationary=False, chained=True, rows=8, cols=16, time=time, folds=3)
     written = [
         (fold * interval(one) + time + r + c, c)
@@ -199,9 +199,10 @@ class Seen(NamedTuple):
 
 
 def weight_stationary(rows: int, cols: int, time: int, begins: list[int]) -> Seen:
-    """Folds that begin in the cycles ``begins``: weights come down in ``rows`` cycles, the last
-    row's first, and row r takes part from the r-th on; then x follow. Were it from the first on,
-    the fold before would lose the weights of rows below that x has not reached."""
+    """Simulates folds that start in the cycles ``begins``. Weights move down in ``rows`` cycles,
+    the last row's first, and row r takes part from the r-th cycle on; then x follow. If all rows
+    took part from the first cycle, the previous fold would lose weights of rows that x has not
+    reached."""
     y: list[list[object]] = [[None] * cols for _ in range(rows)]
     held: list[list[object]] = [[None] * cols for _ in range(rows)]
     last = begins[-1] + time + 2 * rows + cols
@@ -290,7 +291,7 @@ def test_weights_that_stay(overlap: bool) -> None:
 
 @pytest.mark.parametrize("overlap", [True, False])
 def test_sums_that_stay(overlap: bool) -> None:
-    """The empty fold that takes the last sums away comes as another fold would."""
+    """An empty fold, which drains the last sums, follows as any fold does."""
     for rows, cols, time, folds in SHAPES:
         one = Folds(stationary=False, rows=rows, cols=cols, time=time, folds=folds, overlap=overlap)
         begins = begins_of(one)

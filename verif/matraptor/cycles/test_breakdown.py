@@ -124,16 +124,16 @@ def test_the_adder(stages: int) -> None:
 
 
 def test_both_sets_taken() -> None:
-    """Short rows of some ten products, of which few are added: phase II needs as many cycles as
-    phase I, and some more from row to row."""
+    """Short rows of about ten products, few of which are added: phase II needs as many cycles as
+    phase I, and some more between rows."""
     spent = one_lane(square(uniform(300, 300, 0.01)))
     assert most(spent) == "sets"
     assert spent["writes"] == spent["merge"] == 0
 
 
 def test_writes() -> None:
-    """Four lanes at a channel whose memory answers late: each may have as many bursts of each
-    reader under way as all of them of writes together."""
+    """Four lanes share a channel with a high latency: each may have as many bursts of each reader
+    in flight as all lanes together have of writes."""
     config = MatRaptorConfig(lanes=4, channels=1, outstanding=8)
     operands = sp.csr_array(np.ones((60, 1))), sp.csr_array(np.ones((1, 300)))
     late, soon = (

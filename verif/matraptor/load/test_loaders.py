@@ -117,7 +117,7 @@ class Loaders(wiring.Component):
         return m
 
     def _connect(self, m: Module, port: ManagerPort, read: Any) -> None:
-        """A routed reader at a port: its channel is not asked for."""
+        """Connects a routed reader to a port without the channel of its requests."""
         layout = address_layout(port.addr_bits, port.id_bits)
         ar = stream.Signature(layout).create(path=(f"{port.prefix}_ar",))
         m.d.comb += [ar.valid.eq(read.ar.valid), read.ar.ready.eq(ar.ready)]

@@ -74,7 +74,7 @@ FLOATS = [
 @pytest.mark.parametrize("more", [0, 1, 13])
 @pytest.mark.parametrize(("element", "accumulator"), FLOATS)
 def test_the_least_window_keeps_the_clauses(element: str, accumulator: str, more: int) -> None:
-    """Sums of several terms, and of one: a fused multiply-add however far the addend lies."""
+    """Checks sums of several terms and of one: a fused multiply-add with addends near and far."""
     least = unit(element, accumulator).least_alignment_bits
     config = unit(element, accumulator, tile=3, alignment_bits=least + more, ops=("mma", "addnorm"))
     judge(config, cases(30), 803)
