@@ -88,7 +88,7 @@ class FloatAdd(wiring.Component):
         return m
 
     def _align(self, m: Module) -> Bundle:
-        """The significands, aligned, and what rounding needs to know of them."""
+        """Aligns the significands; also returns the lost bits and other inputs of rounding."""
         fmt = self._operand
         # Subnormal operands need no normalising: their leading zeros cost nothing in a sum.
         m.submodules.unpack_a = unpack_a = Unpack(fmt, normalise=False)

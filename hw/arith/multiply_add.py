@@ -107,7 +107,8 @@ class FloatMultiplyAdd(wiring.Component):
         return m
 
     def _product(self, m: Module) -> Bundle:
-        """The exact product, where it stands beside the addend, and what special values decide."""
+        """Computes the exact product, its position relative to the addend, and the decision of
+        special values."""
         formats = {"a": self._operand, "b": self._operand, "c": self._format}
         parts = {
             name: Unpack(format, normalise=self._normalise) for name, format in formats.items()

@@ -179,7 +179,7 @@ class NormaliseSum(wiring.Component):
         self._place(m, state, (kept, half, low), distance, fmt, o, prefix)
 
     def _shift(self, m: Module, value: Value, state: dict[str, Value]) -> tuple[Value, Value]:
-        """Move the leading significant bit up by at most ``limit``; both come bit by bit.
+        """Shifts the leading significant bit up by at most ``limit``; both arrive bit by bit.
 
         The complement of -1 has no significant bit at all: it moves by the whole width. ``state``
         is what else goes through the registers.
@@ -234,7 +234,7 @@ class NormaliseSum(wiring.Component):
         low: Value,
         prefix: str,
     ) -> Value:
-        """Round to nearest even, ties broken by what was lost."""
+        """Rounds to nearest even; the lost bits break ties."""
         negative = state["negative"]
         exact = Signal(name=f"{prefix}exact")
         outward = Signal(name=f"{prefix}outward")

@@ -76,7 +76,7 @@ class FloatMultiply(wiring.Component):
         return m
 
     def _product(self, m: Module) -> Bundle:
-        """The exact product, and what its rounding needs to know."""
+        """Computes the exact product, and the other inputs of rounding."""
         # Subnormal operands are not normalised: the product is, which takes no more stages.
         m.submodules.unpack_a = a = Unpack(self._operand, normalise=False)
         m.submodules.unpack_b = b = Unpack(self._operand, normalise=False)

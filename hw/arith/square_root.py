@@ -47,7 +47,7 @@ class FloatSquareRoot(IterativeOperator):
             name: Signal(name=f"result_{name}", reset_less=True)
             for name in ("negative", "zero", "nan", "infinite")
         }
-        # Two more bits of the radicand, and what the root's square grows by with another one.
+        # Two more bits of the radicand, and the growth of the root's square by another one.
         wider = Signal(digits + 3)
         difference = Signal(signed(digits + 4))
         fits = Signal()

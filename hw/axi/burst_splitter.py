@@ -15,8 +15,8 @@ PAGE_BYTES = 4096
 
 
 def check_burst(data_bits: int, burst_beats: int, buffer_beats: int | None = None) -> None:
-    """Check that bursts between multiples of ``burst_beats`` beats are what AXI4 allows, and
-    that a buffer holds two of them. Raises ValueError.
+    """Checks that AXI4 allows bursts between multiples of ``burst_beats`` beats, and that a buffer
+    holds two of them. Raises ValueError.
     """
     if data_bits < 8 or data_bits > 1024 or data_bits & (data_bits - 1):
         raise ValueError(f"`data_bits` must be a power of two in 8..1024, not {data_bits}")

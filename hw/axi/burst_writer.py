@@ -121,10 +121,10 @@ class BurstWriter(wiring.Component):
         return m
 
     def _addresses(self) -> Queue | DeepQueue:
-        """The queue of addresses. A response comes four cycles after its burst was issued at the
-        earliest: the length takes a cycle each through AW's register, its queue and W's register,
-        and a response follows the last beat. By then the address has also left a memory; until
-        then ``aw.valid`` says that the bus is not clean."""
+        """Queues the addresses of bursts. A response arrives at the earliest four cycles after its
+        burst was issued: the length takes a cycle each through AW's register, its queue and W's
+        register, and a response follows the last beat. By then the address has also left a memory;
+        until then ``aw.valid`` shows that the bus is not clean."""
         if self._outstanding < _DEEP:
             return Queue(self._addr_bits, self._outstanding)
         # It holds one more at its output.

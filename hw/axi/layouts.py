@@ -28,8 +28,8 @@ def address_layout(addr_bits: int, id_bits: int = 0) -> data.StructLayout:
 
 
 def routed_layout(addr_bits: int, channel_bits: int, id_bits: int = 0) -> data.StructLayout:
-    """AR before it is known which manager takes it: as ``address_layout``, and the ``channel`` if
-    that has bits."""
+    """Payload of AR before its manager is known: as ``address_layout``, and the ``channel`` if that
+    has bits."""
     channel = {"channel": channel_bits} if channel_bits else {}
     return _identified({"address": addr_bits, "length": 8, **channel}, id_bits)
 

@@ -206,8 +206,8 @@ __all__ = ["ConverterReader"]
 
 _AHEAD = 4
 _LEAST_AHEAD = 64
-"""Rows ahead of the entries that are sent, for each burst under way and at least: where rows are
-short, the next block of CSR's entries is asked for when a row that ends there is found."""
+"""Rows ahead of the entries that are sent, for each burst in flight and at least. If rows are
+short, the next block of CSR's entries is requested when a row that ends in it is found."""
 
 
 class ConverterReader(wiring.Component):

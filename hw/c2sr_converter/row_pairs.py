@@ -62,7 +62,7 @@ class StripePairs(wiring.Component):
         """Requests one beat from each channel that has rows, then the next beat from each."""
         config, span = self._config, self.spans.payload
         group = config.channels * self._beat_pairs
-        # Rows whose pairs are in the beats that were not asked for, of this round's channels too.
+        # Rows whose pairs are in beats that are not requested yet, this round's channels included.
         left = Signal(_ROW_BITS, name="rows_to_ask")
         channel = Signal(config.layout.channel_bits, name="asked_channel")
         block = Signal(BLOCK_BITS)

@@ -20,9 +20,9 @@ _FINAL_BITS = 33
 
 
 def asked_span_layout(config: C2srConverterConfig) -> data.StructLayout:
-    """A row whose beats are asked for: ``length``, the ``place`` of its first entry in its beat (no
-    field if a beat is one entry), whether that beat is ``held``, being the last one of the row
-    with entries before, and whether the row is the ``last``."""
+    """Row whose beats are requested: ``length``, the ``place`` of its first entry in its beat (no
+    field if a beat is one entry), whether that beat is ``held``, because it is the last one of the
+    previous row with entries, and whether the row is the ``last``."""
     fields: dict[str, ShapeLike] = {"length": 32, "held": 1, "last": 1}
     if config.beat_entries > 1:
         fields["place"] = (config.beat_entries - 1).bit_length()
@@ -76,7 +76,7 @@ class RowSpans(wiring.Component):
         some = Signal()
         needs = Signal()
         more = Signal()
-        # The row waits for none of its blocks, which may be more than are under way.
+        # The row waits for none of its blocks, which may be more than can be in flight.
         m.submodules.row_fork = fork = Fork(row.shape(), 2, eager=True)
         wiring.connect(m, ended.o, fork.i)
         kept, asked = fork.o

@@ -1,4 +1,4 @@
-"""Words taken from whole blocks, of which the present one is kept."""
+"""Reads words from whole blocks, and keeps the current block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Contiguous bytes of striped memory, a line of all that the channels bring at once."""
+"""Reads contiguous bytes of striped memory, in lines of the blocks that all channels deliver at
+once."""
 
 from __future__ import annotations
 
@@ -111,7 +112,7 @@ BYTES_BITS = 48
 """Bits of the number of a request's bytes."""
 
 _BEHIND = 8
-"""Requests that a channel may be behind another one."""
+"""Requests that a channel may lag behind another one."""
 
 
 def bytes_layout(geometry: ChannelGeometry) -> data.StructLayout:

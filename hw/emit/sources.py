@@ -87,7 +87,7 @@ def _first_sentence(docstring: str) -> str:
 
 
 def _paper(docstring: str) -> str:
-    """Paper and section: what follows "Source:", without the remarks after it."""
+    """Returns paper and section: the text after "Source:", without the remarks that follow."""
     match = re.search(r"^Source: (.*?)(?:[;.]\s|\.?(?:\n\n|\Z))", docstring, re.M | re.S)
     return " ".join(match[1].split()) if match else ""
 

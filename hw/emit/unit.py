@@ -45,7 +45,7 @@ from .verilog.writer import LINT_WAIVERS, to_verilog
 __all__ = ["LINT_WAIVERS", "Emitted", "describe", "emit", "emit_component", "write"]
 
 WIDEST_PORT = 65536
-"""Bits of the widest port: what every Verilog tool must accept."""
+"""Bits of the widest port; every Verilog tool must accept so many."""
 
 
 @dataclass(frozen=True)

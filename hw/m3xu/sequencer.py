@@ -89,7 +89,7 @@ class MmaSequencer(wiring.Component):
             final.eq(k == last_k),
         ]
 
-        # A partial sum is back once fewer operations are under way than there are tiles.
+        # A partial sum has returned once fewer operations are in flight than there are tiles.
         under_way = Signal(range(tags.depth + 2))
         offered = Signal()
         operands = self.i_a.valid & ((row != 0) | self.i_b.valid)

@@ -94,7 +94,7 @@ class RowWalk(wiring.Component):
             m.d.sync += [index.eq(following), first.eq(index[block:] != following[block:])]
 
     def _walk_channels(self, m: Module, moved: Value) -> None:
-        """Rows in several channels, of which each is the lane's alone."""
+        """Walks rows in several channels, each of which belongs to the lane alone."""
         config, row = self._config, self.o.payload
         block = (config.layout.block_pairs - 1).bit_length()
         # The row's number, with room beyond the last one for the block that would be next.

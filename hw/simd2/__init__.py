@@ -1,1 +1,1 @@
-"""SIMD2: a matrix unit whose two operators come from a table of semirings."""
+"""SIMD2: a matrix unit whose two operators are selected from a table of semirings."""

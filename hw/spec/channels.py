@@ -13,7 +13,7 @@ __all__ = ["BlockReads", "ChannelGeometry", "LaneMap", "MemoryPorts", "Striping"
 
 @dataclass(frozen=True, kw_only=True)
 class Striping(Config):
-    """A flat address space, dealt out to channels by blocks.
+    """Flat address space, distributed over channels by blocks.
 
     Block ``n`` of ``interleave`` bytes belongs to channel ``n % channels``; a stripe is a block in
     every channel. An array *in a channel* begins at a flat base address that is a multiple of
@@ -138,8 +138,8 @@ class MemoryPorts:
 
 @dataclass(frozen=True, kw_only=True)
 class LaneMap(Config):
-    """Rows dealt out to lanes and to channels: row ``i`` is the row ``i // channels`` of channel
-    ``i % channels``, and lane ``i % lanes`` has it."""
+    """Distribution of rows over lanes and channels: row ``i`` is the row ``i // channels`` of
+    channel ``i % channels``, and belongs to lane ``i % lanes``."""
 
     lanes: int = parameter(8, allowed=IntRange(1, 16), doc="lanes")
     channels: int = parameter(

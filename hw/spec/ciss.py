@@ -1,4 +1,4 @@
-"""The CISS format in memory: what an entry, a slot and a header are.
+"""Defines the CISS format in memory: entries, slots and headers.
 
 Source: Tensaurus, section on the sparse format. The paper leaves open what fills the slots of a row
 that has no slice left, how a stream ends and what a zero among the values is; what is fixed here is
@@ -93,7 +93,7 @@ class CissLayout(Config):
 
     @property
     def largest_slice(self) -> int:
-        """The largest index of mode 0: that behind it is the no-op's."""
+        """Largest index of mode 0; the next index marks a no-op."""
         return self.largest_index - 1
 
     @property

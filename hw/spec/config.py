@@ -1,4 +1,4 @@
-"""Configurations: frozen keyword-only dataclasses whose fields know what they allow.
+"""Configurations: frozen keyword-only dataclasses whose fields know their allowed values.
 
 A parameter is declared once, with its default, its range and one line of text; validation,
 ``tilewright show``, ``--set`` and TOML files all read that declaration.
@@ -36,7 +36,7 @@ class Allowed(Protocol):
     """Allowed values of a parameter."""
 
     def check(self, name: str, value: Any) -> None:
-        """Raise TypeError or ValueError, naming the parameter, what is allowed and the value."""
+        """Raises TypeError or ValueError with the parameter, the allowed values and the value."""
 
     def describe(self) -> str:
         """Describes the allowed values, in words that fit after "must be"."""
@@ -160,8 +160,8 @@ class Config:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any], unit: str = "UNIT") -> Config:
-        """Build from a mapping as TOML or ``--set`` gives it; texts are parsed. Refusals name
-        ``unit``.
+        """Builds a configuration from a mapping as TOML or ``--set`` provides it; texts are parsed.
+        Refusals name ``unit``.
 
         Raises ValueError or TypeError on an unknown name or a value that is not allowed.
         """

@@ -124,7 +124,7 @@ class EngineConfig(Config):
         return tuple(sorted({op.operand_bits // lane for op in self.unit.operations.values()}))
 
     def least_blocks(self) -> dict[str, int]:
-        """The smallest block of which every row is whole beats."""
+        """Smallest block whose rows are all whole beats."""
         _, cols, depth = self.tile_shape
         narrowest = min(self.unit.lane_bits, self.result_widths[0])
         return {

@@ -121,7 +121,7 @@ class MatRaptorConfig(C2srOperands, Config):
 
     @property
     def writer_outstanding(self) -> int:
-        """Bursts of a writer under way: those who share a channel share what it may have."""
+        """Bursts of a writer in flight; the writers of a channel share the channel's limit."""
         return max(2, self.outstanding // self.channel_lanes)
 
     @property

@@ -61,7 +61,7 @@ INSTRUCTIONS: dict[str, Instruction] = {row.name: row for row in _INSTRUCTION_RO
 
 @dataclass(frozen=True, kw_only=True)
 class SequencerConfig(M3xuConfig):
-    """A multi-mode matrix unit behind a sequencer of warp-level instructions."""
+    """Multi-mode matrix unit that a sequencer of warp-level instructions controls."""
 
     #: Rows and columns of a result fragment.
     FRAGMENT_ROWS: ClassVar[int] = 16
@@ -81,7 +81,7 @@ class SequencerConfig(M3xuConfig):
 
     @property
     def unit(self) -> M3xuConfig:
-        """The matrix unit behind the sequencer."""
+        """Matrix unit that the sequencer controls."""
         return M3xuConfig(**{item.name: getattr(self, item.name) for item in self.parameters()})
 
     @property

@@ -30,11 +30,11 @@ INDEX_BITS = 32
 """Bits of a pointer, and of the number of a row or a column, in memory."""
 
 CHUNK = 2
-"""Elements that a list takes at once of the space for what waits."""
+"""Elements of the buffer that a list allocates at once."""
 
 DELAY = 2
-"""Steps that rows of the second product are behind the columns of the first one: a column's result
-is there a step later, and its z another one."""
+"""Steps by which rows of the second product lag behind the columns of the first one: a column's
+result is available one step later, and its z another step later."""
 
 _ARIL_ADD = Semiring(
     name="aril-add", opcode=9, plus="add", times="second", identity="0", padding=("0", "0")
@@ -170,20 +170,22 @@ class SidaConfig(MemoryPorts, Config):
 
     @property
     def partials(self) -> int:
-        """Sums that the sets of a column are dealt out to, one more than an adder's latency."""
+        """Sums over which the sets of a column are distributed, one more than an adder's
+        latency."""
         return self.adder_stages + 1
 
     @property
     def sums_latency(self) -> int:
-        """Cycles from a set of elements to the results of its columns: the multipliers, the tree, a
-        register behind it, the sums from set to set and those of partial sums, a register."""
+        """Cycles from a set of elements to the results of its columns: the multipliers, the tree,
+        its output register, the sums from set to set and those of partial sums, a register."""
         adders = (self.pes - 1).bit_length() + 1 + (self.partials - 1).bit_length()
         return self.multiplier_stages + adders * self.adder_stages + 2
 
     @property
     def held_lists(self) -> int:
-        """Lists of a panel in a bank of what waits, a power of two: read in turn, no sum waits for
-        the one before. Fewer where the chunks that they begin would take half of the bank."""
+        """Lists of a panel in a bank of the buffer, a power of two. They are read round robin, so
+        that no sum waits for the previous one. There are fewer if their first chunks would occupy
+        half of the bank."""
         panels = max(1, self.most_rows // self.subtensor)
         room = self.buffer_words // self.pes // (2 * CHUNK * panels)
         return 1 << min((self.partials - 1).bit_length(), max(0, room.bit_length() - 1))
@@ -206,7 +208,7 @@ class SidaConfig(MemoryPorts, Config):
 
     @property
     def window_elements(self) -> int:
-        """Elements of x or z that come from memory at once: a line, or one of each bank."""
+        """Elements of x or z that are read from memory at once: a line, or one of each bank."""
         return max(8 * self.line_bytes // self.format.bits, self.gather_banks)
 
     @property

@@ -262,7 +262,7 @@ class TensaurusConfig(MemoryPorts, Config):
     @property
     def sum_latency(self) -> int:
         """Cycles from the entry of a summand to that of the next into the same sum: those of the
-        adder and of the register behind it."""
+        adder and of the register after it."""
         return self.adder_stages + 1
 
     def partial_sums(self, vectors: int) -> int:

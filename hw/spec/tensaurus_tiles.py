@@ -1,4 +1,4 @@
-"""The job list of a Tensaurus: what a tile says in memory."""
+"""Job list of a Tensaurus: the description of a tile in memory."""
 
 from __future__ import annotations
 

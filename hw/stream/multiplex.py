@@ -1,4 +1,4 @@
-"""Streams that take one path or another, as a select says."""
+"""Routes streams along one of two paths, by a select."""
 
 from __future__ import annotations
 

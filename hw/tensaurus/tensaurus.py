@@ -262,8 +262,8 @@ class Tensaurus(AcceleratorTop):
         return m
 
     def _connect_bus(self, m: Module, readers: tuple[Any, ...], store: MatrixStore) -> list[Value]:
-        """A channel's readers share its manager; returns by reader which channels give it a
-        beat."""
+        """Shares a channel's manager among its readers; returns by reader the channels that deliver
+        a beat to it."""
         config = self._config
         beats: list[list[Value]] = [[] for _ in readers]
         for channel in range(config.channels):

@@ -38,7 +38,7 @@ def anchor_terms(
 
 
 def sum_terms(m: Module, bundle: Bundle, *, alignment_bits: int) -> dict[str, Value]:
-    """The sum of the aligned terms, relative to the addend's sign, and what was lost of them.
+    """Sums the aligned terms, relative to the addend's sign; also returns the lost bits.
 
     Parameters
     ----------

@@ -159,7 +159,7 @@ def align_terms(
 
 
 def carry_save_rows(aligned: AlignedSum) -> dict[str, Value]:
-    """``first``, ``second``, ``carry`` and what was lost."""
+    """Returns ``first``, ``second``, ``carry`` and the lost bits."""
     return {
         "first": aligned.rows[0],
         "second": aligned.rows[1],
@@ -191,7 +191,8 @@ def add_rows(m: Module, bundle: Bundle, result: FloatFormat, *, head_bits: int) 
 
 
 def normalise(m: Module, bundle: Bundle, result: FloatFormat) -> dict[str, Value]:
-    """``magnitude``, from ``total``, ``limit``, ``flip``, ``special`` and what was lost, if any."""
+    """Returns ``magnitude``, computed from ``total``, ``limit``, ``flip``, ``special`` and the lost
+    bits, if any."""
     m.submodules.normalise = normaliser = NormaliseSum(
         result, sum_bits=len(bundle["total"]), limit_bits=len(bundle["limit"])
     )

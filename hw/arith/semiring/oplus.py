@@ -181,7 +181,7 @@ class Oplus(wiring.Component):
         return C(1, 1) if self._plus == {plus} else self.operator[f"plus_{plus}"]
 
     def _gather(self, m: Module) -> Bundle:
-        """The terms, what their classes decide, and the anchor of a sum."""
+        """Collects the terms, the decision of their classes, and the anchor of a sum."""
         n, c = self._terms, self.c
         flags = {
             name: named(m, name, Cat(self.terms[i][name] for i in range(n)))
@@ -253,8 +253,8 @@ class Oplus(wiring.Component):
         return result
 
     def _combine(self, m: Module, bundle: Bundle) -> Bundle:
-        """The two rows of a carry-save sum; a choice or a truth value takes the second one's
-        place, so that they share its register and need no multiplexer behind the adder."""
+        """Computes the two rows of a carry-save sum. A choice or a truth value replaces the second
+        row, so that they share its register and need no multiplexer after the adder."""
         adds, selects = (bundle.get(name, C(1, 1)) for name in ("adds", "selects"))
         second: list[Value] = []
         flips: list[Value] = []

@@ -256,7 +256,7 @@ class Otimes(wiring.Component):
             ]
             multiplied = Cat(C(0, width - len(product)), normalised)
             sums = self._any(operator, "add", "min", "max")
-            # With a sum at hand the product is zero.
+            # The product is zero if the operation is a sum.
             significand = (significand & sums.replicate(width)) | multiplied
             raised = chooses & (product[-1] | sums)
         m.d.comb += [
@@ -298,7 +298,7 @@ class Otimes(wiring.Component):
 def _select_fields(
     m: Module, choices: Collection[tuple[Value, Mapping[str, Value]]]
 ) -> dict[str, Value]:
-    """Each field from the choice that is selected; what is ``held`` is aligned at the top.
+    """Selects each field from the chosen alternative; ``held`` is aligned at the top.
 
     A field that only one of the choices has comes from there, selected or not.
 
@@ -325,8 +325,8 @@ def _select_fields(
 
 
 def _round_difference(m: Module, held: Value, squares: Value, *, bits: int) -> tuple[Value, Value]:
-    """The upper ``bits`` of what is held, to nearest even; and whether that carried to the next
-    power of two.
+    """Rounds the held difference to its upper ``bits``, to nearest even; returns also whether that
+    carried to the next power of two.
 
     Parameters
     ----------

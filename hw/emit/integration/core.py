@@ -60,7 +60,7 @@ def core(sidecar: Mapping[str, Any], files: Sequence[str]) -> str:
 
 
 def filelist(sidecar: Mapping[str, Any], files: Sequence[str]) -> str:
-    """Remarks and the SystemVerilog files; no options, of which each tool has its own.
+    """Remarks and the SystemVerilog files; no options, because each tool has its own.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class _Names:
         return found
 
     def enum(self, name: str, width: int, values: Mapping[str, int], prefix: str) -> Iterator[str]:
-        """An enumeration; the names of its values are in upper case, behind a prefix."""
+        """Writes an enumeration; the names of its values are in upper case, after a prefix."""
         yield f"  typedef enum {_vector(width)} {{"
         lines = [
             f"    {self.new(f'{prefix}_{key}'.upper())} = {width}'h{value:x}"

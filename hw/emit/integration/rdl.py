@@ -32,7 +32,7 @@ _WORDS = frozenset(_TEXT.split())
 
 
 def _name(name: str) -> str:
-    """A word of the language is a name behind a backslash."""
+    """Escapes a name that is a word of the language, by a backslash."""
     found = identifier(name)
     return f"\\{found}" if found in _WORDS else found
 

@@ -1,4 +1,4 @@
-"""Names, remarks and values of registers' fields as other languages take them."""
+"""Names, remarks and values of registers' fields in the form that other languages accept."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def title(sidecar: Mapping[str, Any]) -> str:
 
 
 def about(sidecar: Mapping[str, Any]) -> Iterator[str]:
-    """The lines that every text begins with: what it is of, and each parameter."""
+    """Lines that every text begins with: its unit, and each parameter."""
     yield title(sidecar)
     if sidecar.get("summary"):
         yield from wrapped(sidecar["summary"], 90)

@@ -252,8 +252,8 @@ class _Module(_nir.Module):  # type: ignore[misc]
 
 
 class _ModuleEmitter(ModuleEmitter):
-    """Writes a module with the numbers that Amaranth's wires and cells have: yosys sorts by them.
-    Numbers of what is left out are not used."""
+    """Writes a module with the numbers that Amaranth's wires and cells have, because yosys sorts by
+    them. The numbers of omitted cells are not used."""
 
     def _numbered(self, cells: list[int], of: int) -> Iterator[int]:
         waiting = iter(self.module.repeated)

@@ -15,7 +15,7 @@ _TOKEN = re.compile(r"(\d+)'([01x]*)|([\\$][^\s{}]+)(?: \[(\d+)(?::(\d+))?\])?")
 
 @dataclass
 class Cell:
-    """The lines of a cell by what they say; ``line`` numbers point into the module's text."""
+    """Lines of a cell by their meaning; ``line`` numbers point into the module's text."""
 
     kind: str
     parameters: dict[str, tuple[int, int]] = field(default_factory=dict)  # name -> value, line
@@ -96,7 +96,7 @@ class ModuleText:
         return self.spell(parts)
 
     def spell(self, parts: list[tuple[str, int, int]]) -> str:
-        """The signal made of parts as ``chunks`` gives them."""
+        """Writes the signal composed of ``chunks``."""
         texts = [
             f"{size}'{name}" if low < 0
             else f"{name} [{low}]" if size == 1
@@ -108,7 +108,8 @@ class ModuleText:
 
 @dataclass
 class Element:
-    """A wire, cell, process or connection: its lines, what it drives and what it reads."""
+    """Wire, cell, process or connection: its lines, the names that it drives and those that it
+    reads."""
 
     first: int
     last: int

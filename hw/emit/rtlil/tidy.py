@@ -187,7 +187,7 @@ _INITIAL = re.compile(
 
 
 def _drop_initial_values(text: str) -> str:
-    """Remove the initial values of flip-flops; those that are not zero must come from a reset."""
+    """Removes the initial values of flip-flops; those that are not zero must be reset values."""
     processes = re.findall(r"^  process .*?^  end$", text, re.M | re.S)
     reset = {
         name
@@ -304,7 +304,7 @@ def with_own_names(rtlil: str) -> str:
     return rtlil
 
 
-# As RTLIL has it, a shift with fewer bits than it shifts, no linter would know what was meant.
+# RTLIL shifts with fewer bits than the operand has; linters cannot tell that this is meant.
 _SHIFT = re.compile(
     r"^  cell \$shift (?P<name>\S+)\n"
     r"(?P<head>(?:    parameter .*\n)*)(?P<ports>(?:    connect .*\n)*)  end\n",

@@ -80,7 +80,7 @@ def _slice(node: Node, high: int, low: int, scope: Scope) -> Node:
 
 
 def _unsigned(node: Node, size: int, scope: Scope) -> Node:
-    """A value of a width that does not depend on the signs of what it is computed from."""
+    """Makes the width of a value independent of the signs of its operands."""
     if not signed(node, scope):
         return node
     if node.kind == "call" and width(node.parts[0], scope) == size:

@@ -13,7 +13,7 @@ __all__ = ["with_codes"]
 
 
 LOGIC = {("binary", "&"), ("binary", "|"), ("unary", "!")}
-"""Operations of which bits are conditions."""
+"""Operations whose bits are conditions."""
 
 
 def _number(node: Node) -> int | None:

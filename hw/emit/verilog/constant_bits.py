@@ -15,7 +15,7 @@ def _signals(process: Process) -> set[str]:
 
 
 def _constant(item: Item) -> str:
-    """The signal of which a process sets bits to constants, whatever happens; else nothing."""
+    """Returns the signal whose bits a process sets to constants in all cases, or nothing."""
     if not isinstance(item, Process) or item.clocked or len(_signals(item)) != 1:
         return ""
     if not all(isinstance(statement, Assign) for statement in item.body):

@@ -16,7 +16,7 @@ __all__ = ["with_one_kind_of_driver"]
 
 
 def _driven(target: Node) -> set[str]:
-    """The signals of which a target is a part."""
+    """Returns the signals that a target consists of."""
     parts = target.parts if target.kind == "concat" else (target,)
     return {part.signal for part in parts}
 

@@ -123,7 +123,7 @@ def _collected(parts: Sequence[Node]) -> list[Node]:
 
 
 def regrouped(parts: Sequence[Node]) -> Iterator[Node]:
-    """A range between repeated bits gives them those that are theirs."""
+    """Moves bits at the ends of a range to the repeated bits beside it, where they are the same."""
     parts = _collected(parts)
     repeated = [str(part.parts[0]) if part.kind == "repeat" else "" for part in parts]
     for part, before, after in zip(parts, ["", *repeated], [*repeated[1:], ""], strict=False):
@@ -227,7 +227,8 @@ class Tokens:
         return self.operand()
 
     def operand(self) -> Node:
-        """A name with its index, a constant, a concatenation, a call, or what is in parentheses."""
+        """Parses a name with its index, a constant, a concatenation, a call, or a parenthesised
+        expression."""
         token = self.take()
         if token == "(":
             inner = self.expression()

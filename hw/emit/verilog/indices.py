@@ -11,7 +11,7 @@ _SHIFT = re.compile(r"^  assign (\w+) = (\w+) >> (\w+)(?:\[(\d+)(?::(\d+))?\])?;
 
 
 def indexed_bits(body: str, widths: Mapping[str, int]) -> list[str]:
-    """The signals of a body that are shifted vectors of which nothing but bit 0 is used.
+    """Returns the signals of a body that are shifted vectors with only bit 0 in use.
 
     ``widths``: of all signals.
     """

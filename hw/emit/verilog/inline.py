@@ -17,7 +17,7 @@ __all__ = ["with_expressions"]
 LONGEST = 60
 DEEPEST = 3
 LONGEST_LINE = 160
-"""Limits of what is written in the place of a signal, and of what that gives."""
+"""Limits of the expressions that replace a signal, and of the result."""
 
 
 def _simple(node: Node, scope: Scope) -> Node:

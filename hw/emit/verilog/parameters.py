@@ -75,7 +75,8 @@ def _fits(found: Sequence[int], wanted: Sequence[int]) -> int | None:
 
 
 def _formula(values: Sequence[_Values], wanted: Sequence[int]) -> str:
-    """The formula that gives each wanted number for its parameters, the simplest one first."""
+    """Finds the formula that computes each wanted number from its parameters, the simplest one
+    first."""
     if len(set(wanted)) == 1:
         return str(wanted[0])
     columns = [dict(_atoms(one)) for one in values]
@@ -351,7 +352,7 @@ _UNIT = re.compile(r"^( *)(\w+)( #\(.*\))? unit \(", re.M)
 
 
 def _instantiated(draft: Draft, uses: Mapping[str, Use]) -> Draft:
-    """A module with the instances of other modules as instances of what they became."""
+    """Rewrites a module: its instances refer to the modules that replace the original ones."""
 
     def unit(match: re.Match[str]) -> str:
         return match[1] + uses[match[2]].instance("unit").opening
@@ -404,7 +405,7 @@ def _new_names(modules: Sequence[str], left: Sequence[str]) -> dict[str, str]:
 
 
 def merged(drafts: Sequence[Draft]) -> tuple[list[Draft], dict[str, Use]]:
-    """The modules, variants as one, and what each of them became.
+    """Merges the variants of modules; returns the modules, and the replacement of each.
 
     Parameters
     ----------

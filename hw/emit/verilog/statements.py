@@ -33,7 +33,7 @@ class Branch:
 
 @dataclass
 class Switch:
-    """A chain of ifs (no subject), or a case statement, the first fitting branch of which runs."""
+    """Chain of ifs (no subject), or a case statement; the first branch that fits is executed."""
 
     subject: Node | None
     branches: list[Branch]

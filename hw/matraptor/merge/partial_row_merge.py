@@ -90,7 +90,7 @@ class QueueOrder(wiring.Component):
         self, m: Module, places: _Places, inserted: data.View, stays: Signal
     ) -> None:
         """Those before the new one move up by a place."""
-        # The first one leaves, whatever its length.
+        # The first one leaves regardless of its length.
         with m.If(stays[1]):
             m.d.sync += places[0].eq(places[1])
         with m.Else():
@@ -124,8 +124,8 @@ def source_layout(config: MatRaptorConfig) -> data.StructLayout:
 
 
 def move_layout(config: MatRaptorConfig) -> data.StructLayout:
-    """An entry on its way into queue ``target``: ``kept (+) product``, or the one that
-    ``takes_kept`` or ``takes_product`` says. ``merging``: not simply appended."""
+    """Entry that is moved into queue ``target``: ``kept (+) product``, or the one that
+    ``takes_kept`` or ``takes_product`` selects. ``merging``: it is not simply appended."""
     bits = config.format.bits
     return data.StructLayout(
         {

@@ -76,7 +76,7 @@ class OuterDrain(wiring.Component):
         m.submodules.results = results = SkidBuffer(result_layout(config), clearable=True)
         wiring.connect(m, results.o, wiring.flipped(self.o))
         line = range(config.queue_depth)
-        # The row at hand: what it is, its next line, how many lines there are behind the one shown.
+        # Current row: its number, its next line, and the lines that follow the one shown.
         row = Signal(row_layout(config), reset_less=True)
         lane_last = Signal(reset_less=True)
         next_line = Signal(line, reset_less=True)

@@ -154,7 +154,8 @@ def assemble(text: str, words: int | None = None) -> Program:
 
 
 def _lines(text: str) -> Iterator[list[_Word]]:
-    """Words of the lines that have some; commas are none, but each must stand behind an operand."""
+    """Splits the lines that are not empty into words; commas are no words, but each must follow an
+    operand."""
     for number, line in enumerate(text.splitlines(), 1):
         found = [
             _Word(match.group(), number, match.start() + 1)

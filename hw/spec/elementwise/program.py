@@ -1,4 +1,4 @@
-"""A program of the element-wise core: its two parts, and what they name."""
+"""Describes a program of the element-wise core: its two parts, and the names in them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Scalar:
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """Both parts; an empty one gives its product as it is.
+    """Both parts; an empty one passes its product on unchanged.
 
     Parameters
     ----------

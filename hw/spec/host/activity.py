@@ -47,15 +47,15 @@ class Activity:
 
 
 Listener = Callable[[Event, Activity], None]
-"""Is told of an activity that it begins, that it goes on, that it ends: well or by an error."""
+"""Listener that is told when an activity begins, continues, and ends, normally or by an error."""
 
 _listeners: list[Listener] = []
 
 
 @dataclass
 class _Compiling:
-    """Members: how many compilations are under way, one within the other; seconds of all that have
-    ended, each counted once."""
+    """Compilations in progress. Members: how many are nested; seconds of all that have ended, each
+    counted once."""
 
     depth: int = 0
     seconds: float = 0.0
@@ -71,7 +71,7 @@ def _tell(event: Event, one: Activity) -> None:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Meanwhile the listener is told of everything that is under way."""
+    """Notifies the listener of all activities while the context is open."""
     _listeners.append(listener)
     try:
         yield

@@ -11,7 +11,7 @@ __all__ = ["note_content", "read_bytes"]
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file, of which a note is taken. Raises OSError if it cannot be read."""
+    """Returns the content of a file, and notes it. Raises OSError if it cannot be read."""
     content = path.read_bytes()
     note_file(str(path), content)
     return content

@@ -21,7 +21,7 @@ __all__ = ["is_standard_output", "is_stream", "obstacle", "write_files", "write_
 
 Writer = Callable[[IO[bytes]], object]
 _LONGEST_NAME = 40
-"""Characters of a file's name that are seen in that of what will replace it."""
+"""Characters of a file's name that appear in the name of its replacement."""
 _MOST_LINKS = 40
 """Most symbolic links that are followed one after another, as in Linux."""
 
@@ -68,7 +68,7 @@ def obstacle(path: Path) -> str:
 
 
 def _tried(folder: Path) -> str:
-    """Why no file can be made in a folder, whatever its mode says; empty if one can."""
+    """Returns why no file can be created in a folder, whatever its mode; empty if one can."""
     new = folder / f".tilewright.{secrets.token_hex(4)}"
     try:
         os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
@@ -131,8 +131,8 @@ def _take_over(handle: int, old: os.stat_result) -> None:
 
 
 def _send(path: Path, write: Writer) -> None:
-    """Write into a device, a pipe or an open file. Writers may need a file that they can seek in:
-    they get one in memory."""
+    """Writes into a device, a pipe or an open file. Writers may need a seekable file: they write
+    into one in memory."""
     content = io.BytesIO()
     write(content)
     descriptor = _descriptor(path)

@@ -49,7 +49,7 @@ def run_wasm_tool(
 
 
 def tool_environment() -> dict[str, str]:
-    """Variables of this process, and those that lead the tools to what they have compiled."""
+    """Variables of this process, and those that name the directory of the tools' compiled code."""
     kept = tool_cache()
     # The first is where YoWASP's tools look, the second where wasmtime's own cache is.
     return {**os.environ, "YOWASP_CACHE_DIR": str(kept / "YoWASP"), "XDG_CACHE_HOME": str(kept)}

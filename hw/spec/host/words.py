@@ -1,4 +1,4 @@
-"""Refusals of words that are not known: what is allowed, and which known word may be meant."""
+"""Refuses unknown words: lists the allowed ones, and suggests the known word that may be meant."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def did_you_mean(word: str, known: Collection[str]) -> str:
 
 
 def not_one_of(name: str, known: Collection[str], word: object, when: str = "") -> str:
-    """A refusal of ``word`` for ``name`` that shows the short list of what is allowed, with the
-    condition ``when`` behind it, and suggests the known word that may be meant."""
+    """Makes a refusal of ``word`` for ``name``: it shows the short list of allowed words, followed
+    by the condition ``when``, and suggests the known word that may be meant."""
     meant = did_you_mean(word, known) if isinstance(word, str) else ""
     allowed = f"one of {', '.join(known)}" if len(known) > 1 else "".join(known)
     return f"{name} must be {allowed}{when}, not {word!r}{meant}"

@@ -1,4 +1,4 @@
-"""The jobs of the converter: registers, counters, errors, and what a job must obey."""
+"""Jobs of the converter: registers, counters, errors, and the rules of a job."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BASES: dict[str, str] = {
     "c2sr_pairs": "the pairs in C2SR",
     "c2sr_entries": "the entries in C2SR",
 }
-"""Arrays in memory whose bases a job gives: members and, in upper case, registers."""
+"""Arrays in memory whose bases are in the job registers: members and, in upper case, registers."""
 
 COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",

@@ -1,4 +1,4 @@
-"""The jobs of the tile engine: registers, counters, errors, and what a job must obey."""
+"""Jobs of the tile engine: registers, counters, errors, and the rules of a job."""
 
 from __future__ import annotations
 

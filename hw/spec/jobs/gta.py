@@ -1,4 +1,4 @@
-"""The jobs of a GTA: registers, counters, errors, and what a job must obey."""
+"""Jobs of a GTA: registers, counters, errors, and the rules of a job."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ READS = ("list", "operands")
 ID_BITS = 1
 
 LIST_BURSTS = 2
-"""Bursts of the list that may be under way."""
+"""Bursts of the list that may be in flight."""
 
 LIST_BURST_BYTES = 256
 """Most bytes of a burst of the list, if bursts may be as long."""
@@ -106,7 +106,7 @@ FAULTS = tuple(error.name for error in ERRORS if error.detail == "command")
 
 
 def beat_bytes(config: GtaConfig) -> int:
-    """Bytes of a beat: what bases and strides of rows are multiples of."""
+    """Bytes of a beat; bases and strides of rows are multiples of it."""
     return config.data_bits // 8
 
 

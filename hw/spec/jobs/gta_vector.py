@@ -75,7 +75,8 @@ _COMPARED = ("min", "max", "eq", "ne", "lt", "le", "select")
 """Need all planes of an octet before the first one of the result."""
 
 _UPPER = ("mulh", "srl", "sra")
-"""Need the upper half of a product, whose last plane comes a cycle after its last products."""
+"""Functions that need the upper half of a product, whose last plane arrives a cycle after its last
+products."""
 
 
 def functions_of(format: str) -> tuple[str, ...]:

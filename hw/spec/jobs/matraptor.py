@@ -1,4 +1,4 @@
-"""The jobs of MatRaptor: registers, counters, errors, and what a job must obey."""
+"""Jobs of MatRaptor: registers, counters, errors, and the rules of a job."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _outer(config: MatRaptorConfig) -> OperationEntry:
 __all__ = ["ARRAYS", "BY_ROWS", "COUNTERS", "ERRORS", "MODES", "OUTER", "job_spec", "limits"]
 
 ARRAYS = tuple(f"{operand}_{what}" for operand in "abc" for what in ("pairs", "entries"))
-"""Arrays in memory whose bases a job gives: members and, in upper case, registers."""
+"""Arrays in memory whose bases are in the job registers: members and, in upper case, registers."""
 
 COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",

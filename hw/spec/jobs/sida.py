@@ -1,4 +1,4 @@
-"""The jobs of a SIDA: registers, counters, errors, and what a job must obey."""
+"""Jobs of a SIDA: registers, counters, errors, and the rules of a job."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ BASES = {
     "scalars": f"the {SCALARS} scalars, written back at the end",
     "program_base": "the program's words",
 }
-"""Registers with addresses, and of what."""
+"""Registers with addresses, and the array at each."""
 
 BY_ROWS = ("row_pointers", "column_numbers", "row_values")
 """Those that a job uses only if it has a second product, and that not with the transpose."""
@@ -99,7 +99,7 @@ WINDOW_BASES = {
 """Registers with addresses where x, z and w are in memory."""
 
 VECTOR_BASES = tuple(f"vector_{n}" for n in range(VECTORS))
-"""Registers with the addresses of what programs load and store."""
+"""Registers with the addresses of the arrays that programs load and store."""
 
 _FIRST_BASE = 0x140
 

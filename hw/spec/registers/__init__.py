@@ -1,1 +1,1 @@
-"""Register maps, and what the maps of all accelerators that run jobs have in common."""
+"""Register maps, and the common part of the maps of all accelerators that run jobs."""

@@ -48,7 +48,7 @@ def number(
     doc: str,
     values: Mapping[str, int] | None = None,
 ) -> Register:
-    """A register that is one number; ``values``: what some of them mean, by name."""
+    """Register with one number; ``values``: the meaning of some numbers, by name."""
     return Register(
         name=name,
         offset=offset,
@@ -95,7 +95,7 @@ CONTROL = (
 
 
 def counter_registers(counters: Mapping[str, str]) -> list[Register]:
-    """The counters, each (name, doc), one behind the other."""
+    """Registers of the counters, each (name, doc), one after the other."""
     return [
         number(name.upper(), _FIRST_COUNTER + 8 * index, "ro", COUNTER_BITS, doc)
         for index, (name, doc) in enumerate(counters.items())

@@ -20,8 +20,8 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class CommandField:
-    """Bits of a command; ``values``: what some of its numbers mean, by name; ``of``: the table of
-    the list whose numbers it holds."""
+    """Bits of a command; ``values``: the meaning of some numbers, by name; ``of``: the table of the
+    list whose numbers it holds."""
 
     low: int
     bits: int

@@ -169,7 +169,7 @@ class ColumnsByLanes:
 
 @dataclass(frozen=True, kw_only=True)
 class C2srPlacement:
-    """Sparse, in rows dealt out to memory channels."""
+    """Placement of a sparse matrix in rows that are distributed over memory channels."""
 
     kind: ClassVar[str] = "c2sr"
     channels: int

@@ -25,8 +25,8 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """A number in a register that is neither a size nor an address; ``choices``: what it may be,
-    where only some values mean something."""
+    """Number in a register that is neither a size nor an address; ``choices``: its allowed values,
+    if only some are meaningful."""
 
     register: str
     field: str = "value"

@@ -21,8 +21,8 @@ class IdPart:
 
 @dataclass(frozen=True, kw_only=True)
 class BusSide:
-    """One direction of a manager: the longest burst in beats, bursts under way in all and under one
-    ID, and what the IDs are made of; bits of no part are zero."""
+    """One direction of a manager: the longest burst in beats, bursts in flight in all and under one
+    ID, and the parts of an ID; bits of no part are zero."""
 
     longest_beats: int
     outstanding: int
@@ -42,7 +42,8 @@ class Blocks:
 
 @dataclass(frozen=True, kw_only=True)
 class Traffic:
-    """Both directions; None: it is not used. ``blocks``: what of memory is reached, if not all."""
+    """Both directions; None: it is not used. ``blocks``: the part of memory that is accessed, if
+    not all."""
 
     reads: BusSide | None = None
     writes: BusSide | None = None

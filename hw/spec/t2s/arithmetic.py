@@ -16,7 +16,7 @@ _OF_PRODUCTS = {"int8": "int16", "int16": "int32"}
 
 @dataclass(frozen=True, kw_only=True)
 class LaneSum(Simd2Config):
-    """``sum (+) (+) over lanes of a (x) b``, of one semiring: what an element of a matrix unit is.
+    """Sum ``sum (+) (+) over lanes of a (x) b``, in one semiring: an element of a matrix unit.
 
     A sum of products of floats is exact within its window and rounded once; every other (+) is
     exact and its products are rounded once, see :class:`Simd2Config`, of which ``tile`` does not

@@ -1,4 +1,4 @@
-"""Values: what a statement computes. A value is a word, or a vector of them."""
+"""Values that statements compute. A value is a word, or a vector of words."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Name:
 
 @dataclass(frozen=True)
 class Load:
-    """An element of a tensor; what pads it, outside.
+    """Element of a tensor; outside of it, the pad word.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Together:
 
 @dataclass(frozen=True)
 class Pack:
-    """Words, or vectors, one behind the other: a vector."""
+    """Vector of words, or of vectors, one after the other."""
 
     parts: tuple[Value, ...]
 

@@ -24,7 +24,8 @@ to."""
 
 
 def padded_before(functions: Iterable[str], pad: str) -> str | None:
-    """The word of which functions, the first one first, make a word; None if there is none."""
+    """Returns the word that the functions, applied in order, convert to ``pad``; None if none
+    exists."""
     word: str | None = pad
     for name in reversed(list(functions)):
         word = FUNCTIONS[name].get(word) if word else None
@@ -48,8 +49,8 @@ def function_of(name: str, pattern: int, fmt: Format) -> int:
 
 
 def pad_pattern(functions: Iterable[str], pad: str, fmt: Format) -> int:
-    """The pattern of what pads a tensor's tiles, before its functions: they make of it what they
-    make of "0", "+inf" or "-inf" (of zeros perhaps the other one).
+    """Pattern that pads a tensor's tiles before its functions: they make of it what they make of
+    "0", "+inf" or "-inf" (of zeros perhaps the other one).
 
     In a format of integers infinities are the ends of the range, which are no opposites.
     """

@@ -10,7 +10,7 @@ Place = tuple[int, ...]
 """Place of a copy: the iterations of the loops that are unrolled in its function."""
 
 COPIES_BITS = 8
-"""Width of a number of copies to which words pass, or from which they come."""
+"""Bits of the number of copies that words are sent to, or arrive from."""
 
 
 @dataclass(frozen=True)

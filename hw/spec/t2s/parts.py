@@ -80,7 +80,7 @@ class MoverPart:
 
 @dataclass(frozen=True)
 class FeederPart:
-    """A feeder with a buffer: words that come once are sent as often as they are needed.
+    """Feeder with a buffer: a word arrives once and is sent as often as it is needed.
 
     Two nests run side by side, each for ever: one writes a block an iteration of all its loops, the
     other one reads it. A buffer holds one block or, if it is double, two.
@@ -176,7 +176,7 @@ class ElementPart:
 
     @property
     def result_bits(self) -> int:
-        """Width of what it sends: of a word, or of a vector."""
+        """Width of its results: of a word, or of a vector."""
         return self.vector * self.arithmetic.result.container_bits
 
     def of_a_lane(self) -> ElementPart:

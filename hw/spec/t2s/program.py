@@ -124,7 +124,7 @@ class Program:
 
     @property
     def sparse(self) -> tuple[str, ...]:
-        """Tensors of which entries alone are stored."""
+        """Tensors that are stored as entries only."""
         return tuple(one.name for one in self.tensors if one.sparse)
 
     def tensor(self, name: str) -> TensorDeclaration:
@@ -137,11 +137,11 @@ class Program:
         return next(one for one in self.channels if one.name == name)
 
     def with_function(self, name: str, change: Callable[[Function], Function]) -> Program:
-        """The program with one function replaced by what ``change`` makes of it."""
+        """Returns the program with one function replaced by the result of ``change``."""
         functions = (change(one) if one.name == name else one for one in self.functions)
         return replace(self, functions=tuple(functions))
 
     def with_channel(self, name: str, change: Callable[[Channel], Channel]) -> Program:
-        """The program with one channel replaced by what ``change`` makes of it."""
+        """Returns the program with one channel replaced by the result of ``change``."""
         channels = (change(one) if one.name == name else one for one in self.channels)
         return replace(self, channels=tuple(channels))

@@ -43,7 +43,7 @@ _SIGNS = {"plus": " (+) ", "times": " (x) "}
 
 
 def program_text(program: Program) -> str:
-    """Functions with their loops, buffers and channels, and what they do."""
+    """Describes functions with their loops, buffers, channels and statements."""
     return "\n".join(line for one in program.functions for line in _function(program, one))
 
 

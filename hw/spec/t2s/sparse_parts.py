@@ -20,7 +20,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class EntriesPart:
-    """A loader of a sparse tensor: vectors of tokens, one for each element, one behind the other.
+    """Loader of a sparse tensor: vectors of tokens, one for each element, one after the other.
 
     The image is as long as a register says, in such vectors. It is read from its beginning in each
     iteration of the loops around.
@@ -136,7 +136,7 @@ class SparseElementPart:
 
     @property
     def dense(self) -> tuple[OperandPart, ...]:
-        """Operands of which a word comes with each operation."""
+        """Operands that deliver a word with each operation."""
         return self.element.operands[self.layout.words :]
 
     @property

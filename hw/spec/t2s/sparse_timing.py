@@ -27,8 +27,8 @@ class EntryTiming(NamedTuple):
 
     @property
     def again(self) -> int:
-        """Cycles from an operation to the next one with the same sum, at least: what is written at
-        the end of a cycle is read in the next one."""
+        """Fewest cycles from an operation to the next one with the same sum: a sum that is written
+        at the end of a cycle is read in the next one."""
         return self.latency + 1 + self.ahead
 
     @property

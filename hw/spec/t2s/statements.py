@@ -1,4 +1,4 @@
-"""Statements: what a function does in its loops."""
+"""Statements of a function in its loops."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Visit:
 
 @dataclass(frozen=True)
 class When:
-    """Statements in iterations whose word says so.
+    """Statements that run in iterations whose word has a flag.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class When:
 
 @dataclass(frozen=True)
 class Ever:
-    """Statements again and again, as long as channels bring something: nothing is counted."""
+    """Statements that repeat as long as channels deliver words, without a count."""
 
     body: Body
 
@@ -185,8 +185,8 @@ class Phase:
 
 @dataclass(frozen=True)
 class Phases:
-    """Nests that stood one after the other, as one loop: its trip count is the sum of theirs, and
-    its variable says which of them an iteration is of.
+    """Nests that follow each other, as one loop: its trip count is the sum of theirs, and its
+    variable identifies the nest of an iteration.
 
     Parameters
     ----------

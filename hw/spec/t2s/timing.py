@@ -113,7 +113,7 @@ def interval_of(part: ElementPart) -> Interval:
 
 
 def interval_text(part: ElementPart) -> str:
-    """The same in words, with what it is so for."""
+    """Describes the interval in words, with its reason."""
     interval, timing = interval_of(part), timing_of(part)
     takes = f"a sum takes {timing.latency} cycle{'s' if timing.latency > 1 else ''}"
     if interval == (1, 1):

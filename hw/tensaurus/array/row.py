@@ -302,7 +302,7 @@ class Row(wiring.Component):
             ]
         bits = config.format.bits
         lanes = [self.scalar_vector[n * bits : (n + 1) * bits] for n in range(config.vlen)]
-        # The lane is looked up in the cycle in which the vector is there.
+        # The lane is looked up in the cycle in which the vector arrives.
         m.d.comb += [
             window.lane_index.eq(self.scalar_answer.index),
             self.scalar.eq(Array(lanes)[window.lane]),

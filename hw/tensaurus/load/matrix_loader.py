@@ -291,11 +291,11 @@ class MatrixLoader(wiring.Component):
         m.submodules.sides = sides = OperandSides(self._config)
         m.submodules.told = told = OutputRegister(tile_token_layout(self._config), clearable=True)
         wiring.connect(m, told.o, wiring.flipped(self.token))
-        # All operands of a tile are there, and its token is not sent.
+        # All operands of a tile are loaded, and its token is not sent.
         due = Signal()
         takes = Signal()
         done = Signal()
-        # Those that there are: as many as an operand's number tells apart.
+        # One for each value of an operand's number.
         modes = 1 << len(load.operand)
         free = sides.free[:modes]
         m.d.comb += [

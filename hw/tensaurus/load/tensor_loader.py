@@ -211,7 +211,7 @@ class DenseWalk(wiring.Component):
 __all__ = ["TensorLoader"]
 
 _TILES = 63
-"""Tiles that may be under way."""
+"""Tiles that may be in flight."""
 
 
 class TensorLoader(wiring.Component):

@@ -142,7 +142,7 @@ class StoreColumn(wiring.Component):
             ]
         reads = Mux(self.direct, self.read.valid, self.i.valid)
         read_address = Mux(self.direct, self.read.slot, self.i.address)
-        # Only what says that something is written has a reset.
+        # Only the write enables have a reset.
         writes = Mux(reads, lanes | self.direct.replicate(config.vlen), 0)
         for stage in range(_READ + config.adder_stages):
             register = Signal(config.vlen, name=f"writes_{stage}")

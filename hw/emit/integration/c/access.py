@@ -160,7 +160,8 @@ def _transfers(
 
 
 def _each(sidecar: Mapping[str, Any], registers: list[str], text: str) -> Iterator[str]:
-    """A line for each register: @M@ is its member, @O@ its offset, @64@ behind wide ones."""
+    """Writes a line for each register: @M@ is its member, @O@ its offset, @64@ is ``64`` for wide
+    ones."""
     found = {register["name"]: register for register in sidecar["registers"]}
     upper = identifier(sidecar["module"]).upper()
     for name in registers:

@@ -44,7 +44,7 @@ def register_lines(sidecar: Mapping[str, Any], names: Definitions) -> Iterator[s
 
 
 def structure_lines(sidecar: Mapping[str, Any], names: Definitions) -> Iterator[str]:
-    """The block of registers as a structure, every offset of which is asserted."""
+    """Writes the block of registers as a structure, and asserts every offset in it."""
     prefix, end, gaps = member(sidecar["module"]), 0, 0
     members, asserts = [], []
     tag = f"struct {prefix}_registers"
@@ -76,7 +76,7 @@ def structure_lines(sidecar: Mapping[str, Any], names: Definitions) -> Iterator[
 
 
 def error_lines(sidecar: Mapping[str, Any], names: Definitions) -> Iterator[str]:
-    """The codes with which a job may end, and a function that says what they mean."""
+    """Writes the codes with which a job may end, and a function that returns their meaning."""
     jobs, prefix = sidecar["jobs"], member(sidecar["module"])
     yield from comment(
         "How a job ended. What ERROR_DETAIL holds stands in brackets: "

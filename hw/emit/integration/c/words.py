@@ -1,4 +1,4 @@
-"""Names, constants and remarks as C and C++ take them."""
+"""Writes names, constants and remarks in the form that C and C++ accept."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def comment(text: str) -> Iterator[str]:
 
 
 class Definitions:
-    """``#define`` lines, all names of which begin alike and differ.
+    """``#define`` lines with names that share a prefix and are unique.
 
     Parameters
     ----------
@@ -79,6 +79,6 @@ class Definitions:
         return found
 
     def define(self, parts: tuple[str, ...], value: str, doc: str = "") -> str:
-        """A line that gives a name a value."""
+        """Writes a line that defines a name as a value."""
         remark = f" /* {plain(doc).replace('*/', '* /').replace('/*', '/ *')} */" if doc else ""
         return f"#define {self.name(*parts)} {value}{remark}"

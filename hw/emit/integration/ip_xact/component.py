@@ -13,7 +13,7 @@ from .tree import Element, described, document, element
 __all__ = ["ip_xact"]
 
 _FILES = "rtl"
-"""Name of the set of files, and of what is made from it."""
+"""Name of the set of files, and of the model that is made from it."""
 
 
 def _port(name: str, direction: str, width: int, doc: str = "") -> Element:

@@ -1,4 +1,4 @@
-"""Registers as a memory map, and what managers reach as address spaces."""
+"""Describes registers as a memory map, and the memory of managers as address spaces."""
 
 from __future__ import annotations
 

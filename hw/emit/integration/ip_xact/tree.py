@@ -14,7 +14,8 @@ _MARKS = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 
 
 def _escaped(text: str) -> str:
-    """A text without what XML cannot hold. (The library's own functions import all of urllib.)"""
+    """Removes the characters that XML cannot hold from a text. (The library's own functions import
+    all of urllib.)"""
     return _CONTROL.sub("", text).translate(_MARKS)
 
 
@@ -48,8 +49,7 @@ class Element:
 
 
 def element(name: str, /, *content: Element | str | int | None, **attributes: str) -> Element:
-    """An element of a text or a number, or of elements, of which those that are None are left
-    out."""
+    """Makes an element from a text, a number, or elements; elements that are None are left out."""
     if len(content) == 1 and isinstance(content[0], str | int):
         return Element(name, str(content[0]), attributes)
     return Element(name, tuple(x for x in content if isinstance(x, Element)), attributes)

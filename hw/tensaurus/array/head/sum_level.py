@@ -1,4 +1,4 @@
-"""The groups of sums of one level: slots, partial sums, and what is complete."""
+"""Groups of sums of one level: slots, partial sums, and complete groups."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from ..ring_step import ring_step
 
 
 class Pair(Enum):
-    """The pairs of at most four partial sums: the first two, the other two, and what these gave.
-    The first pair exists from two partial sums on, the last from three."""
+    """Pairs of at most four partial sums: the first two, the other two, and the sums of these. The
+    first pair exists from two partial sums on, the last from three."""
 
     FIRST = 2
     LAST = 3
