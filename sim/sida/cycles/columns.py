@@ -11,8 +11,8 @@ from .load_state import POINTERS, ROWS, VALUES, WORD_BYTES
 
 @called
 def entries_step(e: Any, port: Any, line_bytes: int, ready: bool) -> bool:
-    """A cycle; ``ready``: the entry at the output may go. Returns whether the request was taken,
-    which then asks no more."""
+    """Advances one cycle; ``ready``: the entry at the output is accepted. Returns whether the
+    request was taken, which is then withdrawn."""
     if not e.asks:
         if ready:
             e.valid = 0
@@ -40,7 +40,7 @@ def entries_step(e: Any, port: Any, line_bytes: int, ready: bool) -> bool:
 
 @called
 def forget_sets(m: Any) -> None:
-    """The pulse that a pass begins with."""
+    """Clears the sets, by the pulse that starts a pass."""
     m.base = 0
     m.block = 0
     m.spent = m.elements == 0
@@ -97,8 +97,8 @@ def _cut(m: Any, pointers: Any) -> tuple[bool, bool]:
 
 @called
 def cut_step(m: Any, pointers: Any, blocks: bool, ready: bool) -> tuple[bool, bool]:
-    """A cycle: whether the block, and the window, that are offered are taken. ``blocks``: a block
-    is; ``ready``: what was cut may go."""
+    """Advances one cycle; returns whether the offered block, and the offered window, are taken.
+    ``blocks``: a block is offered; ``ready``: the cut set is accepted."""
     cut = m.cut
     free = ready or not cut.valid
     last = m.rows - m.first_window <= m.pes
@@ -147,7 +147,7 @@ def _give(m: Any, rows: Any, pointers: Any) -> None:
 
 @called
 def leaves_step(m: Any, rows: Any, pointers: Any) -> bool:
-    """A cycle; whether what is cut may go."""
+    """Advances one cycle; returns whether the cut set is accepted."""
     out, placed, cut = m.set, m.placed, m.cut
     checked_ready = out.ready != 0 or not out.valid
     if checked_ready:
@@ -230,7 +230,8 @@ def _ends_step(m: Any, given: bool, last: bool, ready: bool) -> bool:
 
 @called
 def columns_step(m: Any, pointers: Any, rows: Any) -> None:
-    """A cycle of all of it, behind ``set.ready``; ``pointers``, ``rows``: of the matrix."""
+    """Advances the whole column loader by one cycle, after ``set.ready``; ``pointers``, ``rows``:
+    of the matrix."""
     starts = m.columns_start != 0
     if not m.columns_busy and not starts:
         return

@@ -46,7 +46,8 @@ class Compute(NamedTuple):
 def set_up_compute(
     m: Any, config: SidaConfig, job: Mapping[str, int], words: Sequence[int], phase: int
 ) -> Compute:
-    """A machine of zeros gets what computes, ``phase`` cycles behind the reset; its sizes are set.
+    """Sets up the compute half of a machine of zeros, ``phase`` cycles after the reset; its sizes
+    are set.
 
     ``job``: registers by name; ``words``: the program.
     """
@@ -76,7 +77,7 @@ def _deal(m: Any, c: Compute) -> tuple[bool, bool]:
 
 @inlined
 def compute_step(m: Any, c: Compute, now: int) -> None:
-    """A cycle; ``now``: another number in every cycle."""
+    """Advances one cycle; ``now``: another number in every cycle."""
     second = m.runs_second != 0
     sums_offer(m)
     core_offer(m)

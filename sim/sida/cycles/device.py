@@ -34,7 +34,7 @@ class StoredRows:
 def disagreement(
     matrix: Columns, rows: StoredRows, asked: npt.NDArray[np.integer], step: int
 ) -> int | None:
-    """The first row of the first panel that was read again and is not what it is by columns.
+    """Finds the first row of the first refetched panel that differs from the matrix by columns.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class SidaCycles(TimedDevice, SidaModel):
         return self.memory[first : first + SCALARS * self.config.format.bits // 8].tobytes()
 
     def _disagreement(self, job: PassJob, times: SidaTimes) -> int | None:
-        """The first row of what was read again, and is not what it is by columns."""
+        """Finds the first refetched row that differs from the matrix by columns."""
         elements, again = int(job.pointers[-1]), int(job.row_pointers[-1])
         by_columns = Columns(
             pointers=job.pointers,
@@ -144,7 +144,7 @@ class SidaCycles(TimedDevice, SidaModel):
         return disagreement(by_columns, by_rows, np.array(times.asked), self.config.subtensor)
 
     def _patterns(self, register: str, count: int) -> Patterns:
-        """Values of memory; zeros behind its end."""
+        """Reads values from memory; those after its end are zeros."""
         fmt = self.config.format
         first, size = self._values[register], count * fmt.bits // 8
         return from_bytes(self.memory[first : first + size].tobytes().ljust(size, b"\0"), fmt)
@@ -161,7 +161,7 @@ def _words(content: npt.NDArray[np.uint8], address: int, count: int) -> npt.NDAr
 def _half(
     content: npt.NDArray[np.uint8], pointers: int, numbers: int, size: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """A matrix by columns, or by rows: where they begin, and the elements' numbers."""
+    """Reads a matrix by columns, or by rows: the pointers, and the elements' numbers."""
     ends = _words(content, pointers, size + 1).astype(np.int64)
     # One more than there are: where elements of a matrix without any would be.
     count = min(int(ends[-1]), len(content)) + 1
@@ -171,8 +171,8 @@ def _half(
 def _by_rows(
     pointers: npt.NDArray[np.int64], rows: npt.NDArray[np.int32]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """The same matrix by rows, where that in memory is wrong: that is an error of which the model
-    of results knows nothing, or nothing of it is read."""
+    """Derives the matrix by rows from that by columns, where the one in memory is wrong. That is an
+    error which the model of results does not detect, or nothing of it is read."""
     size, count = len(pointers) - 1, int(pointers[-1])
     values = np.zeros(count, np.int8)
     found = csc_array((values, rows[:count], pointers), shape=(size, size)).tocsr()

@@ -88,7 +88,7 @@ def program(words: Sequence[int]) -> Program:
 
 
 def set_up_elementwise(m: Any, config: SidaConfig) -> None:
-    """A machine of zeros gets its element-wise core behind a reset."""
+    """Sets up the element-wise core of a machine of zeros, as after a reset."""
     fmt, stages = config.format, config.adder_stages
     if isinstance(fmt, FloatFormat):
         m["divide_cycles"] = fmt.significand_bits + 2 + _ROUNDING

@@ -25,7 +25,8 @@ from .elementwise_state import (
 
 @inlined
 def packer_step(m: Any, takes: bool) -> None:
-    """A cycle, with the first product's ``results``; ``takes``: a row would be taken."""
+    """Advances one cycle with the first product's ``results``; ``takes``: a row would be
+    accepted."""
     given = m.results
     queue_step(m.packed, m.pack_pushes != 0, takes)
     count = given.columns if given.valid else 0
@@ -38,7 +39,7 @@ def packer_step(m: Any, takes: bool) -> None:
 
 @inlined
 def sum_rows_step(m: Any, takes: bool) -> None:
-    """A cycle; ``takes``: a row would be taken."""
+    """Advances one cycle; ``takes``: a row would be accepted."""
     moves = m.sum_there and takes
     last = m.sum_row == (m.rows - 1) >> m.pes_shift
     if moves:
@@ -53,7 +54,7 @@ def sum_rows_step(m: Any, takes: bool) -> None:
 
 @inlined
 def begin_block(m: Any, block: Any) -> None:
-    """A walk over blocks begins."""
+    """Starts a walk over blocks."""
     block.base = 0
     block.left = (m.rows + m.pes - 1) >> m.pes_shift
 
@@ -79,7 +80,7 @@ def next_block(m: Any, block: Any) -> None:
 
 @inlined
 def walker_step(m: Any, p: Program, begins: bool, entry: int) -> None:
-    """A cycle; ``begins``: a part does, at word ``entry``."""
+    """Advances one cycle; ``begins``: a part starts at word ``entry``."""
     output, block = m.core_request, m.load_block
     ready = m.requests.ready or not output.valid
     offers = False
@@ -216,7 +217,8 @@ def _sequence(m: Any, p: Program, read: bool, drained: bool) -> None:
 
 @inlined
 def core_step(m: Any, p: Program, there: bool, ready: bool) -> None:
-    """A cycle, behind :func:`core_offer`. ``there``: a row of y is; ``ready``: a result may go."""
+    """Advances one cycle, after :func:`core_offer`. ``there``: a row of y is available; ``ready``:
+    a result is accepted."""
     step = m.core_step
     kind = -1 if not m.core_valid or step.first else step.kind
     takes_row = m.core_valid and step.first

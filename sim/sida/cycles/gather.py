@@ -69,7 +69,7 @@ def lanes(config: SidaConfig) -> Lanes:
 
 
 def set_up_vectors(m: Any, config: SidaConfig, phase: int) -> None:
-    """A machine of zeros gets its Gather ``phase`` cycles behind the reset."""
+    """Sets up the Gather of a machine of zeros, ``phase`` cycles after the reset."""
     m["window_mask"] = config.window - 1
     m["lane_mask"] = config.window // WAYS - 1
     m["bank_mask"] = config.gather_banks - 1
@@ -91,13 +91,13 @@ SUMS: list[tuple[Any, ...]] = [
 
 
 def set_up_sums(m: Any, config: SidaConfig) -> None:
-    """A machine of zeros gets its sums behind a reset."""
+    """Sets up the sums of a machine of zeros, as after a reset."""
     m["sums_latency"] = config.sums_latency
 
 
 @inlined
 def sums_offer(m: Any) -> None:
-    """The results that leave in this cycle."""
+    """Drives the results that leave in this cycle."""
     columns = m.sums_columns[m.sums_at]
     m.results.valid = columns != 0
     m.results.base = m.sums_base[m.sums_at]
@@ -106,7 +106,7 @@ def sums_offer(m: Any) -> None:
 
 @inlined
 def sums_step(m: Any) -> None:
-    """A cycle; takes the set that Gather has at its output."""
+    """Advances one cycle; takes the set at Gather's output."""
     given = m.gathered
     m.set_elements = given.elements if given.valid else 0
     m.sums_base[m.sums_at] = given.base
@@ -170,8 +170,8 @@ def _enter(m: Any, g: Lanes) -> None:
 
 @inlined
 def gather_step(m: Any, g: Lanes, enters: bool, ready: bool, now: int) -> None:
-    """A cycle. ``enters``: the set at ``m.set`` does; ``ready``: what is at the output may go;
-    ``now``: another number in every cycle."""
+    """Advances one cycle. ``enters``: the set at ``m.set`` enters; ``ready``: the output is
+    accepted; ``now``: another number in every cycle."""
     left = m.gathered
     if ready or not left.valid:
         way = m.way_out

@@ -12,8 +12,8 @@ from .held_state import Held, Queues
 
 @inlined
 def scatter_step(q: Queues, bank: int, ready: bool) -> int:
-    """A cycle of a bank that has something inside; ``ready``: what is at its output may go.
-    Returns by how much the number of full banks changes."""
+    """Advances a bank that is not empty by one cycle; ``ready``: its output is accepted. Returns
+    the change of the number of full banks."""
     s = q.banks[bank]
     window = q.shares.shape[1]
     free = ready or not s.o_valid
@@ -87,8 +87,8 @@ def look(m: Any, h: Held, number: int) -> bool:
 
 @inlined
 def read_step(m: Any, h: Held, number: int, ready: bool) -> int:
-    """A cycle of the reader; ``ready``: what is at the bank's output may go. Returns the chunk that
-    is free now, -1: none."""
+    """Advances the reader by one cycle; ``ready``: the bank's output is accepted. Returns the chunk
+    that is freed, -1: none."""
     bank = h.banks[number]
     room = ready or not bank.o_valid
     if not bank.busy and not bank.linking:

@@ -90,7 +90,7 @@ def sum_step(m: Any, h: Held, number: int, there: bool, place: int) -> bool:
 
 @inlined
 def begin_panels(m: Any) -> None:
-    """A pass begins, at the end of the cycle."""
+    """Starts a pass at the end of the cycle."""
     m.held_state = WAIT
     m.held_done = 0
     m.due = 0
@@ -140,8 +140,8 @@ def ahead_step(
 def panel_step(
     m: Any, h: Held, busy: bool, complete: bool, top: int, reloaded: bool
 ) -> tuple[bool, int, bool]:
-    """A cycle; ``top``: the highest panel of a bank that has no space, -1: all have. Returns
-    whether an order is given to the banks, of which panel, and whether it is given up."""
+    """Advances one cycle; ``top``: the highest panel of a bank without space, -1: all have space.
+    Returns whether an order is sent to the banks, its panel, and whether the panel is evicted."""
     state = m.held_state
     far_end = m.rows if m.transposed else min(m.panel_end + m.subtensor, m.rows)
     columns = m.held_z >= min(m.panel_end, m.rows) and m.first_columns >= far_end
@@ -219,7 +219,7 @@ def _use(m: Any, h: Held, number: int, turn: int) -> int:
 
 @inlined
 def _use_again(m: Any, h: Held, number: int) -> int:
-    """The same with an element that is read again."""
+    """Sends a bank's refetched element to the sums; returns as `_use`."""
     bank = h.banks[number]
     source = h.again.banks[number]
     goes = source.o_valid and not bank.ended
@@ -234,7 +234,7 @@ def _use_again(m: Any, h: Held, number: int) -> int:
 
 @inlined
 def _put_part(m: Any, h: Held) -> None:
-    """A part of a row that is read again to those that wait."""
+    """Adds a part of a refetched row to the waiting ones."""
     given, into = m.reload, h.parts[m.parts.tail]
     into.last = given.last
     for leaf in range(m.pes):
@@ -244,7 +244,7 @@ def _put_part(m: Any, h: Held) -> None:
 
 @inlined
 def _put_again(m: Any, h: Held) -> None:
-    """Elements of a row that is read again."""
+    """Writes the elements of a refetched row to their banks."""
     given = h.parts[m.parts.at]
     for leaf in range(m.pes):
         if given.present[leaf]:
@@ -269,7 +269,7 @@ def _write_first(m: Any) -> None:
 
 @inlined
 def _begin(m: Any, h: Held) -> None:
-    """A pass begins, at the end of the cycle."""
+    """Starts a pass at the end of the cycle."""
     begin_panels(m)
     m.boundary = m.subtensor
     m.held_z = 0

@@ -143,7 +143,7 @@ def _queues(pes: int, window: int) -> Queues:
 
 
 def set_up_held(m: Any, config: SidaConfig, phase: int) -> Held:
-    """A machine of zeros gets what HeldElements has, ``phase`` cycles behind the reset."""
+    """Sets up HeldElements in a machine of zeros, ``phase`` cycles after the reset."""
     pes = config.pes
     panels = config.vector_words // config.subtensor
     chunks = config.buffer_words // pes // CHUNK

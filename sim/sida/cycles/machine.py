@@ -153,7 +153,7 @@ def run_job(
     gigahertz: float = 1.0,
     phase: int = SETTLED,
 ) -> SidaTimes:
-    """Run a job, behind a reset.
+    """Runs a job after a reset.
 
     ``memory``: of each channel; ``phase``: cycles from the reset to the job's first one. Raises
     RuntimeError as :func:`ended`. ``config``: one that :func:`check_modelled` takes.

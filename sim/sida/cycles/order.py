@@ -61,7 +61,7 @@ def scalars_step(m: Any, row: bool, check: bool, save: bool, taken: bool) -> tup
 
 @called
 def program_step(m: Any) -> None:
-    """A cycle; ``program_start``: the pulse."""
+    """Advances one cycle; ``program_start``: the pulse."""
     if not m.program_busy and not m.program_start:
         return
     e = m.entries[PROGRAM_ENTRIES]

@@ -46,7 +46,7 @@ def slice_valid(s: Any) -> bool:
 
 @called
 def slice_step(m: Any, s: Any, port: Any, ready: bool) -> None:
-    """A cycle; ``ready``: the block at the output may go."""
+    """Advances one cycle; ``ready``: the block at the output is accepted."""
     skips, waiting = s.skips, s.waiting
     entry_ready, ends = ready, False
     if s.blocks > 1:
@@ -79,8 +79,8 @@ def window_is_free(m: Any) -> bool:
 
 @called
 def reload_cut_step(m: Any, blocks: bool, ready: bool) -> bool:
-    """A cycle; ``blocks``: a block is there; ``ready``: the set that was cut may go. Whether the
-    block is taken."""
+    """Advances one cycle; ``blocks``: a block is available; ``ready``: the cut set is accepted.
+    Returns whether the block is taken."""
     window, part, size = m.window, m.part, m.pes
     free = ready or not part.valid
     if free:
@@ -138,7 +138,7 @@ def _give(m: Any, columns: Any) -> None:
 
 @called
 def elements_step(m: Any, columns: Any) -> bool:
-    """A cycle; whether a set may come."""
+    """Advances one cycle; returns whether a set is accepted."""
     out, judged, part = m.reload, m.judged, m.part
     free = out.ready != 0 or not out.valid
     if free:
@@ -181,7 +181,7 @@ def _ranges(m: Any) -> None:
 
 @called
 def rows_offer(m: Any) -> None:
-    """The beginning of a cycle: requests on their way, and whether another one may come."""
+    """Drives the requests at the start of a cycle, and whether another one fits."""
     m.coming_puts = 0
     if m.panels_inside or m.found.valid:
         _ranges(m)
@@ -257,7 +257,7 @@ def _windows(m: Any, pointers: Any, ready: bool) -> bool:
 
 @called
 def rows_step(m: Any, pointers: Any, columns: Any) -> None:
-    """A cycle; ``pointers``, ``columns``: of the matrix by rows."""
+    """Advances one cycle; ``pointers``, ``columns``: of the matrix by rows."""
     comes = m.again.valid != 0 and m.again.ready != 0
     if not m.panels_inside and not comes:
         return

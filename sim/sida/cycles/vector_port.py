@@ -37,7 +37,7 @@ def _send(m: Any, b: Bus) -> bool:
 
 @inlined
 def stores_offer(m: Any, b: Bus) -> None:
-    """The beginning of a cycle: pieces on their way, and whether another row may come."""
+    """Drives the stores at the start of a cycle: pieces in flight, and whether another row fits."""
     deep = b.c.stages > 1
     level = m.pieces_level
     goes = _send(m, b)
@@ -117,8 +117,8 @@ def _copy(into: Any, run: Any) -> None:
 
 @called
 def vectors_offer(m: Any) -> None:
-    """The beginning of a cycle: requests on their way to the reader and to the queue of runs, and
-    whether another one may come."""
+    """Drives the requests at the start of a cycle, to the reader and to the queue of runs, and
+    whether another one fits."""
     port = m.ports[VECTORS]
     m.runs_put = 0
     if m.located_valid:
@@ -194,7 +194,7 @@ def _cut(m: Any, free: bool) -> tuple[bool, bool]:
 
 @called
 def vectors_step(m: Any, rows_ready: bool) -> None:
-    """A cycle; ``rows_ready``: a row of a vector in whole may go."""
+    """Advances one cycle; ``rows_ready``: a row of a whole vector may be sent."""
     came = _choose(m)
     ready = rows_ready if m.row_whole else m.loaded.ready != 0
     left = m.row_valid != 0 and ready and m.row_last != 0

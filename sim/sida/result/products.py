@@ -121,9 +121,10 @@ def output_stationary(
 def input_stationary(
     rules: Rules, semiring: Semiring, matrix: Columns, vector: Patterns
 ) -> Patterns:
-    """The same product in the order of the second one of a pass: what a column's step finds ready,
-    rows that are ``DELAY`` steps behind it or more, through the tree; then row by row what waited,
-    one element after the other. A column begins with its first sum, or the identity."""
+    """Computes the same product in the order of a pass's second one. Elements ready in a column's
+    step, whose rows are ``DELAY`` steps behind it or more, are summed by the tree; then the late
+    ones row by row, one element after the other. A column begins with its first sum, or the
+    identity."""
     ready = ~matrix.late(rules.subtensor)
     found = _empty(rules, semiring, vector)
     terms = _terms(rules, semiring, matrix, vector, ready)

@@ -150,7 +150,7 @@ def offer(g: Array) -> None:
 
 @inlined
 def _move(g: Array, number: int) -> None:
-    """A word, if there is one and room for it."""
+    """Moves a word, if one is available and fits."""
     p = g.processes[number]
     s = g.segments[p.first + p.at]
     if not _there(g, s.take) or not _ready(g, s.put):
@@ -197,7 +197,7 @@ def _result(g: Array, element: int) -> bool:
 
 @inlined
 def _operate(g: Array, number: int) -> bool:
-    """A cycle of an element; whether an operation begins."""
+    """Advances an element by one cycle; returns whether an operation starts."""
     p = g.processes[number]
     e = g.elements[p.at]
     completes = e.at >= e.completes
@@ -229,7 +229,7 @@ def _operate(g: Array, number: int) -> bool:
 
 @inlined
 def array_step(g: Array) -> bool:
-    """A cycle of all processes; whether the last element begins an operation."""
+    """Advances all processes by one cycle; returns whether the last element starts an operation."""
     last = len(g.elements) - 1
     busy = False
     for number in range(len(g.processes)):

@@ -37,7 +37,7 @@ class Entries:
         return len(self.words)
 
     def transposed(self, dimensions: tuple[int, ...]) -> Entries:
-        """The same with its dimensions in this order."""
+        """Returns the entries with their dimensions in this order."""
         shape = tuple(self.shape[one] for one in dimensions)
         return replace(self, shape=shape, places=self.places[:, dimensions])
 

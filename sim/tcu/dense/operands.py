@@ -27,7 +27,7 @@ def product_operands(unit: TensorUnit, a: Array, b: Array) -> tuple[Array, Array
 
 
 def square_operands(unit: TensorUnit, a: Array, b: Array) -> tuple[Array, Array]:
-    """The same of square matrices."""
+    """Checks the operands of a product of square matrices."""
     left, right = product_operands(unit, a, b)
     if not left.shape == right.shape == (left.shape[0],) * 2:
         raise ValueError(

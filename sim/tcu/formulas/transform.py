@@ -22,7 +22,7 @@ def dft(n: int, s: int, weak: bool = False) -> Cost:
 
 
 def dft_complex(n: int, s: int, weak: bool = False) -> Cost:
-    """The same on complex words: h calls, ``n (h + 1)`` words."""
+    """Cost of a transform on complex words: h calls, ``n (h + 1)`` words."""
     return transforms(1, n, s, weak, COMPLEX_WORDS)
 
 

@@ -21,7 +21,7 @@ def edges(unit: TensorUnit, adjacency: Array) -> Array:
 
 
 def undirected(a: Array) -> Array:
-    """The same matrix. Raises ValueError if it is of no undirected graph without weights."""
+    """Returns the matrix. Raises ValueError if it is not of an undirected graph without weights."""
     if not zeros_and_ones(a) or not np.array_equal(a, a.T) or a.diagonal().any():
         raise ValueError(
             "`adjacency` must be of an undirected graph without weights: 0 and 1, symmetric, 0 on "

@@ -75,7 +75,7 @@ def stencil_underflow(total: float, k: int, s: int, words: Floats, largest: floa
 
 
 def sweeps_underflow(total: float, k: int, words: Floats) -> float:
-    """The same of direct sweeps."""
+    """Bounds the underflow of direct sweeps."""
     return 18 * smallest(words) * k * max(1.0, total) ** k
 
 

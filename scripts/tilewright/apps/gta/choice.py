@@ -145,7 +145,7 @@ def asked_schedule(
     config: GtaConfig,
     format: str,
 ) -> Asked:
-    """Check what is said.
+    """Checks the choices of a schedule.
 
     Parameters
     ----------

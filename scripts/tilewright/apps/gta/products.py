@@ -136,7 +136,7 @@ class GtaTally(Tally):
 
     @property
     def utilisation(self) -> float | None:
-        """Multiplications of limbs over those that all lanes could do; None likewise."""
+        """Multiplications of limbs over those that all lanes could do; None without counters."""
         cycles = self.cycles
         return self.limb_products / (cycles * ROWS * COLS * self.config.lanes) if cycles else None
 

@@ -138,7 +138,7 @@ def _golden(format: str, function: str, words: Sequence[Patterns], places: int) 
 def _driven(
     format: str, function: str, words: Sequence[Patterns], places: int
 ) -> Callable[[GtaDriver], Patterns]:
-    """The same by a driver."""
+    """Returns work that computes a function by a driver."""
 
     def work(driver: GtaDriver) -> Patterns:
         if function in SLIDES:

@@ -164,7 +164,7 @@ def solve_by_gradients(
 def solve_by_two_gradients(
     choice: SidaChoice, equations: Equations, most: int, *, tolerance: float
 ) -> None:
-    """Stabilised biconjugate gradients, likewise."""
+    """Solves a system by stabilised biconjugate gradients."""
     linalg = need("scipy.sparse.linalg", "SciPy")
     products = scipy_products(
         lambda operator: linalg.bicgstab(
@@ -186,7 +186,8 @@ def solve_by_two_gradients(
 def solve_by_minimal_residuals(
     choice: SidaChoice, equations: Equations, most: int, *, tolerance: float, restart: int
 ) -> None:
-    """Generalised minimal residuals, likewise; a new space begins after ``restart`` iterations."""
+    """Solves a system by generalised minimal residuals; a new space begins after ``restart``
+    iterations."""
     linalg = need("scipy.sparse.linalg", "SciPy")
     residuals: list[float] = []
     products = scipy_products(

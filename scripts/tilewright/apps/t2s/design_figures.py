@@ -44,7 +44,7 @@ def predicted(
 
 
 def predicted_rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The same as lines of a report."""
+    """Returns the prediction as rows of a report."""
     if "not_known" in found:
         return [("cycles", f"not known: {found['not_known']}")]
     share = found["busy_cycles"] / found["cycles"]

@@ -101,7 +101,7 @@ def entry_rate(file: Path, options: MappingOptions) -> str:
 
 
 def queue_rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The same as lines of a report."""
+    """Returns the queues as rows of a report."""
     if "refused" in found:
         return [("queues", f"no hardware: {found['refused']}")]
     return [(f"queues, {name}", _told(**one)) for name, one in found["queues"].items()]

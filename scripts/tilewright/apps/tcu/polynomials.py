@@ -112,7 +112,8 @@ def _in_integers(a: Array, x: int, modulus: int | None) -> int:
 
 
 def _in_decimals(a: Array, x: complex) -> complex:
-    """Parts of all numbers are exact; what is not finite gives what is not finite."""
+    """Evaluates a polynomial in decimals. Parts of all numbers are exact; values that are not
+    finite give results that are not finite."""
     if not np.isfinite(x) or not np.all(np.isfinite(a)):
         return complex("nan")
     with decimal.localcontext() as context:

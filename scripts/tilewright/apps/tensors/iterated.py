@@ -167,7 +167,7 @@ class Multiplied:
         return numbers
 
     def in_float64(self, mode: int, factors: Sequence[Floats]) -> Floats:
-        """The same without the accelerator."""
+        """Computes the product in float64, without the accelerator."""
         kronecker = self.kernel == "ttmc"
         found = reference(self.tensor, mode, list(factors), kronecker=kronecker)
         ranks = [factor.shape[1] for factor in factors]
@@ -191,7 +191,7 @@ class Multiplied:
         return f"{shape}, {self.tensor.nnz - len(self.missing):,} values{missing}"
 
     def in_json(self, file: Path) -> dict[str, Any]:
-        """The same."""
+        """Describes the tensor for the JSON report."""
         return {"file": str(file), "shape": list(self.tensor.shape),
                 "values": self.tensor.nnz - len(self.missing),
                 "missing": len(self.missing)}  # fmt: skip

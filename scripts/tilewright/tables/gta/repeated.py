@@ -1,4 +1,4 @@
-"""The same vectors over and over, on chip: what the lanes take for them without memory."""
+"""Repeats vector operations on chip, to measure the lanes without memory."""
 
 from __future__ import annotations
 

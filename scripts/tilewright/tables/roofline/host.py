@@ -1,4 +1,4 @@
-"""The same products by SciPy, on one core of the machine at hand."""
+"""Computes the products by SciPy, on one core of the machine at hand."""
 
 from __future__ import annotations
 

@@ -124,7 +124,8 @@ class Point:
 
     @property
     def flat_ratio(self) -> float | None:
-        """The same of a memory without banks, whose ports read and write at the same time."""
+        """Reached share of the roof on a memory without banks, whose ports read and write at the
+        same time."""
         if self.flat_cycles is None:
             return None
         least = max(
@@ -135,7 +136,7 @@ class Point:
 
     @property
     def compulsory_ratio(self) -> float:
-        """The same if no byte were moved twice."""
+        """Reached share of the roof if no byte were moved twice."""
         return self.reached / self.roof.at(self.kernel, self.operations / self.compulsory)
 
     @property

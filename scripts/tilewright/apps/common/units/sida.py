@@ -68,7 +68,7 @@ class SidaChoice(Choice[SidaConfig]):
         self.check_rows(what, vertices, "vertices")
 
     def check_rows(self, what: object, count: int, kind: str = "rows") -> None:
-        """The same of a matrix."""
+        """Raise UserError if a matrix has too many rows."""
         config = self.sized(count, kind).config
         if count <= config.most_rows:
             return
@@ -99,13 +99,13 @@ class SidaChoice(Choice[SidaConfig]):
         return replace(self, config=config, sizes=(*self.sizes, *chosen))
 
     def check_matrix(self, what: object, rows: int, cols: int) -> None:
-        """The same of a square matrix, which it must be."""
+        """Raise UserError if a matrix is not square, is empty, or has too many rows."""
         if rows != cols or not rows:
             raise UserError(f"{what}: must be square, of a row at least, not {rows} x {cols}")
         self.check_rows(what, rows)
 
     def check_points(self, what: object, rows: int, cols: int) -> None:
-        """The same of a matrix of any shape, in which there must be something."""
+        """Raise UserError if a matrix of any shape is empty, or has too many rows or columns."""
         if not rows or not cols:
             raise UserError(f"{what}: must have a row and a column at least, not {rows} x {cols}")
         self.check_rows(what, rows)

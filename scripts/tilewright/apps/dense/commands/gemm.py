@@ -80,7 +80,7 @@ def gemm(
 
 
 def _gemm_timed(choice: UnitChoice, a: Path, b: Path, c: Path | None) -> None:
-    """The same product, of which only shapes matter."""
+    """Predicts the time of a product, of which only shapes matter."""
     from ...common.shapes import shape_of
 
     shapes = [shape_of(file) if file else None for file in (a, b, c)]

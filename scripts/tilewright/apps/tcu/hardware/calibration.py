@@ -134,13 +134,13 @@ def _calls_figures(one: Calls) -> dict[str, Any]:
 
 
 def calibration_line(found: Calibration) -> str:
-    """The line that was fitted."""
+    """Describes the fitted line."""
     return (f"{found.word_cycles:.4g} cycles a word, {found.latency_cycles:.4g} of latency, "
             f"R2 {found.r_squared:.6f}")  # fmt: skip
 
 
 def calibration_figures(found: Calibration) -> dict[str, Any]:
-    """The same for JSON."""
+    """Returns the fitted line's fields of the JSON report."""
     return {
         "word_cycles": found.word_cycles,
         "latency_cycles": found.latency_cycles,
@@ -213,7 +213,7 @@ def _off_line(
     rows: Sequence[int],
     cycles: Sequence[int],
 ) -> str:
-    """The call farthest from the line, as that has it, and what is different about it."""
+    """Finds the call farthest from the line, relative to the line, and the cause."""
 
     def away(call: tuple[int, int]) -> float:
         return abs(found.cycles(UnitWork(1, call[0])) - call[1])
