@@ -49,7 +49,7 @@ class WordFault(Exception):
 
 
 def part_of_words(words: Sequence[int], entry: int, fmt: Format) -> Program:
-    """A program with the part that begins at a word as its E1, and all scalars.
+    """Decodes a program whose E1 is the part that begins at a word, with all scalars.
 
     What of a word no instruction has does not count, nor do high bits of an operand's number; *dot*
     the core does not have, *div* and *sqrt* only for floats.

@@ -140,15 +140,15 @@ def ideal(machine: Machine, demand: Demand) -> Spent:
 
 
 def vectors_moved(one: Instruction) -> int:
-    """Vectors that an operation of its own reads and writes. What is loaded, stored or given as the
-    result is a vector in memory already."""
+    """Counts the vectors that a separate operation reads and writes. Vectors that are loaded,
+    stored or given as the result are in memory already."""
     if one.operation.name in ("load", "store", "out", "end"):
         return 0
     return len(set(one.reads)) + len(one.of("d"))
 
 
 def fused(machine: Machine, demand: Demand) -> Spent:
-    """Products with the element-wise work behind them."""
+    """Counts products whose element-wise work is fused with them."""
     total = Spent(bytes=0, cycles=0.0)
     for iteration in range(demand.iterations):
         there = bool(demand.elements)

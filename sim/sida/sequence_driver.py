@@ -177,7 +177,7 @@ class SequenceDriver(JobDriver[SidaConfig]):
 
 
 def sum_of(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    """The counters of all jobs: added up, but for what was held at most, and ``ended``."""
+    """Adds up the counters of all jobs; ``held`` and ``ended`` are the largest ones instead."""
     names = tuple(counts[0]) if counts else ()
     return {
         name: (max if name in ("held", "ended") else sum)([one[name] for one in counts])

@@ -38,7 +38,7 @@ class StepDriver(SidaDriver):
         self._job, self._places = self._place(problem)
 
     def step(self) -> None:
-        """A pass."""
+        """Run one pass."""
         status = self._registers.submit(self._job | {"PASSES": 1})
         status.check()
         self.jobs.append(status.counts)
@@ -49,11 +49,11 @@ class StepDriver(SidaDriver):
         return self._solution(self._problem, self._places, 2 * passes, passes, True)
 
     def put_operand(self, patterns: Patterns, first: int = 0) -> None:
-        """Write elements of the first product's operand, from one of them on."""
+        """Write elements of the first product's operand, from element ``first`` on."""
         self._put("x", patterns, first)
 
     def put(self, name: str, patterns: Patterns, first: int = 0) -> None:
-        """Write elements of one of the program's vectors, likewise."""
+        """Write elements of one of the program's vectors, from element ``first`` on."""
         self._put(self._vector(name), patterns, first)
 
     def get(self, name: str) -> Patterns:

@@ -19,8 +19,8 @@ __all__ = ["needed_depths", "run_empty"]
 
 
 def needed_depths(program: Program, bounds: Mapping[str, int], least: int = 1) -> dict[str, int]:
-    """Depths with which the program ends for these bounds; with one less of any that is above
-    ``least`` it does not. Those that the program says stay as they are.
+    """Finds depths with which the program ends for these bounds; with one less of any above
+    ``least`` it does not. Depths that the program gives are not changed.
 
     Each time that all wait, the shortest of the queues that are full are made one longer; in the
     end each is made as short as the others allow, in the order of the program.

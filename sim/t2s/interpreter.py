@@ -268,5 +268,5 @@ def _at(place: tuple[int, ...]) -> str:
 
 
 def _packed(*parts: Any) -> tuple[Any, ...]:
-    """Words and vectors, one behind the other."""
+    """Concatenates words and vectors."""
     return tuple(word for part in parts for word in (part if isinstance(part, tuple) else (part,)))

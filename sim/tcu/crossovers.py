@@ -109,7 +109,7 @@ def _sweeps_of_the_grid(algorithm: Callable[..., Cost]) -> Counted:
 
 
 def _path(algorithm: Callable[..., Cost]) -> Counted:
-    """Vertices in a row, the largest diameter that there is."""
+    """Returns the cost of distances on a path of n vertices, which has the largest diameter."""
     return lambda n, s: algorithm(n, n - 1, s)
 
 

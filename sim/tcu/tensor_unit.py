@@ -85,7 +85,8 @@ class TensorUnit:
         return sum(one.own.unit_time(one.s, one.latency) for one in self.units)
 
     def beside(self, words: Words, latency: float | None = None) -> TensorUnit:
-        """The same backend with other words, for a part of an algorithm: its costs are this one's.
+        """Returns a unit on this backend with other words, for a part of an algorithm, sharing
+        costs.
 
         ``latency`` is this unit's unless given. Raises what a TensorUnit raises.
         """

@@ -316,7 +316,7 @@ def _run(computation: str, words: _Words, result: Path | None, own: Sequence[str
 
 
 def _warn(said: str) -> None:
-    """Warnings of a command as those of Python; whatever else it says as it is."""
+    """Issues warnings of a command as Python warnings; prints its other lines unchanged."""
     for line in said.splitlines():
         kind, _, text = line.partition("warning: ")
         if kind or not text:

@@ -177,7 +177,7 @@ def columns_idle(m: Any) -> bool:
 
 @called
 def _ask_for_the_last(m: Any) -> None:
-    """The last pointer, with what is before it in its line."""
+    """Requests the last pointer, with those before it in its line."""
     line = m.line_bytes // WORD_BYTES
     place = m.rows & line - 1
     pointers = m.entries[POINTERS]
@@ -230,8 +230,7 @@ def _ends_step(m: Any, given: bool, last: bool, ready: bool) -> bool:
 
 @called
 def columns_step(m: Any, pointers: Any, rows: Any) -> None:
-    """Advances the whole column loader by one cycle, after ``set.ready``; ``pointers``, ``rows``:
-    of the matrix."""
+    """Advances the column loader by one cycle, after ``set.ready``; arrays: of the matrix."""
     starts = m.columns_start != 0
     if not m.columns_busy and not starts:
         return

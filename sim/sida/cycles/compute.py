@@ -46,8 +46,7 @@ class Compute(NamedTuple):
 def set_up_compute(
     m: Any, config: SidaConfig, job: Mapping[str, int], words: Sequence[int], phase: int
 ) -> Compute:
-    """Sets up the compute half of a machine of zeros, ``phase`` cycles after the reset; its sizes
-    are set.
+    """Sets up the compute half of a machine of zeros with its sizes, ``phase`` cycles after reset.
 
     ``job``: registers by name; ``words``: the program.
     """

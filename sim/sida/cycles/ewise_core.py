@@ -25,8 +25,7 @@ from .elementwise_state import (
 
 @inlined
 def packer_step(m: Any, takes: bool) -> None:
-    """Advances one cycle with the first product's ``results``; ``takes``: a row would be
-    accepted."""
+    """Advances one cycle with the first product's ``results``; ``takes``: a row is accepted."""
     given = m.results
     queue_step(m.packed, m.pack_pushes != 0, takes)
     count = given.columns if given.valid else 0
@@ -39,7 +38,7 @@ def packer_step(m: Any, takes: bool) -> None:
 
 @inlined
 def sum_rows_step(m: Any, takes: bool) -> None:
-    """Advances one cycle; ``takes``: a row would be accepted."""
+    """Advances one cycle; ``takes``: a row is accepted."""
     moves = m.sum_there and takes
     last = m.sum_row == (m.rows - 1) >> m.pes_shift
     if moves:

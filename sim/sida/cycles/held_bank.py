@@ -196,9 +196,9 @@ def _free(m: Any, h: Held, number: int, freed: int, taken: bool) -> None:
 def bank_step(
     m: Any, h: Held, number: int, freed: int, order: bool, panel: int, loses: bool
 ) -> bool:
-    """A cycle of the lists, behind :func:`look` and :func:`read_step`. ``order``: a panel's lists
-    are to be looked at, and lost if ``loses``. Returns whether the bank takes what it is
-    offered."""
+    """Advances the lists by one cycle, after :func:`look` and :func:`read_step`. ``order``: a
+    panel's lists are processed, and dropped if ``loses``. Returns whether the bank accepts the
+    offered element."""
     bank = h.banks[number]
     source = h.late.banks[number]
     top = bank.top

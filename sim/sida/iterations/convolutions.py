@@ -110,7 +110,7 @@ GRAPH, GIVEN = "graph", "given"
 
 
 def output_names(layer: int, columns: int) -> list[str]:
-    """The vectors that have what leaves a layer; of layer 0 what is given."""
+    """Names of the vectors of a layer's output; those of layer 0 are the input's."""
     return [f"layer {layer} {column}" for column in range(columns)]
 
 
@@ -263,7 +263,7 @@ def _products(
 
 
 def _product_texts(*, relu: bool) -> dict[str, str]:
-    """The programs behind one product, and behind two, by name."""
+    """Returns the programs for one product, and for two, by name."""
     kind, give = ("relu", "relu r1, y\n store {}, r1") if relu else ("plain", "store {}, y")
     first, second = (f" {give.format(name)}\n" for name in ("first", "second"))
     one = f"e1:\n{first} out y\n"

@@ -80,7 +80,7 @@ e2:
 
 
 def clean(targets: int, count: int) -> str:
-    """The name of the program that takes from so many vectors what they have of so many others."""
+    """Name of the program that orthogonalises so many vectors against so many others."""
     return f"clean {targets} of {count}"
 
 

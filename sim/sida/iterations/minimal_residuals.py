@@ -108,8 +108,8 @@ class KrylovSpace:
                 self._scale("first", k + 1, left[0])
 
     def _second(self, z: Floats, taken: Floats, goal: float, most: int) -> None:
-        """The vector that is left of z, and its image; z is in the basis, as is what was taken from
-        its image so far."""
+        """Adds the remainder of z's image to the basis; z is in the basis, and ``taken`` are the
+        coefficients subtracted from its image so far."""
         k = len(taken)
         self._machine.give({"scale": 1 / z[k]})
         places = {"given": "first", "unit": basis_name(k), "other": "second"}
@@ -127,8 +127,8 @@ class KrylovSpace:
             self._scale("second", k + 1, left)
 
     def least(self) -> tuple[Floats, float]:
-        """The coefficients of the sum of basis vectors whose image is nearest to the residual, and
-        what is left of that."""
+        """Returns the coefficients of the basis vectors whose sum has the image nearest to the
+        residual, and the norm of the remainder."""
         images = self._images()
         residual = np.zeros(len(images))
         residual[0] = self._size
@@ -166,8 +166,9 @@ class KrylovSpace:
         return not self.ended
 
     def _orthogonal(self, size: int, targets: Sequence[str]) -> tuple[Floats, Floats]:
-        """Take from vectors what they have of so many of the basis; once more if less is left of
-        one than was taken. Returns the coefficients, and the norms of what is left."""
+        """Orthogonalises vectors against so many of the basis; once more if the remainder of one is
+        shorter than its subtracted part. Returns the coefficients, and the norms of the
+        remainders."""
         whole = np.zeros((size, len(targets)))
         for _ in range(2):
             found, left = self._once(size, targets)

@@ -179,7 +179,7 @@ class Network:
         return ends
 
     def _link(self, source: End, sink: End, depth: int) -> None:
-        """The queue of a link, behind what its source has of its own."""
+        """Adds the queue of a link, after the source's own register."""
         own = self._own(source)
         if own is not None:
             self.at[source], out = own
@@ -236,8 +236,8 @@ class Network:
         )
 
     def _operands(self, copy: Copy, *, starts: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Queues of what sums start from, or of what is multiplied: from where an element takes
-        it, and to where it passes it on."""
+        """Returns the queues of the operands that start sums, or of those that are multiplied: the
+        ones that an element reads, and the ones to which it forwards."""
         takes, puts = [], []
         for operand in self._design.element.operands:
             if operand.starts == starts:

@@ -13,8 +13,8 @@ from .token_bytes import field_of
 
 
 def tile_ends(trips: tuple[int, ...]) -> npt.NDArray[np.uint64]:
-    """The ``ends`` of the token behind each tile, whose levels have so many iterations, outermost
-    first: bit n, that of level n ends, since all inside of it are in their last."""
+    """Returns the ``ends`` of the token after each tile, whose levels have so many iterations,
+    outermost first. Bit n: level n ends, since all levels inside it are in their last iteration."""
     found = np.zeros(prod(trips), np.uint64)
     inside = 1
     for level, count in reversed(list(enumerate(trips))):

@@ -73,7 +73,7 @@ class _Recent:
         """Slots with the time at which each may come again."""
 
     def order(self, slots: list[int], lengths: list[int]) -> list[int]:
-        """Numbers of a group's rows, each as often as it is long."""
+        """Orders a group's rows; each number occurs as often as its row is long."""
         time, apart = self._time, self._apart
         rows = len(slots)
         ready, waiting = [], []

@@ -58,5 +58,5 @@ def field_of(layout: TokenLayout, tokens: Bytes, name: str) -> Words:
 
 
 def _behind(field: Field) -> int:
-    """The byte behind its last one."""
+    """Returns the place of the byte after the field's last one."""
     return -(-(field.low + field.bits) // 8)

@@ -15,12 +15,12 @@ __all__ = [
 
 
 def stencil(n: int, k: int, s: int, weak: bool = False) -> Cost:
-    """``k`` sweeps over a grid of ``n`` x ``n`` real words."""
+    """Cost of ``k`` sweeps over a grid of ``n`` x ``n`` real words."""
     return linear(n, n, k, s, weak, REALS)
 
 
 def stencil_exact(n: int, k: int, primes: int, s: int, weak: bool = False) -> Cost:
-    """The same on words of integers, modulo so many primes."""
+    """Cost of the sweeps on words of integers, modulo so many primes."""
     one = linear(n, n, k, s, weak, INTEGERS, fast_length(3 * k, s))
     return one * primes + together(n * n, primes)
 

@@ -313,8 +313,8 @@ def _exactly(
     rng: np.random.Generator,
     scheme: Bilinear | None,
 ) -> SparseProduct:
-    """Rounds until the check passes. Z is doubled behind a round that peels fewer entries than it
-    leaves buckets; else it is four times what is left, but a quarter at least."""
+    """Runs rounds until the check passes. Z is doubled after a round that peels fewer entries than
+    it leaves buckets; else it is four times the rest, but at least a quarter of Z."""
     (n, k), p = a.shape, b.shape[1]
     most = k * largest(a.values) * largest(b.values)
     if isinstance(unit.words, Residues):

@@ -16,8 +16,8 @@ __all__ = ["can_split", "cut", "joined", "limbs_of"]
 
 
 def can_split(words: Words) -> bool:
-    """True for what is made of integers: integers, residues, and real floats by their
-    significands. Sums that are cut are sums of what is cut; minima are not."""
+    """Tells whether words are composed of integers: integers, residues, and real floats by their
+    significands. Sums of cut words are sums of their parts; minima are not."""
     real = isinstance(words, Floats) and words.dtype.kind == "f"
     return real or isinstance(words, Integers | Residues)
 

@@ -57,7 +57,7 @@ def stencil_error(total: float, k: int, s: int, words: Floats) -> float:
 
 
 def sweeps_error(total: float, k: int, words: Floats) -> float:
-    """The same of ``k`` direct sweeps in the words: sums of nine products, one after another."""
+    """Bounds the error of ``k`` direct sweeps in the words: sums of nine products, one by one."""
     return math.expm1(k * math.log1p(sum_rounding(9, words))) * total**k
 
 

@@ -204,7 +204,7 @@ def _refuse(notation: Notation, graph: Graph, why: str) -> None:
 
 
 def _rows(graph: Graph, lengths: Integers) -> tuple[Integers, Integers, Integers]:
-    """The edges row by row: where each vertex's begin, where they lead, how long they are."""
+    """Returns the edges row by row: the start of each vertex's edges, their ends and lengths."""
     starts = np.searchsorted(graph.rows, np.arange(graph.vertices + 1))
     return starts.astype(np.int64), graph.cols.astype(np.int64), lengths
 

@@ -33,15 +33,15 @@ _BYTES = 2
 
 
 def read_signal(path: Path, format: str) -> Operand:
-    """Samples and channels, (samples, channels). Raises UserError for what is none, and for values
-    that do not fit."""
+    """Reads samples and channels, (samples, channels). Raises UserError for other arrays, and for
+    values that do not fit."""
     array = _sound(path) if path.suffix.lower() == ".wav" else read_numbers(path, None)
     return operand_of(path, _columns(path, array, "samples x channels"), format)
 
 
 def read_taps(path: Path, format: str) -> Operand:
-    """Coefficients of filters, (taps, filters), the first one of the newest sample. Raises
-    likewise."""
+    """Reads coefficients of filters, (taps, filters), the first one for the newest sample. Raises
+    as `read_signal`."""
     return operand_of(path, _columns(path, read_numbers(path, None), "taps x filters"), format)
 
 

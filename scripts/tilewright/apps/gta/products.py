@@ -136,7 +136,7 @@ class GtaTally(Tally):
 
     @property
     def utilisation(self) -> float | None:
-        """Multiplications of limbs over those that all lanes could do; None without counters."""
+        """Multiplications of limbs over those that all lanes could do; None without cycles."""
         cycles = self.cycles
         return self.limb_products / (cycles * ROWS * COLS * self.config.lanes) if cycles else None
 

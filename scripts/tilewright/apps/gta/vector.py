@@ -214,7 +214,7 @@ def _read_operands(format: str, function: str, files: Sequence[Path]) -> list[Op
 
 
 def _mask(array: NDArray[Any], format: str) -> NDArray[np.uint8]:
-    """1 of what is not 0: the lanes look at all bits, of floats at those of -0, too."""
+    """Returns 1 for values that are not 0. Lanes look at all bits, so that -0 of floats counts."""
     some = array != 0
     if is_float(format) and array.dtype.kind == "f":
         some |= np.signbit(array)

@@ -186,8 +186,7 @@ def solve_by_two_gradients(
 def solve_by_minimal_residuals(
     choice: SidaChoice, equations: Equations, most: int, *, tolerance: float, restart: int
 ) -> None:
-    """Solves a system by generalised minimal residuals; a new space begins after ``restart``
-    iterations."""
+    """Solves a system by generalised minimal residuals, restarted after ``restart`` iterations."""
     linalg = need("scipy.sparse.linalg", "SciPy")
     residuals: list[float] = []
     products = scipy_products(

@@ -82,7 +82,7 @@ def multiply_matrices(
 
 
 def _matrices(unit: TensorUnit, method: str, n: int, k: int, p: int) -> str:
-    """Shapes, what they are padded to, and whether they are transposed."""
+    """Describes the shapes, their padding, and whether operands are transposed."""
     s = unit.s
     if method in _SCHEMES:
         cut = squares(n, k, p, s)

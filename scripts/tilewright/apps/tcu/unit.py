@@ -95,8 +95,8 @@ def open_unit(choice: TcuChoice, words: Words) -> TensorUnit:
 
 @contextmanager
 def computing(unit: TensorUnit, about: str) -> Iterator[None]:
-    """Meanwhile an algorithm runs: what it refuses is a UserError ``about`` something, what becomes
-    infinite is told in the report, and calls are counted as they are made."""
+    """Guards the run of an algorithm: errors become a UserError ``about`` something, infinite
+    results are reported later, and calls are counted as they are made."""
     with (
         user_errors(ValueError, about=about),
         np.errstate(all="ignore"),
@@ -107,7 +107,7 @@ def computing(unit: TensorUnit, about: str) -> Iterator[None]:
 
 
 def latency_on(choice: TcuChoice, backend: Backend, words: Words) -> float:
-    """l of calls on such words: as asked for, or as calibrated, 0 of what is not."""
+    """Returns l of calls on such words: the one given, or the calibrated one, else 0."""
     if choice.latency is not None:
         return choice.latency
     calibrated = calibration_of(backend, words) if backend.holds(words) else None

@@ -124,8 +124,7 @@ class Point:
 
     @property
     def flat_ratio(self) -> float | None:
-        """Reached share of the roof on a memory without banks, whose ports read and write at the
-        same time."""
+        """Reached share of the roof without banks, where ports read and write at the same time."""
         if self.flat_cycles is None:
             return None
         least = max(

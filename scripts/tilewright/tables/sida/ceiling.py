@@ -67,7 +67,7 @@ def sida_ceiling(
 
 
 def _problems(rules: Rules, graph: csr_array) -> dict[str, Problem]:
-    """Searches begin at the vertex that has most edges."""
+    """Returns the problems on a graph; searches begin at the vertex that has most edges."""
     import numpy as np
 
     from ...sim.sida.iterations.graphs import (

@@ -213,7 +213,7 @@ def _off_line(
     rows: Sequence[int],
     cycles: Sequence[int],
 ) -> str:
-    """Finds the call farthest from the line, relative to the line, and the cause."""
+    """Describes the call farthest from the line, in cycles, and the cause."""
 
     def away(call: tuple[int, int]) -> float:
         return abs(found.cycles(UnitWork(1, call[0])) - call[1])
