@@ -110,7 +110,7 @@ def queued_layout(config: GtaConfig, kind: str) -> data.StructLayout:
 
 
 class CommandQueue(wiring.Component):
-    """Offers commands in order, each once enough others are complete. Holds five.
+    """Queues up to five commands; offers each in order, once enough others are complete.
 
     Parameters
     ----------
@@ -344,8 +344,10 @@ class Gta(AcceleratorTop):
         executes: ExecutesUnderWay,
         writer: BurstWriter,
     ) -> Value:
-        """How many commands are complete: a STORE when the bus has said so of all before it, too,
-        and nothing is on its way to the bus."""
+        """Counts the complete commands of each kind.
+
+        A STORE is complete when it has been sent and no write to the bus is in flight.
+        """
         complete = Signal(counts_layout())
         loads = Signal(COMMANDS_BITS, name="complete_loads")
         stores = Signal(COMMANDS_BITS, name="complete_stores")

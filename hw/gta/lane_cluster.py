@@ -21,7 +21,7 @@ from .path_members import place_layout
 
 
 class MaskMatch(wiring.Component):
-    """Lanes exchange data only with lanes of the same mask.
+    """Compares the masks of neighbouring lanes: only lanes of the same mask exchange data.
 
     Source: the paper's section 4.2, Figure 4(e). With c lanes across, lane n stands in row n / c
     and column n mod c. It passes its x to lane n + 1 in the same row, its sums to lane n + c, if
@@ -101,7 +101,7 @@ class MaskMatch(wiring.Component):
         csr: data.View[data.StructLayout],
         others: dict[int, int],
     ) -> Value:
-        """Whether the neighbour, by number of lanes across, has the same mask."""
+        """Tells whether the neighbour, given by number of lanes across, has the same mask."""
         if not others:
             return Const(0)
         same = Signal(name=name)
@@ -122,7 +122,7 @@ class MaskMatch(wiring.Component):
         *,
         forward: bool,
     ) -> list[Signal]:
-        """How many neighbours in one direction a lane has in its region.
+        """Counts the neighbours of each lane in one direction that belong to its region.
 
         ``same``: the lane and its left, or upper, neighbour are of one region. ``steps``: by number
         of lanes across, how far that neighbour's number is away.
@@ -143,7 +143,7 @@ class MaskMatch(wiring.Component):
 
 
 class SlideUnit(wiring.Component):
-    """Passes on what comes from the lane above, which the arrangement of lanes decides.
+    """Passes on the signals of the lane above, which the arrangement of lanes selects.
 
     Source: the paper's section 4.2: the Slide Unit "programs direction of the data shuffling
     (source lane and destination lane)". Combinational, from registers of one lane to the adders of

@@ -1,4 +1,4 @@
-"""What travels between the parts of the accelerator, and between the elements of its array."""
+"""Layouts of the signals between the parts of the accelerator and between array elements."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 
 class Operation(IntEnum):
-    """What a command does: products with one operand held, or with the sums held; vectors."""
+    """Operation of a command: weight-stationary or output-stationary product, or vectors."""
 
     WS = 0
     OS = 1
@@ -50,7 +50,7 @@ class LaneMemoryName(IntEnum):
 
 
 class Base(IntEnum):
-    """What an element adds its product to.
+    """Addend of an element's product.
 
     ``CARRY``: its sum without the lowest byte, which goes to its second rank.
     """
@@ -166,12 +166,12 @@ def read_layout(config: GtaConfig) -> data.StructLayout:
 
 
 def read_data_layout() -> data.ArrayLayout:
-    """What a read gives, bank by bank; of those that it did not ask for anything."""
+    """Words that a read returns, one per bank; a bank that was not read returns any value."""
     return data.ArrayLayout(8 * LEFT_WORD_BYTES, BANKS)
 
 
 def x_layout(config: GtaConfig) -> data.StructLayout:
-    """What passes from an element to its right neighbour: a limb, and what the element shall do.
+    """Signals from an element to its right neighbour: a limb and the control of the element.
 
     ``base``: see :class:`Base`, of the product of this limb. Of a configuration with integers:
     ``y_shift``: y comes from above. ``swap``: the product of this limb, and those behind it, are

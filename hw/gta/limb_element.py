@@ -78,7 +78,7 @@ class LimbElement(wiring.Component):
 
     @staticmethod
     def drain_shape(config: GtaConfig) -> ShapeLike:
-        """Of the second rank."""
+        """Returns the shape of the second rank."""
         return signed(config.drain_bits)
 
     @property

@@ -1,4 +1,4 @@
-"""What stands between a lane's memories and its array, whatever the numbers are."""
+"""Layouts and ports between a lane's memories and its array, shared by integers and floats."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .layouts import left_words, result_words, x_layout
 
 
 def place_layout(config: GtaConfig) -> data.StructLayout:
-    """Where a lane stands in its region.
+    """Position of a lane in its region.
 
     ``row``, ``column``: of lanes, from 0; ``rows``, ``columns``: the region's; ``left``, ``top``,
     ``bottom``, ``right``: the lane is at that edge.
@@ -74,7 +74,7 @@ def fold_layout(config: GtaConfig) -> data.StructLayout:
 
 
 def result_fold_layout(config: GtaConfig) -> data.StructLayout:
-    """Where the results of a fold go.
+    """Destination of the results of a fold in the memory of results.
 
     ``word``: of a bank, where each group's string begins. ``element``: the fold's first result in
     it. ``accumulate``: they are added to what is there. ``last``: the command's last fold.

@@ -1,4 +1,4 @@
-"""What travels from column to column of a lane that works on vectors."""
+"""Layouts of the signals from column to column of a lane that works on vectors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def result_planes(config: GtaConfig) -> int:
 
 
 def plane_step_layout() -> data.StructLayout:
-    """What becomes of the lowest bytes of a column's sums, if ``valid``.
+    """Control of the plane that the lowest bytes of a column's sums form, if ``valid``.
 
     ``plane``: their number, of products from 0 to twice an element's planes; of a pass in ascending
     order. ``first``, ``last``: of a pass over an octet; of a shift to the right the plane below the

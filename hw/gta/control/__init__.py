@@ -1,1 +1,1 @@
-"""How a job is controlled: the list of commands, their order, lanes and masks."""
+"""Control of a job: the list of commands, their order, lanes and masks."""

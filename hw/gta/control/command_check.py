@@ -25,7 +25,7 @@ def _sizes(name: str) -> int:
 
 
 class FormatTable(wiring.Component):
-    """Looks a format up. No latency.
+    """Looks up the properties of a format. No latency.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class FormatTable(wiring.Component):
 
 
 class ExecuteCheck(wiring.Component):
-    """Looks at all that an EXECUTE says by itself, and at the lanes of its group.
+    """Checks all fields of an EXECUTE, and the lanes of its group.
 
     Takes a cycle for each lane, one for each fold downwards or across, and four; in SIMD there are
     no folds.
@@ -149,7 +149,7 @@ class ExecuteCheck(wiring.Component):
         return m
 
     def _folds(self, rows: Value, table: FormatTable) -> dict[str, Value]:
-        """What is wrong with a product of matrices, but for the memories."""
+        """Returns the faults of a product of matrices by name, but for those of memory ranges."""
         config = self._config
         command = command_layout("execute")(self.command)
         ws = command.operation == OPERATIONS.index("ws")
@@ -175,7 +175,7 @@ __all__ = ["CommandCheck"]
 
 
 class CommandCheck(wiring.Component):
-    """Passes commands on that hold, to their kind's queue, in order.
+    """Checks commands and passes valid ones on to their kind's queue, in order.
 
     An EXECUTE takes some ten cycles, and one for each lane and fold, a LOAD or a STORE six, and one
     for each time that its rows go through the lanes; commands before it work meanwhile.
@@ -252,7 +252,7 @@ class CommandCheck(wiring.Component):
         return m
 
     def _count(self, m: Module, is_kind: list[Value]) -> None:
-        """How many commands there were before, and of each kind."""
+        """Counts the commands before the current one, in all and of each kind."""
         passed = self.words.valid & self.words.ready
         with m.If(passed):
             m.d.sync += self.number.eq(self.number + 1)
@@ -267,7 +267,7 @@ class CommandCheck(wiring.Component):
 
     @staticmethod
     def _stray(word: Value, is_kind: list[Value]) -> Value:
-        """Whether it is of no kind, or bits are set that belong to no field."""
+        """Tells whether a command is of no kind, or sets bits that belong to no field."""
         stray: Value = ~Cat(is_kind).any()
         for kind, name in zip(is_kind, KINDS, strict=True):
             known = sum((1 << bits) - 1 << low for low, bits in FIELDS[name].values())
@@ -310,6 +310,6 @@ class CommandCheck(wiring.Component):
                 self._forget(m)
 
     def _forget(self, m: Module) -> None:
-        """In any state."""
+        """Returns to the state "wait" on ``clear``; used in every state."""
         with m.If(self.clear):
             m.next = "wait"

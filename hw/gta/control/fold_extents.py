@@ -1,4 +1,4 @@
-"""Whether the operands and the results of an EXECUTE fit the memories."""
+"""Checks that the operands and the results of an EXECUTE fit the memories."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class FoldExtents(wiring.Component):
         return m
 
     def _ends(self, m: Module, left: Value, top: Value, result: Value, used: Value) -> Value:
-        """Whether a fold that begins there has operands or results behind the end."""
+        """Tells whether the operands or the results of a fold exceed a bank."""
         config = self._config
         command = command_layout("execute")(self.command)
         edge = lane_words(config, "left")
@@ -145,6 +145,6 @@ def scaled(value: Value | int, log: Value) -> Value:
 
 
 def _divided(value: Value, log: Value) -> Value:
-    """By such a power, rounded down."""
+    """Divides by 1, 2, 4 or 8, given as its logarithm; rounds down."""
     result: Value = Mux(log[0], value[1:], value)
     return Mux(log[1], result[2:], result)

@@ -73,7 +73,7 @@ __all__ = ["JobControl"]
 
 
 class JobControl(wiring.Component):
-    """The state of the accelerator, see :class:`JobStates`, and the arrangement of its lanes.
+    """Controls a job: its state, see :class:`JobStates`, and the arrangement of lanes.
 
     ``start`` takes the job registers, which are free for the next job at once. Their check is
     that of ``hw/spec/jobs/gta.py``; that masks are rectangles takes ``lanes`` squared cycles more.

@@ -1,4 +1,4 @@
-"""What travels between the parts that move operands and results."""
+"""Layouts of the signals between the parts that move operands and results."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def store_layout(config: GtaConfig) -> data.StructLayout:
 
 
 def place_layout(config: GtaConfig) -> data.StructLayout:
-    """Where 16 bytes of a row, or some of them, lie in a lane.
+    """Location in a lane of up to 16 bytes of a row.
 
     lane: its number
     bank: the first bank
@@ -107,5 +107,5 @@ def place_layout(config: GtaConfig) -> data.StructLayout:
 
 
 def counts_layout() -> data.StructLayout:
-    """How many commands of each kind."""
+    """Counts of commands, one per kind."""
     return data.StructLayout({f"{kind}s": COMMANDS_BITS for kind in KINDS})

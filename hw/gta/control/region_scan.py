@@ -86,7 +86,7 @@ class RegionScan(wiring.Component):
         return m
 
     def _place(self, m: Module, lane: Value, row: Signal, col: Signal) -> None:
-        """Of a lane: it is the one of this number, row by row."""
+        """Computes the row and the column of a lane in the arrangement from its number."""
         layouts = range(self._config.lanes.bit_length())
         m.d.comb += [
             row.eq(Array(lane[n:] for n in layouts)[self.csr.layout]),

@@ -1,4 +1,4 @@
-"""Where the rows of a command, and the parts of a row, lie in the lanes."""
+"""Walks the rows of a command and computes where their parts lie in the lanes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["RowWalk", "log2"]
 
 
 def log2(number: int) -> int:
-    """Of a power of two."""
+    """Returns the logarithm of a power of two."""
     return number.bit_length() - 1
 
 

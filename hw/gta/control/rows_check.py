@@ -1,4 +1,4 @@
-"""Whether a LOAD or a STORE holds."""
+"""Checks the fields of a LOAD or a STORE."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["RowsCheck"]
 
 
 class RowsCheck(wiring.Component):
-    """Looks at all that a LOAD or a STORE says by itself.
+    """Checks all fields of a LOAD or a STORE.
 
     Takes two cycles, and one for each time that its rows go through its lanes.
 
@@ -72,7 +72,7 @@ class RowsCheck(wiring.Component):
         return m
 
     def _meaningless(self, m: Module) -> Signal:
-        """Whether a field says what there is not."""
+        """Tells whether a field has a value without a meaning."""
         command = command_layout("load")(self.command)
         choice, deal = command.memory, command.deal
         of_limbs = Signal()
@@ -97,7 +97,7 @@ class RowsCheck(wiring.Component):
         return wrong
 
     def _overflow(self, m: Module, result: Signal) -> Signal:
-        """Whether rows lie behind the end of a bank: goes through the lanes as often as they do."""
+        """Tells whether rows exceed a bank; walks the lanes as often as the rows do."""
         config = self._config
         command = command_layout("load")(self.command)
         left = Signal(len(command.rows) + log2(BANKS), reset_less=True)

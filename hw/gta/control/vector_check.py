@@ -1,4 +1,4 @@
-"""Whether an EXECUTE in SIMD holds."""
+"""Checks the fields of an EXECUTE in SIMD."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PLANES = LEFT_WORD_BYTES // OCTET
 
 
 class VectorCheck(wiring.Component):
-    """Looks at what such a command says, but for its group. Latency 2.
+    """Checks the fields of an EXECUTE in SIMD, but for its group. Latency 2.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class VectorCheck(wiring.Component):
         return m
 
     def _chosen(self, holds: Callable[[str, tuple[str, ...] | None], bool]) -> Value:
-        """Whether something holds of the function and of the memories of its operands."""
+        """Tells whether a condition holds of the function and of the memories of its operands."""
         number = command_layout("execute")(self.command).function
         short = (len(VECTOR_FUNCTIONS) - 1).bit_length()
 
@@ -85,7 +85,7 @@ class VectorCheck(wiring.Component):
         return found & ~number[short:].any()
 
     def _over(self, m: Module, dot: Value) -> Value:
-        """Whether operands or results lie behind the end of a bank."""
+        """Tells whether operands or results exceed a bank."""
         config = self._config
         command = command_layout("execute")(self.command)
         most = config.bank_bytes // OCTET, config.edge_bytes // OCTET
@@ -114,7 +114,7 @@ class VectorCheck(wiring.Component):
         return over
 
     def _too_many(self, chain: Value) -> Value:
-        """Whether sums of so many products of whole numbers do not fit an element."""
+        """Tells whether a sum of that many products of integers can overflow an element."""
         most = self._config.most_products
         limbs = scaled(chain, self.limbs)
         return limbs > most if most >> len(limbs) == 0 else Const(0, 1)

@@ -20,7 +20,7 @@ from .headers import operand_header, product_header, sum_format, widened_exponen
 
 
 class FloatOperand(wiring.Component):
-    """Header and significand of a packed float, whatever its format.
+    """Splits a packed float of any format into its header and its significand.
 
     Combinational. The significand's hidden bit, clear in subnormal numbers, stands in the top bit
     for every format, zeros below the last bit: products of such significands have their binary
@@ -100,7 +100,7 @@ _HEAD_BITS = head_bits(1)
 
 
 def _alignment_bits(operand: FloatFormat) -> int:
-    """What must stand below the larger term for a result that is rounded right.
+    """Returns the bits that a correctly rounded result needs below the larger term.
 
     Operands are not normalised, so a product may have leading zeros: as many as a fraction has
     bits, or twice that, where products of two subnormal numbers are more than the smallest sum.

@@ -35,7 +35,7 @@ WORD_BITS = 8 * RESULT_WORD_BYTES
 
 
 class FloatBack(wiring.Component):
-    """Sums of products of floats, behind a lane's elements: ``row_adders`` adders a row.
+    """Sums products of floats after a lane's elements, with ``row_adders`` adders per row.
 
     Row r works on column t - r, as the elements complete their products, see :class:`RowAdder`;
     ``last_limbs[r][c]`` says that an element multiplies a product's last limbs. The row's header

@@ -1,4 +1,4 @@
-"""What feeds a lane's rows with floats, from the left."""
+"""Feeds a lane's rows with floats from the left."""
 
 from __future__ import annotations
 

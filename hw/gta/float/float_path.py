@@ -1,4 +1,4 @@
-"""What a lane has for floats beside its array and its memories."""
+"""Datapath of a lane for floats: feeders, adders and the port to the memory of results."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ class PlaneAddends(wiring.Component):
             m.d.comb += self.o[n][r].eq(found)
 
     def _word(self, m: Module, n: int, name: str) -> Signal:
-        """Of that column of the adder that has its turn."""
+        """Selects the word of the column whose turn the adder serves."""
         own = COLS // self._config.row_adders
         here, words = [], []
         for k, c in enumerate(columns_of_adder(self._config, n)):
@@ -315,7 +315,7 @@ class FloatPath(wiring.Component):
         return m
 
     def _vector_rows(self, m: Module, turns: FloatTurns) -> Value:
-        """What all rows' adders know of a product of vectors."""
+        """Builds the row header that all rows' adders use for a product of vectors."""
         header = Signal(row_header(self._config), name="vector_row")
         m.d.comb += [
             header.limbs.eq(Cat(*limbs_of_format(self._config, self.format))),
@@ -328,7 +328,7 @@ class FloatPath(wiring.Component):
     def _results(
         self, m: Module, left: FloatLeftFeeder, back: FloatBack, turns: FloatTurns
     ) -> None:
-        """Of matrices and of vectors."""
+        """Connects the datapaths that write results of matrices and of vectors."""
         m.submodules.results = results = FloatResultPath(self._config)
         m.submodules.words = words = ResultWords(self._config)
         m.d.comb += [

@@ -14,8 +14,11 @@ from .product_steps import step_layout
 
 
 def wave_layout(config: GtaConfig) -> data.StructLayout:
-    """What happens in a bank: row ``row`` has its turn where ``active``. ``word``: of its first
-    row. ``rows``: that are in use. ``last``: it is a command's last wave."""
+    """Turn of row ``row`` in a bank, where ``active``.
+
+    ``word``: of the bank's first row. ``rows``: number of rows in use. ``last``: it is the
+    command's last wave.
+    """
     return data.StructLayout(
         {
             "active": 1,
@@ -181,7 +184,7 @@ class FloatResultPath(wiring.Component):
         return m
 
     def _fold(self, m: Module, *waves: BankWave) -> Signal:
-        """What the waves need to know of the fold; returns that sums begin with what there is."""
+        """Latches the parameters of the fold for its waves; returns whether it accumulates."""
         fold = self.fold
         accumulate = Signal()
         rows = Signal(range(ROWS + 1))

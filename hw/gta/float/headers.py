@@ -1,4 +1,4 @@
-"""What an operand and a product of floats are beside their significands."""
+"""Headers of operands and products of floats: all fields but the significand."""
 
 from __future__ import annotations
 
@@ -67,17 +67,17 @@ def kept_limbs(config: GtaConfig) -> tuple[int, ...]:
 
 
 def exponent_bits(config: GtaConfig) -> int:
-    """Of exponents in headers: those of the widest sums."""
+    """Returns the bits of an exponent in headers: those of the widest sums."""
     return widest([sum_format(name) for name in config.floats]).exponent_bits
 
 
 def sum_bits(config: GtaConfig) -> int:
-    """Of the widest sums."""
+    """Returns the bits of the widest sums."""
     return widest([sum_format(name) for name in config.floats]).bits
 
 
 def row_header(config: GtaConfig) -> data.StructLayout:
-    """What a row's adders know of its operand.
+    """Header of a row's operand, as its adders use it.
 
     ``operand``: see :func:`operand_header`. ``limbs``: a bit for each of :func:`kept_limbs`, set
     if the format has as many. ``first``: the product begins a sum; with ``accumulate`` it is added
@@ -95,12 +95,12 @@ def row_header(config: GtaConfig) -> data.StructLayout:
 
 
 def column_header(config: GtaConfig) -> data.StructLayout:
-    """What a column's operand is; all zeros where there is none."""
+    """Header of a column's operand; all zeros where there is no operand."""
     return operand_header(exponent_bits(config))
 
 
 def vector_mode() -> data.StructLayout:
-    """What adders do with products of vectors; constant while anything is under way.
+    """Control of the adders for products of vectors; constant while any product is in flight.
 
     All zeros: products of matrices, the rest means nothing. ``active``: of vectors. ``fp16``,
     ``fp64``: operands are of that format. ``own``: sums are bf16 or fp16, like the operands.
@@ -129,7 +129,7 @@ def by_float(config: GtaConfig, format: Value, value: Callable[[str], int]) -> V
 
 
 def limbs_of_format(config: GtaConfig, format: Value) -> list[Value]:
-    """What :func:`row_header` says of them."""
+    """Returns the bits of ``limbs`` in :func:`row_header` for a format."""
 
     def has(size: int) -> Value:
         return by_float(config, format, lambda name: int(limbs(name) >= size))

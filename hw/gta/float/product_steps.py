@@ -17,7 +17,7 @@ __all__ = ["ProductSteps", "most_limbs", "step_layout"]
 
 
 def most_limbs(config: GtaConfig) -> int:
-    """Of the configuration's floats."""
+    """Returns the most limbs that one of the configuration's floats has."""
     return max(limbs(name) for name in config.floats)
 
 

@@ -16,7 +16,7 @@ _WORD = 32
 
 
 class ResultWords(wiring.Component):
-    """Puts what a column's rows have beside each other, of vectors by planes.
+    """Joins the results of a column's rows into a word; results of vectors by planes.
 
     Combinational; upper halves of vectors of fp64 come a cycle later. Banks are given the same two
     words, of which each takes one.

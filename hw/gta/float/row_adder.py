@@ -24,7 +24,7 @@ from .whole_product import WholeProduct, product_bits
 
 
 class RunningSums(wiring.Component):
-    """Keeps a sum for each column, in the order in which the columns have their turn.
+    """Keeps a sum for each column, in the order of the columns' turns.
 
     As that is always the same, there is a queue: with ``store`` all move on by one, and the new one
     comes in at its end. A sum that is taken while n others are on their way through the adder is n
@@ -110,7 +110,7 @@ _NARROW = 32
 
 
 class FirstAddend(wiring.Component):
-    """Takes it from one of the columns, or 0 from none, or what vectors begin with.
+    """Selects the addend of a first product: a column's, that of vectors, or 0.
 
     Latency one cycle. The register has no reset.
 
@@ -155,7 +155,7 @@ class FirstAddend(wiring.Component):
 
     @property
     def mixed(self) -> bool:
-        """Whether there are fp64 and fp32 sums."""
+        """True if the adder keeps both fp64 and fp32 sums."""
         return self._bits > _NARROW and self._narrow > 0
 
     def elaborate(self, platform: object) -> Module:
@@ -172,7 +172,7 @@ class FirstAddend(wiring.Component):
 
 
 class ProductOfHeaders(wiring.Component):
-    """Sign, exponent and class of ``x * y``.
+    """Computes sign, exponent and class of ``x * y``.
 
     Combinational.
 
@@ -216,7 +216,7 @@ __all__ = ["RowAdder", "columns_of_adder", "formats_of_adder"]
 
 
 def formats_of_adder(config: GtaConfig, number: int) -> tuple[str, ...]:
-    """What the row's adder of that number adds products of: fp64 only the first one."""
+    """Returns the formats of the products that an adder of a row adds; only adder 0 adds fp64."""
     return tuple(name for name in config.floats if name != "fp64" or not number)
 
 
@@ -301,7 +301,7 @@ class RowAdder(wiring.Component):
 
     @property
     def exponent_bits(self) -> int:
-        """Of operands."""
+        """Bits of the exponents of operands."""
         return widest([sum_format(fmt.name) for fmt in self._formats]).exponent_bits
 
     def elaborate(self, platform: object) -> Module:
@@ -378,7 +378,7 @@ class RowAdder(wiring.Component):
 
     @property
     def _mixed(self) -> bool:
-        """Whether fp64 and other formats are added here."""
+        """True if the adder adds both fp64 and other formats."""
         return len({sum_format(fmt.name).name for fmt in self._formats}) > 1
 
     def _narrow(self, m: Module, adder: FloatAccumulate) -> None:

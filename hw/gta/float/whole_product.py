@@ -19,7 +19,7 @@ SUM_BITS = 2 * LIMB_BITS
 
 
 def product_bits(config: GtaConfig) -> int:
-    """Of a product as an element delivers it, its sum above its second rank."""
+    """Returns the bits of a product as an element delivers it, its sum above its second rank."""
     return SUM_BITS + 2 * LIMB_BITS * (max(limbs(name) for name in config.floats) - 1)
 
 

@@ -91,8 +91,11 @@ class FoldWalk(wiring.Component):
     def _rows(
         self, m: Module, *, weights: Value, rows: Value, last: Signal, step: Value
     ) -> tuple[Signal, Signal, Signal, Signal]:
-        """What changes from row fold to row fold: the word on the left, the byte in a column's
-        string, the first result, and that this is the first one."""
+        """Steps through the row folds of a command.
+
+        Returns the word on the left, the byte in a column's string, the first result, and whether
+        this is the first row fold.
+        """
         command = self.command
         count = Signal.like(command.row_folds, name="row_folds_left")
         first = Signal(name="first_row_fold")
@@ -125,7 +128,7 @@ class FoldWalk(wiring.Component):
         return left, offset, element, first
 
     def _columns(self, m: Module, *, last: Signal, step: Value) -> tuple[Signal, Signal]:
-        """What changes from column fold to column fold: the words above and of results."""
+        """Steps through the column folds of a command; returns the words above and of results."""
         command = self.command
         count = Signal.like(command.col_folds, name="col_folds_left")
         top = Signal.like(command.top_base, name="next_top")
@@ -287,7 +290,7 @@ class FoldSequencer(wiring.Component):
         return m
 
     def _limbs_log(self) -> Value:
-        """Of the format of the command that is taken now."""
+        """Returns the logarithm of the number of limbs in the format of the next command."""
         names = self._config.integers or self._config.formats
         return by_format(
             self._config,
@@ -297,13 +300,16 @@ class FoldSequencer(wiring.Component):
         )
 
     def _that(self, holds: Callable[[str], bool]) -> Value:
-        """Whether it holds of that format."""
+        """Tells whether a condition holds of the format of the next command."""
         names = (*self._config.integers, *self._config.floats)
         return by_format(self._config, self.command.format, holds, names)
 
     def _is_steady(self, name: str) -> bool:
-        """Whether chains of any length may follow each other: their last sums come a row of a
-        column a cycle, and where they begin with sums of the chains before these are there."""
+        """Tells whether chains of any length may follow each other without a gap.
+
+        Their last sums arrive one row of a column per cycle, and the sums of the chains before,
+        where they begin with these, are available by then.
+        """
         return not is_float(name) or self._config.interval(name) >= ROWS
 
     def _cycles(self, m: Module, weights: Value) -> Signal:
@@ -329,7 +335,7 @@ class FoldSequencer(wiring.Component):
     def _interval(
         self, m: Module, *, weights: Value, rows: Value, cycles: Value, go: Value, close: Value
     ) -> tuple[Value, Value]:
-        """That a fold may begin, and that one may two cycles later."""
+        """Counts down to the next fold; returns whether one may begin now, and in two cycles."""
         most = (1 << len(cycles)) + 4 * ROWS * self._config.lanes
         wait = Signal(range(most))
         alone = Signal(range(most))

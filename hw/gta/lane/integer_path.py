@@ -1,4 +1,4 @@
-"""What a lane has for integers beside its array and its memories."""
+"""Datapath of a lane for integers: feeders, accumulators and the port to the memory of results."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class ResultSequencer(wiring.Component):
         return m
 
     def _next_fold(self, m: Module) -> tuple[Value, data.View[data.StructLayout]]:
-        """That the results of a fold begin, and which one that is."""
+        """Queues the folds; returns whether the results of one begin, and which fold that is."""
         entry = _entry_layout(self._config)
         m.submodules.folds = folds = Queue(entry, _FOLDS)
         begin = Signal()
@@ -225,7 +225,7 @@ class TopFeeder(wiring.Component):
         return m
 
     def _string(self, m: Module, head: data.View[data.StructLayout]) -> None:
-        """What the first column reads."""
+        """Addresses the bytes that the first column reads."""
         left = Signal(fold_cycles(self._config), name="cycles_left")
         length = Signal.like(left, name="length")
         rows = Cat(Const(0, ROWS.bit_length() - 1), self.place.rows)

@@ -178,7 +178,7 @@ class LaneSequencer(wiring.Component):
         return m
 
     def _mode(self, m: Module) -> None:
-        """Of products of floats: limbs as of other vectors, adders as of matrices."""
+        """Sets the adders' mode for a vector product of floats."""
         current, known = self.current, self.properties
         functions = list(VECTOR_FUNCTIONS)
         mode = {

@@ -213,7 +213,7 @@ class LaneMemories(wiring.Component):
         self._written(m, outside, memory)
 
     def _parts(self, m: Module) -> None:
-        """Of the words that were read, the array's, or else what is read from outside."""
+        """Selects the parts of the words that the array, or else the outside, has read."""
         inside = Signal(BANKS, name="were_read_inside")
         upper = Signal(name="upper_half_outside")
         m.d.sync += [inside.eq(self.read), upper.eq(self.outside_read.address[0])]
@@ -226,7 +226,7 @@ class LaneMemories(wiring.Component):
             ]
 
     def _written(self, m: Module, outside: Value, memory: LaneMemory) -> None:
-        """Of what may be written what is, its parts as often as the word has them."""
+        """Selects the data written to each bank, repeated to the width of the word."""
         config = self._config
         planes = Signal(name="planes_are_written")
         whole = Signal(name="floats_are_written")

@@ -1,4 +1,4 @@
-"""What feeds a lane's rows from the left."""
+"""Feeds a lane's rows from the left."""
 
 from __future__ import annotations
 
@@ -221,13 +221,13 @@ class LeftFeeder(wiring.Component):
         return steps
 
     def _rows(self, rows: Value) -> Value:
-        """How many of the lane's rows are in use in WS; in OS all are fed."""
+        """Returns the number of the lane's rows in use in WS; all rows in OS."""
         lanes, rest = rows[3:], rows[:3]
         some = Mux(lanes == self.place.row, rest, 0)
         return Mux(~self.weights | (lanes > self.place.row), ROWS, some)
 
     def _windows(self, m: Module) -> tuple[Signal, Signal]:
-        """By row: its y, and its sums, move down."""
+        """Returns, by row, whether y moves down, and whether the sums do."""
         m.submodules.loading = loading = FoldWindow(self._config)
         m.submodules.draining = draining = FoldWindow(self._config)
         drains = Signal()

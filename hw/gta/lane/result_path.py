@@ -31,7 +31,7 @@ from .multi_precision_accumulator import (
 
 
 def row_step_layout(config: GtaConfig) -> data.StructLayout:
-    """What a row is fed in a cycle: a limb where it is ``valid``, the ``first`` of a fold.
+    """Control of a row's feed in a cycle: a limb where ``valid``, the ``first`` of a fold.
 
     ``address``: its byte in the bank. ``rows``: rows of this lane that are in use. ``drains``: with
     ``first``: the sums of the fold before are good ones.
@@ -48,7 +48,7 @@ def row_step_layout(config: GtaConfig) -> data.StructLayout:
 
 
 def result_step_layout(config: GtaConfig) -> data.StructLayout:
-    """What becomes of a partial result: it begins a sum over limbs (``first``), ends it.
+    """Control of a partial result: it is the ``first`` of a sum over limbs, or completes it.
 
     ``complete``: the sum is a result. ``accumulate``: it is added to the old one. ``last``: the
     last one of a command. ``bank``: of the group's banks. ``word``, ``place``: in the bank; places
@@ -68,7 +68,7 @@ def result_step_layout(config: GtaConfig) -> data.StructLayout:
 
 
 def edge_layout(config: GtaConfig) -> data.StructLayout:
-    """What passes from the last row of a lane to the first row of the one below."""
+    """Signals from the last row of a lane to the first row of the lane below."""
     fields: dict[str, ShapeLike] = {"y": data.ArrayLayout(signed(LIMB_BITS + 1), COLS)}
     if config.integers:
         for name in ("sum", "drain"):
@@ -179,7 +179,7 @@ class ResultPath(wiring.Component):
         return column + unit_delay(self._config, column)
 
     def _sizes(self, bank: int) -> dict[int, int]:
-        """By size of groups the last column of the bank's group."""
+        """Returns, by size of groups, the last column of the bank's group."""
         return {n: bank | (n - 1) for n in group_sizes(self._config)}
 
     def _step(self, m: Module, bank: int, steps: list[Step], later: int, name: str) -> Step:
@@ -243,7 +243,7 @@ class ResultPath(wiring.Component):
         return total
 
     def _are_limbs(self, size: int) -> Value:
-        """Whether the format has so many limbs."""
+        """Tells whether the format has that many limbs."""
         if len(group_sizes(self._config)) == 1:
             return C(1)
         return self.limbs_log == size.bit_length() - 1

@@ -1,1 +1,1 @@
-"""How operands come from memory to the lanes."""
+"""Transfer of operands from memory to the lanes."""

@@ -30,14 +30,14 @@ def _spread(deal: Deal, chunk: int) -> int:
 
 
 def _source(deal: Deal, bank: int, byte: int) -> int:
-    """Which byte of 16 goes to a byte of a bank's word, if that gets one at all."""
+    """Returns which byte of 16 is written to a byte of a bank's word, if that byte is written."""
     banks = _spread(deal, LEFT_WORD_BYTES)
     nth, within = divmod(byte % (LEFT_WORD_BYTES // banks), deal.element)
     return (nth * banks + bank % banks) * deal.element + within
 
 
 class Dealer(wiring.Component):
-    """Deals a chunk of a row out to the banks of a lane. No latency.
+    """Distributes a chunk of a row to the banks of a lane. No latency.
 
     A chunk of 8 bytes is doubled: where they go is a matter of the mask.
 
@@ -101,7 +101,7 @@ class Dealer(wiring.Component):
         return m
 
     def _targets(self, m: Module, chunk: int) -> tuple[Value, Value]:
-        """Which banks, and which bytes of their words, get some."""
+        """Selects the banks, and the bytes of their words, that a chunk is written to."""
         here = Signal(BANKS)
         there = Signal(LEFT_WORD_BYTES)
         spreads = sorted({_spread(deal, chunk) for deal in DEALS})
@@ -133,7 +133,7 @@ __all__ = ["LaneLoader"]
 
 
 class LaneLoader(wiring.Component):
-    """Does LOADs one after the other; requests of the next go out while data of one still come.
+    """Executes LOADs in order; requests of the next overlap with the data of the one before.
 
     A beat a cycle, or 16 bytes of it; a pause of one cycle between LOADs.
 

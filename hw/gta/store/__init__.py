@@ -1,1 +1,1 @@
-"""How results go from the lanes to memory."""
+"""Transfer of results from the lanes to memory."""

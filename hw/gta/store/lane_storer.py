@@ -81,7 +81,7 @@ _WAITING = 8
 
 
 class LaneStorer(wiring.Component):
-    """Does STOREs one after the other.
+    """Executes STOREs in order.
 
     16 bytes a cycle are read; a pause of one cycle between STOREs.
 

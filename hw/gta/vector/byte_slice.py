@@ -1,4 +1,4 @@
-"""What a row of a column does with planes of an octet: one byte of each operand in a cycle."""
+"""Processes one byte of each operand of a row per cycle, for planes of an octet."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def exponent_groups(config: GtaConfig) -> list[BitGroup]:
 
 
 class NanWatch(wiring.Component):
-    """Something in the fraction, and all of the exponent behind it.
+    """Detects NaNs: all bits of the exponent are set, and one of the fraction.
 
     One bit is enough: the fraction sets it, the exponent, which comes later, clears it.
 
@@ -125,7 +125,7 @@ _FLOAT_FLAGS = ("float_last", "ordered")
 
 
 def slice_control_layout(config: GtaConfig) -> data.StructLayout:
-    """What the slices of a column shall do in this cycle.
+    """Control of the slices of a column in a cycle.
 
     What is added: ``x``: x. ``y``, ``c``, ``twice``: to it y, c, x again; ``invert``: y's
     complement, with a carry in the first plane. ``choose``: x in rows that have chosen it, y in the
@@ -239,7 +239,10 @@ class ByteSlice(wiring.Component):
         return m
 
     def _watch(self, m: Module, nan: Signal) -> tuple[Value, Value]:
-        """Whether an operand is a NaN, which ``nan`` is in the second pass; whether x is not 0."""
+        """Watches the operands; returns whether one is a NaN, and whether x is not 0.
+
+        In the second pass, ``nan`` tells whether one is.
+        """
         control = self.control
         watches = []
         for name, operand in (("x", self.x), ("y", self.y)):

@@ -1,4 +1,4 @@
-"""What a lane has to know of a vector function on a format."""
+"""Table of the properties of vector functions, by format."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _C_OF_PRODUCTS = ("fma", "dot")
 
 
 def properties_layout(config: GtaConfig) -> data.StructLayout:
-    """Of a function on a format.
+    """Properties of a function on a format.
 
     ``square``: all limbs of x by all of y; otherwise each one of x by one constant. ``floats``: of
     significands. ``planes``: not products, byte by byte; ``twice``: in two passes.
@@ -97,7 +97,9 @@ def properties(config: GtaConfig, function: str, format: str) -> dict[str, int]:
 
 
 class FunctionTable(wiring.Component):
-    """Looks a function up, on a format. Combinational; of what there is not anything is said.
+    """Looks up the properties of a function on a format. Combinational.
+
+    A function that the format does not have has arbitrary properties.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a column does with the planes of octets on their way to the memory of results."""
+"""Processes the planes of octets on their way from a column to the memory of results."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class PlaneUnit(wiring.Component):
         return reduce(or_, (self.format == FORMATS_OF_GTA.index(name) for name in formats))
 
     def _control(self, m: Module) -> Signal:
-        """What the slices do."""
+        """Decodes the control of the slices from the function and the step."""
         step = self.step
         control = Signal(slice_control_layout(self._config))
         comparing = Signal()

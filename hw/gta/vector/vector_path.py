@@ -1,4 +1,4 @@
-"""What a lane has for vectors beside its array and its memories."""
+"""Datapath of a lane for vectors, beside its array and its memories."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class PlaneLimbs(wiring.Component):
 
 
 class ColumnOperands(wiring.Component):
-    """Limbs of x and y, and a plane of y as it is. Combinational.
+    """Selects limbs of x and y, and a plane of y as it is. Combinational.
 
     x is a plane. y is a plane, or a power of two that shifts x, or, of functions that work by
     planes, 1; of floats both have their hidden bits, see :class:`FloatLimbs`.
@@ -200,7 +200,7 @@ class ColumnOperands(wiring.Component):
         return m
 
     def _powers(self, m: Module, amounts: Value) -> list[Value]:
-        """What y is where it is no plane; 0 where it is."""
+        """Returns y of each row where it is a constant or a power of two; 0 where it is a plane."""
         known, config = self.properties, self._config
         if not config.integers:
             return [known.planes] * ROWS
@@ -340,7 +340,7 @@ class VectorPath(wiring.Component):
         return m
 
     def _limbs(self, m: Module, c: int) -> Value:
-        """From the banks of operands to a column's elements; returns y's plane."""
+        """Connects the banks of operands to a column's elements; returns y's plane."""
         known = self.properties
         of_top, of_left, shown = (self.steps[c + n] for n in range(STEP_TO_LAST))
         late, byte = self.steps[c + STEP_TO_LAST], self.steps[c + STEP_TO_BYTE]
@@ -366,7 +366,7 @@ class VectorPath(wiring.Component):
         return operands.plane.as_value()
 
     def _planes(self, m: Module, c: int, y: Value) -> None:
-        """From a column's elements to its bank of results."""
+        """Connects a column's elements to its bank of results."""
         known = self.properties
         reading, shown, writing = (
             self.steps[c + n] for n in (STEP_TO_LAST, STEP_TO_BYTE, STEP_TO_WRITE)

@@ -22,7 +22,7 @@ _KEPT = ("operation", "format", "function", "amount")
 
 
 class VectorSequencer(wiring.Component):
-    """Says what the lane's columns do, see :class:`VectorSteps`.
+    """Sequences the work of the lane's columns, see :class:`VectorSteps`.
 
     A command is taken when none waits, and not less than 8 cycles after the one before: ``current``
     stays that long. It begins two cycles later, or where the one before ends. One of another

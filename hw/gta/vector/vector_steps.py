@@ -289,7 +289,7 @@ class VectorSteps(wiring.Component):
         ]
 
     def _products(self, m: Module) -> None:
-        """What the elements do."""
+        """Sequences the products of the elements."""
         known, step = self.properties, self.step
         begins = Signal(name="round_begins")
         carries = Signal()
@@ -326,7 +326,7 @@ class VectorSteps(wiring.Component):
         return beyond & known.square & ~known.floats
 
     def _results(self, m: Module) -> None:
-        """What becomes of the lowest bytes, behind a diagonal."""
+        """Sequences the planes that the lowest bytes form after each diagonal."""
         known, plane = self.properties, self.step.plane
         low = self._pairs.diagonal[:3] & known.result
         upper = self._is_upper()

@@ -123,7 +123,7 @@ class FloatTurns(wiring.Component):
         return m
 
     def _turns(self, m: Module, number: int) -> list[data.View[data.StructLayout]]:
-        """What is known of a step, so many cycles from column 0's one."""
+        """Returns a step's control 0, 1, ... ``number`` - 1 cycles after its one in column 0."""
         config = self._config
         kept = ("first", "final", "accumulate", "done")
         layout = data.StructLayout(
@@ -149,6 +149,6 @@ def _begins(turn: data.View[data.StructLayout]) -> Value:
 
 
 def _word(turn: data.View[data.StructLayout]) -> Value:
-    """Of the bank of results, the first one of an octet's."""
+    """Returns the word of the bank of results where the turn's octet begins."""
     word: Value = turn.result[_WORD:]
     return word

@@ -51,7 +51,7 @@ def exponent_is_all(
 
 
 class PlaneOperand(wiring.Component):
-    """Takes a float's two upper bytes apart, whatever its format.
+    """Splits a float's two upper bytes into its fields, for any format.
 
     Combinational.
 
