@@ -28,7 +28,7 @@ Built = dict[tuple[str, tuple[int, ...]], Any]
 
 
 class PeArray(wiring.Component):
-    """Processing elements with what feeds them and what takes their results.
+    """Connects processing elements to the parts that feed them and take their results.
 
     Copies of functions work on their own, as words come, and wait for each other.
 
@@ -98,7 +98,7 @@ class PeArray(wiring.Component):
         _pass(m, queue.o, sink)
 
     def _edges(self, m: Module, built: Built) -> None:
-        """At the last element of a row, what is passed on goes nowhere."""
+        """Accepts, and so drops, the operands that the last elements of rows pass on."""
         linked = {one.source for one in self._design.links}
         for (name, place), component in built.items():
             for operand in self._design.element.operands if isinstance(component, Pe) else ():
@@ -117,7 +117,7 @@ class PeArray(wiring.Component):
 
 
 def _queue(layout: ShapeLike, depth: int) -> Any:
-    """What holds so many words: a register; two, where `ready` is cut, too; a memory."""
+    """Builds a queue of a depth: a register, a skid buffer or a memory; None for depth 0."""
     if depth < 3:
         made = (None, OutputRegister, SkidBuffer)[depth]
         return made(layout) if made else None

@@ -14,8 +14,9 @@ __all__ = ["BeatPacker"]
 
 
 class BeatPacker(wiring.Component):
-    """Packs words into beats, a run from the beginning of a beat on; what is left of its last beat
-    is zero, without strobes.
+    """Packs runs of words into beats.
+
+    A run starts at the beginning of a beat. The rest of its last beat is zero, without strobes.
 
     A word a cycle, or a beat a cycle if words are wider; a run whose last word lies in two beats
     takes one cycle more. Latency one cycle.
@@ -95,7 +96,7 @@ class BeatPacker(wiring.Component):
         return m
 
     def _count(self, m: Module) -> Value:
-        """Whether the word at ``i`` is the last of its run."""
+        """Tells whether the word at ``i`` is the last of its run."""
         if self._run_words == 1:
             return Const(1)
         number = Signal(range(self._run_words))

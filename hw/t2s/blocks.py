@@ -1,4 +1,4 @@
-"""How a block of words lies in a memory."""
+"""Layout of a block of words in a memory."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class Feeder(wiring.Component):
         return found if part.flagged else {}, [read.value(name) for name in part.read_place]
 
     def _address(self, m: Module, name: str, advance: Signal, digits: list[Value]) -> Value:
-        """Of a word; a block's end takes it to the other half."""
+        """Returns the address of a word; in a double buffer, the end of a block switches halves."""
         half: list[Value] = []
         if self._part.double:
             half = [Signal(name=name)]

@@ -52,8 +52,9 @@ __all__ = ["Loader"]
 
 
 class Loader(wiring.Component):
-    """Requests the runs of an image, cuts their beats into words, and repeats these. Words leave
-    through the part's functions.
+    """Requests the runs of an image, cuts their beats into words, and repeats the words.
+
+    Words leave through the part's functions.
 
     Requests go ahead of the data, so that runs follow each other without a pause, those of one beat
     too. A word a cycle, if it is no wider than a beat; else a beat a cycle.

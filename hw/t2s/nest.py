@@ -33,7 +33,7 @@ def nest_inputs(nest: Iterable[Count], trip_bits: int) -> dict[str, Any]:
 
 
 class NestCounter(wiring.Component):
-    """Where a nest of loops is that goes on by an iteration at a time, and begins anew, for ever.
+    """Counts through a nest of loops, an iteration at a time, and restarts when it ends.
 
     One iteration a cycle; outputs are of the iteration that ``advance`` ends. Loops of one
     iteration have no counter. Neighbours of constant trip counts have one together, where nothing
@@ -181,15 +181,15 @@ class Nest:
         self.last = getattr(counter, "last", self.last)
 
     def value(self, name: str) -> Value:
-        """Of a loop; of one that goes round once, a constant without a bit."""
+        """Returns the number of a loop's iteration; if the loop has only one, an empty constant."""
         return self._output("value", name, Const(0, 0))
 
     def at_first(self, names: Iterable[str]) -> Value:
-        """Whether loops are in their first iterations, all of them."""
+        """Tells whether all these loops are in their first iterations."""
         return _all_of(self._output("first", name, Const(1)) for name in names)
 
     def at_last(self, names: Iterable[str]) -> Value:
-        """Whether loops are in their last iterations, all of them."""
+        """Tells whether all these loops are in their last iterations."""
         return _all_of(self._output("last", name, Const(1)) for name in names)
 
     def _output(self, what: str, name: str, otherwise: Value) -> Value:
@@ -198,7 +198,7 @@ class Nest:
 
 
 def _all_of(conditions: Iterable[Value]) -> Value:
-    """Whether all hold; of none, a constant."""
+    """Tells whether all conditions hold; a constant 1 if there are none."""
     return reduce(and_, conditions, Const(1))
 
 

@@ -22,7 +22,7 @@ from .loader import in_containers, word_layout
 
 
 class SumRing(wiring.Component):
-    """A ring of sums: each operation takes the one at the next place, and writes it back later.
+    """Keeps sums in a ring: each operation takes the next one, and writes it back later.
 
     Many sums are in a memory that is read a cycle ahead, few in one that is read without a clock.
     Where a sum would be taken again before it has been written back, operations are counted from
@@ -66,7 +66,7 @@ class SumRing(wiring.Component):
 
     @property
     def interlocked(self) -> bool:
-        """Whether operations wait for others."""
+        """True if an operation may have to wait for one before it."""
         return interlocked(self._sums, self._latency)
 
     def elaborate(self, platform: object) -> Module:
@@ -99,7 +99,7 @@ class SumRing(wiring.Component):
         ]
 
     def _read_ahead(self, m: Module) -> None:
-        """With a sum that is taken the next one is read: operation n has that of place n - 1."""
+        """Reads the next sum when one is taken; operation n uses the sum that place n - 1 holds."""
         storage = self._storage(m, ahead=1)
         read = storage.read_port()
         m.d.comb += [
@@ -125,8 +125,9 @@ class SumRing(wiring.Component):
 
 
 class DrainedSums(wiring.Component):
-    """Once all sums of a ring are complete, takes one after the other out of it; meanwhile no
-    operation may begin.
+    """Takes the sums out of a ring one after the other, once all are complete.
+
+    No operation may begin meanwhile.
 
     The last of the operations is taken by the ring before the first sum is, and as many sums are
     taken as there are: then the ring is where it was.
@@ -181,8 +182,9 @@ __all__ = ["Pe"]
 
 
 class Pe(wiring.Component):
-    """``sums[n] = sums[n] (+) products``, for n = 0, 1, ... ``sums`` - 1, 0, ...
+    """Processing element that adds products to the sums it keeps, to one after the other.
 
+    Operations are ``sums[n] = sums[n] (+) products``, for n = 0, 1, ... ``sums`` - 1, 0, ...
     An operation takes a word of each operand and passes them on, in the same cycle: none is taken
     before all are there, all that they are passed on to are ready, and there is room for the result
     of a sum that is complete with them. What sums start from is an operand of those operations
@@ -283,7 +285,7 @@ class Pe(wiring.Component):
         return m
 
     def _start(self, operands: Any) -> Value:
-        """What sums start from: words that have come, or the identity."""
+        """Returns the initial sums: words that have arrived, or the identity."""
         part, fmt = self._part, self._part.arithmetic.result
         for one in part.operands:
             if one.starts:
@@ -383,7 +385,7 @@ class Pe(wiring.Component):
 
 
 def _arithmetic(part: ElementPart) -> FactoredSum | VectorSum | TripleSum | PlainSum:
-    """What adds products to sums."""
+    """Returns the unit that adds products to sums."""
     if part.outer:
         return FactoredSum(part)
     return VectorSum(part) if part.vector > 1 else sum_of_products(part)

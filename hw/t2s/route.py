@@ -1,4 +1,4 @@
-"""Where a function that is not unrolled meets an array of queues."""
+"""Routes words between a function that is not unrolled and an array of queues."""
 
 from __future__ import annotations
 

@@ -32,8 +32,9 @@ _MOST_ASKED = 7
 
 
 class Unloader(wiring.Component):
-    """Packs words into beats and requests their runs of a burst writer. Words come through the
-    part's functions.
+    """Packs words into beats and requests their runs from a burst writer.
+
+    Words come through the part's functions.
 
     The last beat of a run has strobes for the run's words only, and zeros behind them.
 
@@ -107,7 +108,7 @@ class Unloader(wiring.Component):
 
 
 class JobControl(wiring.Component):
-    """The state of the array, see :class:`JobStates`.
+    """Controls the state of the array, see :class:`JobStates`.
 
     ``start`` takes the job registers, which are free for the next job at once. Their check is
     that of ``hw/spec/jobs/t2s.py``. After a bus error or a soft reset everything is dropped, and
@@ -285,8 +286,11 @@ class T2s(AcceleratorTop):
         return array
 
     def _drop(self, m: Module, control: JobControl) -> Value:
-        """Whether all words are dropped. Of images that no host lays out some may be left at the
-        end of a job: they are dropped a cycle later, before the next one can begin."""
+        """Tells whether all words are dropped.
+
+        Words of images that the host does not lay out may be left at the end of a job. They are
+        dropped a cycle later, before the next job can begin.
+        """
         if not self._config.plan.sparse:
             return control.stop
         ended = Signal(name="ended")

@@ -13,7 +13,7 @@ __all__ = ["WordFunction", "through"]
 
 
 class WordFunction(wiring.Component):
-    """``o`` is what functions make of ``i``, the first one first. No latency.
+    """Applies functions to the word at ``i``, the first one first. No latency.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class WordFunction(wiring.Component):
         return m
 
     def _made(self, name: str, word: Value) -> Value:
-        """What a function makes of a number."""
+        """Applies a function to a number."""
         is_float = isinstance(self._functions.fmt, FloatFormat)
         opposite = Cat(word[:-1], ~word[-1]) if is_float else (-word)[: len(word)]
         if name == "negate":

@@ -1,1 +1,1 @@
-"""What an element adds to its sums."""
+"""Arithmetic that adds products to the sums of an element."""

@@ -1,4 +1,4 @@
-"""What a processing element adds to a sum in an operation."""
+"""Units that add the products of an operation to a processing element's sum."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _on_lanes(component: PlainSum | FactoredSum, part: ElementPart, name: str) -
 
 
 def later(m: Module, name: str, value: Value, cycles: int) -> Value:
-    """What a value was so many cycles ago."""
+    """Delays a value by a number of cycles."""
     for number in range(cycles):
         register = Signal(len(value), name=f"{name}_{number + 1}", reset_less=True)
         m.d.sync += register.eq(value)

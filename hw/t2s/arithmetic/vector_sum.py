@@ -103,5 +103,5 @@ class VectorSum(wiring.Component):
 
 
 def sum_of_products(part: ElementPart) -> PlainSum | TripleSum:
-    """What adds products of all operands in each lane to a sum."""
+    """Returns the unit that adds the product of all operands in each lane to a sum."""
     return TripleSum(part) if len(part.inner) == 3 else PlainSum(part)

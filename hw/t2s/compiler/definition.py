@@ -87,7 +87,7 @@ def _body(computation: Computation, indices: dict[str, Affine], loops: list[Loop
 
 
 def start_of(computation: Computation, indices: dict[str, Affine]) -> Value:
-    """What sums start from."""
+    """Returns the value that sums start from."""
     return loaded(computation.started, indices) if computation.started else Neutral()
 
 

@@ -19,7 +19,7 @@ __all__ = ["edges", "forward", "neighbour"]
 
 
 def edges(loop: Loop, step: int) -> tuple[Affine, Affine]:
-    """Where data comes in that moves along a loop, and where it ends."""
+    """Returns where data that moves along a loop enters, and where it ends."""
     assert loop.extent is not None
     ends = (Affine((), 0), Affine((), loop.extent - 1))
     return ends if step > 0 else (ends[1], ends[0])

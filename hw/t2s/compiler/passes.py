@@ -148,7 +148,7 @@ def factor(program: Program, computation: Computation) -> Program:
 
 
 def _tensor(value: Value) -> str | None:
-    """Of which a value is a word, or a function of it."""
+    """Returns the tensor of a value that is one of its words, or a function of one."""
     while isinstance(value, Apply) and len(value.arguments) == 1:
         value = value.arguments[0]
     return value.name if isinstance(value, Name) else None
@@ -393,5 +393,5 @@ def programs(computation: Computation) -> Iterator[tuple[str, Program]]:
 
 
 def compiled(computation: Computation, after: str = MAPPED) -> Program:
-    """What the passes make, up to one of them."""
+    """Returns the program after a pass."""
     return next(program for name, program in programs(computation) if name == after)

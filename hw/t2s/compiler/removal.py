@@ -148,7 +148,10 @@ def _buffer(
 
 
 def _taking(body: Body, channel: str) -> tuple[Body, Value]:
-    """What takes a word, and perhaps passes it on, before it is sent into a channel; the word."""
+    """Returns the statements before a word is sent into a channel, and the word.
+
+    The statements take the word, and perhaps pass it on.
+    """
     for place, one in enumerate(body):
         if isinstance(one, Send) and one.channel == channel:
             return body[:place], one.value

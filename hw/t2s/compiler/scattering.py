@@ -213,7 +213,7 @@ def _gather(program: Program, computation: Computation, isolated: Isolated) -> P
     turn = counting(loop)
 
     def pass_on(body: Body) -> Body:
-        """What is received of its own, or of the copy behind, is sent to the one ahead."""
+        """Sends on the word received: from outside in its own turn, else from the copy behind."""
         onward = neighbour(at, along.dimensions, loop, step)
         value = Name(receive.name)
         return (

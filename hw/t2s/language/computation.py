@@ -49,7 +49,7 @@ class Computation(Partition):
 
     @property
     def depths(self) -> dict[str, tuple[int, str]]:
-        """By function, the depth of the queues that it sends into, if it is said, and the place."""
+        """Depth of the queues that each function sends into, and its place, where it is given."""
         isolated = [one for chain in self.chains.values() for one in chain]
         said = {self.name: self.deep} | {one.name: one.deep for one in isolated}
         return {name: one for name, one in said.items() if one}

@@ -37,7 +37,7 @@ def _applied(name: str, element: Element) -> Element:
 
 
 def function_name(place: str, directive: str, given: object) -> str:
-    """Of one of these. Raises MappingError."""
+    """Returns the name of a function of the language. Raises MappingError for any other object."""
     for name, one in _KNOWN.items():
         if one is given:
             return name

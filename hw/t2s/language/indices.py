@@ -70,7 +70,7 @@ def indices(names: str) -> tuple[Index, ...]:
 
 
 def affine(subscript: Subscript) -> Affine:
-    """What stands between the brackets of a tensor, as a sum."""
+    """Converts a subscript of a tensor to a sum of indices and a constant."""
     if isinstance(subscript, Index):
         return variable(subscript.name)
     if isinstance(subscript, Affine):
@@ -83,5 +83,5 @@ def affine(subscript: Subscript) -> Affine:
 
 
 def shown(given: object) -> str:
-    """What stands where an index has to, for a message."""
+    """Formats an object given as an index, for a message."""
     return f"`{given}`" if isinstance(given, Affine) else repr(given)

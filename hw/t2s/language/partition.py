@@ -173,8 +173,10 @@ class Partition(ElementClock):
         self.chains: dict[str, tuple[Isolated, ...]] = {}
 
     def chain(self, tensor: str) -> tuple[Isolated, ...]:
-        """What brings an operand, or takes the result: what directives isolate, or else one
-        function that reads or writes memory."""
+        """Returns the functions that bring an operand, or take the result.
+
+        Directives isolate them. Without directives, one function reads or writes memory.
+        """
         if tensor not in self.chains:
             role = "unloader" if tensor == self.name else "loader"
             self.chains[tensor] = (Isolated(self, tensor, role, self.place),)

@@ -1,4 +1,4 @@
-"""Where in the user's file a directive stands, for messages."""
+"""Locates directives in the user's file, for messages."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ STYLES = ("csr", "ciss")
 
 
 class Expression:
-    """What may stand in a definition: an element of a tensor, a product, or a sum of products."""
+    """Expression of a definition: an element of a tensor, a product, or a sum of products."""
 
     def __mul__(self, other: Expression) -> Product:
         if not isinstance(other, Expression):
@@ -136,7 +136,7 @@ class Tensor:
 
     @property
     def order(self) -> int:
-        """How many dimensions it has."""
+        """Number of dimensions."""
         return len(self.dimensions)
 
     def __getitem__(self, subscripts: Subscript | tuple[Subscript, ...]) -> Element:

@@ -1,1 +1,1 @@
-"""From a program to the parts that its hardware is made of."""
+"""Lowers a program to the parts of its hardware."""

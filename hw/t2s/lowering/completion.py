@@ -1,5 +1,8 @@
-"""What a mapping leaves out and hardware needs: each operand comes from an image that the host has
-laid out, through a loader and a feeder; results go through an unloader into such an image."""
+"""Completes a mapping with the functions that hardware needs and the mapping leaves out.
+
+Each operand comes from an image that the host has laid out, through a loader and a feeder. Results
+go through an unloader into such an image.
+"""
 
 from __future__ import annotations
 

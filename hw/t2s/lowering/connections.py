@@ -71,7 +71,7 @@ def links(program: Program, routes: tuple[RoutePart, ...]) -> tuple[Link, ...]:
 
 
 def _transfers(function: Function) -> Iterator[tuple[Place, Send | Receive, bool | None]]:
-    """What each copy sends and receives, and whether in its own turn."""
+    """Yields what each copy sends and receives, and whether it does so in its own turn."""
     for place in _places(function):
         at = named(function, place)
         for one in done_by(function):
@@ -114,14 +114,14 @@ def _holds(condition: Equal, given: Mapping[str, int]) -> bool:
 
 
 def turn_of(turn: For, given: Mapping[str, int]) -> range:
-    """Whose turns a copy counts: its own is the first, or the last."""
+    """Returns the turns that a copy counts; its own turn is the first, or the last."""
     assert turn.first is not None
     assert turn.last is not None
     return range(_value(turn.first, given), _value(turn.last, given) + 1)
 
 
 def _packed(function: Function, given: Mapping[str, int]) -> int:
-    """How many copies stand behind one of a function that packs vectors."""
+    """Returns how many copies are behind a copy of a function that packs vectors."""
     first = _first_packing(function)
     return abs(_value(first.left, given) - _value(first.right, given)) if first else 0
 
@@ -133,7 +133,7 @@ def packed_along(function: Function) -> str:
 
 
 def _first_packing(function: Function) -> Equal | None:
-    """What holds for the copy at the beginning of the row, of which nothing is behind."""
+    """Returns the condition of the first copy of a row, which has no copy behind; else None."""
     for one in done_by(function):
         if isinstance(one.what, Send) and isinstance(one.what.value, Pack):
             return next(condition for condition, _ in one.when)

@@ -20,7 +20,7 @@ __all__ = ["Cuts", "Iteration", "Kind"]
 
 @dataclass(frozen=True)
 class Iteration:
-    """Of a loop.
+    """Iteration of a loop.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Cuts:
         return plain_name(loop.loop.name, self._names)
 
     def takes_part(self, function: Function, copy: Copy, kind: Kind) -> bool:
-        """Whether a copy does anything in a period.
+        """Tells whether a copy does anything in a period.
 
         One that does without a loop brings words before its first iteration, or takes them after
         its last; so does one that packs vectors of all copies along it. Others that are unrolled

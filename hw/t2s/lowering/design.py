@@ -1,4 +1,4 @@
-"""From a configuration to all that its hardware is made of."""
+"""Lowers a configuration to the parts of its hardware."""
 
 from __future__ import annotations
 
@@ -64,7 +64,10 @@ class _Depths:
         self._design, self._queues, self._runs, self._said = design, queues, list(runs), said
 
     def grown(self) -> dict[str, int]:
-        """As many as do. Raises ValueError if there are none."""
+        """Grows full queues until all runs end; returns the additional words by channel.
+
+        Raises ValueError if no depths suffice.
+        """
         more: dict[str, int] = {}
         while (stopped := self._stopped(more)) is not None:
             full = [name for name in sorted(stopped.full) if name not in self._said]
@@ -92,7 +95,7 @@ class _Depths:
         return found
 
     def _stopped(self, more: Mapping[str, int]) -> Stopped | None:
-        """Who waits for whom, if a run does not end."""
+        """Executes the runs; returns the first deadlock, or None if all runs end."""
         rooms = self._queues.rooms(more)
         for number, one in enumerate(self._runs):
             try:
@@ -104,7 +107,7 @@ class _Depths:
         return None
 
     def _refused(self, stopped: Stopped) -> ValueError:
-        """Of a design that stops, whatever other queues hold."""
+        """Returns the error for a design that stops whatever depths its other queues have."""
         for name in sorted(stopped.full & set(self._said)):
             depth, place = self._said[name]
             return ValueError(f"{place}: {name}.fifo: with a depth of {depth} the design stops")
@@ -196,7 +199,7 @@ DESIGNS = (
 
 
 def design_of(config: T2sConfig) -> Design:
-    """What the hardware of a configuration is made of.
+    """Returns the design of a configuration: the parts of its hardware.
 
     Raises ValueError for a design that there is not, a file that does not define one, a mapping
     that cannot be followed or has no hardware, and formats that do not fit it.
@@ -218,14 +221,14 @@ def design_of(config: T2sConfig) -> Design:
 
 @lru_cache(maxsize=64)
 def _design(config: T2sConfig, file: Path, content: bytes) -> Design:
-    """Of a file, which has to have this content."""
+    """Returns the design that a file with this content defines."""
     computation = load_mapping(file, parsed_sizes(config.sizes), config.largest_factor or None)
     return lowered(computation, config)
 
 
 @with_places
 def lowered(computation: Computation, config: T2sConfig) -> Design:
-    """What the hardware of a mapping is made of. Raises ValueError, see :func:`design_of`."""
+    """Lowers a mapping to its design. Raises ValueError, see :func:`design_of`."""
     return (sparse_design if computation.sparse else _dense)(computation, config)
 
 

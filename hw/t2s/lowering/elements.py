@@ -21,7 +21,7 @@ def summed_loops(function: Function) -> tuple[Loop, ...]:
 
 
 def lanes_of(program: Program, tensor: str) -> int:
-    """How many words of a tensor come at once."""
+    """Returns how many words of a tensor arrive at once."""
     for function in program.functions:
         for one in done_by(function):
             if function.host or not isinstance(one.what, Send):
@@ -84,7 +84,7 @@ def _sends_sum(done: Done) -> bool:
 
 
 def _adds(value: Value) -> bool:
-    """Whether it is a sum and more, not what one starts from."""
+    """Tells whether a value adds to a sum, rather than being the start of one."""
     return isinstance(value, Fold) or (isinstance(value, Apply) and value.operator == "plus")
 
 
@@ -113,7 +113,7 @@ def check_products(part: ElementPart) -> None:
 
 
 def _products(name: str, update: Value) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What is multiplied in lanes, and what with their sum."""
+    """Returns the operands multiplied in lanes, and those multiplied by the sum over lanes."""
     if isinstance(update, Fold) and isinstance(update.start, BufferRead):
         return _names(name, update.vector), ()
     assert isinstance(update, Apply)
@@ -136,7 +136,7 @@ def _names(name: str, product: Value, most: int = 3) -> tuple[str, ...]:
 
 
 def _word(value: Value) -> str:
-    """Of which operand a factor is a word, or a function of one."""
+    """Returns the operand of a factor that is one of its words, or a function of one."""
     while isinstance(value, Apply):
         (value,) = value.arguments
     assert isinstance(value, Name)

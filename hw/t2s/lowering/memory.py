@@ -47,7 +47,7 @@ def memory_part(
 
 
 def stored_lanes(function: Function) -> int:
-    """How many words an unloader stores at once."""
+    """Returns how many words an unloader stores at once."""
     stores = [one.what for one in done_by(function) if isinstance(one.what, Store)]
     lanes = stores[0].lanes
     return 1 if lanes is None else lanes.extent or 1

@@ -44,7 +44,7 @@ def mover_part(
 
 
 def _packs(done: tuple[Done, ...]) -> str:
-    """Whether vectors leave, and where a copy's own word is in them."""
+    """Returns the place of a copy's own word in vectors that it sends; empty if it sends none."""
     sent = [one.what.value for one in done if isinstance(one.what, Send)]
     packs = [one for one in sent if isinstance(one, Pack)]
     own = Name(next(one.what.name for one in done if isinstance(one.what, Receive)))

@@ -79,7 +79,10 @@ class Workers:
                 self._routed[stem] = part, copy
 
     def works(self, kind: Kind) -> Iterator[Work]:
-        """What they do in such a period. Raises Unaligned if it does not end with it."""
+        """Yields the work of the functions in a period of a kind.
+
+        Raises Unaligned if the work does not end with the period.
+        """
         for copy in self._design.copies:
             function = self._functions.get(copy.function)
             if function is None or not self._cuts.takes_part(function, copy, kind):
@@ -357,7 +360,7 @@ def _in_order(program: Program, cut: Collection[str]) -> Iterator[Loop]:
 
 
 def _iterations(loop: Loop, *, told_apart: bool) -> Iterator[Iteration]:
-    """Of a loop of a constant trip count."""
+    """Yields the iterations of a loop of a constant trip count."""
     extent = loop.extent or 1
     for n in range(extent):
         yield Iteration(n if told_apart else None, n == 0, n == extent - 1)

@@ -53,7 +53,7 @@ class Queues:
         return (self._at[end],) if end in self._at else ()
 
     def joins(self, queue: int) -> bool:
-        """Whether what is at its ends is joined as it is: a word is put when it is taken."""
+        """Tells whether a queue is a plain connection: a word is put when it is taken."""
         link = self._links[queue]
         return link is not None and not self._room(link, {})
 
@@ -95,7 +95,7 @@ def depth_of(design: Design, link: Link, more: Mapping[str, int]) -> int:
 
 
 def _is_result(design: Design, link: Link) -> bool:
-    """Whether it leaves an element that has a queue of its results."""
+    """Tells whether a link leaves an element that has a queue of its results."""
     if not design.element.overlaps:
         return False
     return link.source.function == design.element.name != link.sink.function

@@ -1,4 +1,4 @@
-"""Where a function that is not unrolled meets an array of queues: it visits them in turn."""
+"""Routes between a function that is not unrolled and an array of queues, visited in turn."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def routed_dimensions(function: Function, at: tuple[Affine, ...]) -> tuple[int, 
 
 
 def route_name(what: Send | Receive) -> str:
-    """What routes the words of a transfer."""
+    """Returns the name of the route of a transfer's words."""
     return f"{what.channel}_{'spread' if isinstance(what, Send) else 'join'}"
 
 

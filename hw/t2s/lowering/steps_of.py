@@ -1,4 +1,4 @@
-"""What a function does, step by step: each transfer with the loops and the conditions around it."""
+"""Lists what a function does, step by step: each transfer with its loops and its conditions."""
 
 from __future__ import annotations
 
@@ -79,5 +79,5 @@ def count_of(loop: For) -> Count:
 
 
 def _is_own(bound: Affine) -> bool:
-    """Whether a turn's bound is the copy's own place."""
+    """Tells whether a turn's bound is the copy's own place."""
     return bool(bound.terms)

@@ -1,4 +1,4 @@
-"""What a copy of a function does, as words that it takes and puts: counted, not looked at."""
+"""Models a copy of a function by the words that it takes and puts: counted, without values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Visit = tuple[int, int]
 
 
 class Unaligned(ValueError):
-    """What a function does does not end where something else does."""
+    """Raised when work does not end together with a period, or with other work."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Work:
         return tuple(dict.fromkeys(n for _, takes, puts in self.segments for n in (*takes, *puts)))
 
     def words(self, queue: int) -> int:
-        """How many it puts into a queue, less those that it takes."""
+        """Returns how many words the work puts into a queue, less those that it takes."""
         counts = ((queue in puts) - (queue in takes) for _, takes, puts in self.segments)
         each = (one[0] * count for one, count in zip(self.segments, counts, strict=True))
         return self.times * sum(each)

@@ -85,7 +85,7 @@ class _Run:
             raise self._stopped()
 
     def _words(self, process: _Process) -> int:
-        """How many a process can move alone."""
+        """Returns how many words a process can move alone."""
         level, room = self._level, self._room
         return min((
             process.left,
@@ -111,7 +111,10 @@ class _Run:
         return woken
 
     def _together(self, first: int) -> tuple[int, set[int]]:
-        """How many words a process can move with others, each a word in turn; 0 if that cannot be.
+        """Returns how many words a process can move with others, one word each in turn, or 0.
+
+        Where a queue has too few words, or too few free places, the process at its other end moves
+        along. Returns the processes that move, too.
 
         Where a queue has too few words, or too little room, what is at its other end has to go on
         as well.

@@ -18,7 +18,7 @@ from ...stream.ring import moved_count, ring_address
 
 
 class SumStore(wiring.Component):
-    """Sums, one of which is read in a cycle, and one is written.
+    """Stores sums; reads one and writes one per cycle.
 
     Many are read a cycle ahead: ``sum`` is what was at ``read_place`` in the last cycle with
     ``reads``. Few are read without a clock, and one is a register: ``sum`` is what is at
@@ -163,8 +163,10 @@ class _Operation(NamedTuple):
 
 
 class AddressedSums(wiring.Component):
-    """Each operation takes the sum of its row and of its number in an entry, and writes it back
-    later; sums that are complete leave, and are the identity again.
+    """Updates the sums that entries address, and sends those that are complete.
+
+    Each operation takes the sum of its row and of its number in an entry, and writes it back later.
+    A sum that has left is the identity again.
 
     An operation waits while one with the same sum is under way, see :func:`entry_timing`. Where an
     entry has as many operations as that takes, none ever does, and nothing is compared.
@@ -242,12 +244,12 @@ class AddressedSums(wiring.Component):
         return m
 
     def _place(self, number: Value, slot: Value) -> Value:
-        """Of a sum in its half."""
+        """Returns the place of a sum in its half."""
         slots = (self._part.layout.slots - 1).bit_length()
         return Cat(number, slot[:slots])
 
     def _under_way(self, m: Module, operation: _Operation) -> list[_Operation]:
-        """What began 0, 1, ... cycles ago, to the one that is done."""
+        """Returns the operations that began 0, 1, ... cycles ago, up to the complete one."""
         found = [operation]
         for age in range(1, self._timing.lead + self._timing.latency + 1):
             begun = Signal(name=f"under_way_{age}")

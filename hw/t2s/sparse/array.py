@@ -25,7 +25,7 @@ _ANY = {"intersection": False, "union": True}
 
 
 class Merger(wiring.Component):
-    """Entries of the same place become one, those of one tensor alone are dropped or get a pad.
+    """Merges entries of the same place; drops or pads those of one tensor alone.
 
     Both streams have a tile's entries in the same order, each place at most once, and the same
     ends; so has what leaves. What says nothing is dropped. Latency one cycle. In each cycle in
@@ -132,7 +132,7 @@ class Merger(wiring.Component):
         return m
 
     def _key(self, token: Any) -> Value:
-        """Where an entry is in its tile; the first field decides."""
+        """Returns the position of an entry in its tile as a number, the first field on top."""
         return Cat(*(token[name] for name in reversed(self._order)))
 
 
@@ -201,7 +201,7 @@ __all__ = ["SparseArray"]
 
 
 class SparseArray(wiring.Component):
-    """Processing elements to which entries come, with what feeds them and takes their results.
+    """Connects processing elements for entries to their feeders and to the results.
 
     Each element's tokens go to it and to its own feeder of every dense operand, each at its own
     time. Words of dense operands come to the feeders of the first element; each passes all on to

@@ -22,8 +22,9 @@ __all__ = ["EntriesLoader"]
 
 
 class EntriesLoader(wiring.Component):
-    """Requests an image of vectors of tokens, in each iteration of the loops around anew, and cuts
-    its beats into tokens.
+    """Requests an image of vectors of tokens and cuts its beats into tokens.
+
+    It requests the image anew in each iteration of the loops around.
 
     Each element takes its token of a vector when it likes; the next vector comes when all have.
     Requests go ahead of the data, also over an image's end. A vector a cycle, if it is no wider
@@ -117,8 +118,11 @@ class EntriesLoader(wiring.Component):
         return brought
 
     def _shared(self, m: Module, vectors: Gearbox) -> list[Any]:
-        """For each element, whether its token of the vector at hand is there, and whether it takes
-        it. Only that is shared: vectors for all elements would be as wide as these squared."""
+        """Forks the handshake of the vectors of tokens to the elements.
+
+        Each element accepts its token of the current vector by itself. Copies of the vectors for
+        all elements would grow with the square of their number.
+        """
         if self._part.elements == 1:
             return [vectors.o]
         m.submodules.fork = fork = Fork(1, self._part.elements, eager=True)

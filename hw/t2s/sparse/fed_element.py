@@ -27,8 +27,9 @@ from .layouts import ends_iteration, token_layout
 
 
 class SparsePe(wiring.Component):
-    """``sums[slot, n] = sums[slot, n] (+) products``, for n = 0, 1, ... of each entry.
+    """Processing element that adds products of sparse entries to the sums it keeps.
 
+    Operations are ``sums[slot, n] = sums[slot, n] (+) products``, for n = 0, 1, ... of each entry.
     Such an operation takes a word of each dense operand, all in the same cycle; an entry's token is
     taken with the last of its operations. With the token that ends an iteration of the outermost
     level all sums are complete. They leave slot by slot, each slot's in the order of n, while the
@@ -128,7 +129,7 @@ class SparsePe(wiring.Component):
         m.d.comb += [arithmetic.c.eq(sums.sum), sums.result.eq(arithmetic.o)]
 
     def _operands(self) -> dict[str, Value]:
-        """What is multiplied, by its name in ``factors``."""
+        """Returns the operands of the products, by their names in ``factors``."""
         part, layout = self._part, self._part.layout
         names = [one.name for one in layout.fields[: layout.words]]
         values: list[Value] = [self.t.payload[name] for name in names]
@@ -183,8 +184,9 @@ def _check(part: SparseElementPart) -> None:
 
 
 class GatherFeeder(wiring.Component):
-    """Keeps a block of words, sends those at the places of the entries that come, and takes the
-    next block when tokens end an iteration of its level.
+    """Keeps a block of words, and sends those at the places of the entries that arrive.
+
+    It takes the next block when tokens end an iteration of its level.
 
     With two halves it takes a block while entries ask for words of another one. An entry is done
     when its words are sent; a word leaves every cycle, also from an entry to the next. A token that
@@ -224,7 +226,7 @@ class GatherFeeder(wiring.Component):
 
     @property
     def trip_bits(self) -> int:
-        """Of trip counts that are no constants: there are none."""
+        """Width of trip counts that are not constants: 0, as no such trip counts exist."""
         return 0
 
     @property
@@ -292,7 +294,7 @@ class GatherFeeder(wiring.Component):
         return step, [*chosen, *(nest.value(name) for name in part.read_place)]
 
     def _address(self, m: Module, name: str, advance: Signal, digits: list[Value]) -> Value:
-        """Of a word; a block's end takes it to the other half."""
+        """Returns the address of a word; in a double buffer, the end of a block switches halves."""
         half: list[Value] = []
         if self._part.double:
             half = [Signal(name=name)]
@@ -311,7 +313,7 @@ FEEDER_TOKENS = 2
 
 
 class FedElement(wiring.Component):
-    """An element, and a feeder of each dense operand that sends it the words its entries ask for.
+    """Element with a feeder for each dense operand, which sends the words that entries select.
 
     A token goes to the element and to all feeders, to each when it has room for it; the next one
     comes when all have it. Queues let an element work on an entry while its feeders read the words

@@ -20,7 +20,7 @@ from ..run_walker import RunWalker, connect_walk, walk_members
 
 
 class ImageSize(wiring.Component):
-    """Multiplies by a constant, a digit of it a cycle, and divides by a beat.
+    """Multiplies by a constant, one digit of it per cycle, and divides by a beat.
 
     ``beats = ceil(steps * vector_bytes / beat_bytes)``
 
@@ -80,7 +80,7 @@ __all__ = ["ImageRequests", "connect_image", "image_members"]
 
 
 def _walked(part: EntriesPart) -> MemoryPart:
-    """What walks the loops around: the image lies in the same place in all iterations."""
+    """Returns the part that walks the loops around an image, whose address is constant."""
     steps = tuple(Step(count, moves=False) for count in part.again)
     return MemoryPart(part.name, part.tensor, 8 * part.vector_bytes, steps, ())
 

@@ -19,13 +19,13 @@ def token_layout(layout: TokenLayout) -> data.StructLayout:
 
 
 def ends_iteration(layout: TokenLayout, token: data.View[Any], level: str) -> Value:
-    """Whether an iteration of a level's loop ends with the token."""
+    """Tells whether a token ends an iteration of a level's loop."""
     found: Value = token.ends[layout.levels.index(level)]
     return found
 
 
 def says_nothing(token: data.View[Any]) -> Value:
-    """Whether the token is neither an entry nor the end of a tile: it may be dropped."""
+    """Tells whether a token is neither an entry nor the end of a tile, and so may be dropped."""
     found: Value = ~token.present & (token.ends == 0)
     return found
 

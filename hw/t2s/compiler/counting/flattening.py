@@ -35,8 +35,10 @@ def flatten(program: Program, computation: Computation) -> Program:
 
 
 def uses_memory(function: Function) -> bool:
-    """Whether a function reads or writes tensors: the first and the last ones on the device, and
-    those of the host."""
+    """Tells whether a function reads or writes tensors.
+
+    Those are the first and the last functions on the device, and all functions of the host.
+    """
     loads: list[Value] = []
 
     def note(value: Value) -> Value | None:

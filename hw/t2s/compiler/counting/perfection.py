@@ -50,8 +50,11 @@ def _perfect(function: Function) -> Function:
 
 
 def _sides(body: Body, buffer: str) -> tuple[Body, Body] | None:
-    """What writes a buffer and what reads it, each in the loops that are around both; nothing, if
-    one of these counts turns: then a copy writes in its own, and must have read before the next."""
+    """Splits a body into the part that writes a buffer and the part that reads it.
+
+    Each part keeps the loops around both. Returns None if one of these loops counts turns: a copy
+    writes in its own turn, and must have read before the next one.
+    """
     loop = body[0]
     if len(body) == 1 and isinstance(loop, For):
         inner = _sides(loop.body, buffer) if loop.first is None else None
@@ -170,5 +173,5 @@ def _phases(body: Iterable[Statement]) -> list[Phase]:
 
 
 def _name(nests: Iterable[For]) -> str:
-    """Of a variable that counts through nests."""
+    """Returns the name of the variable that counts through nests."""
     return "_".join(loop.loop.name for one in nests for loop in _chain(one)[0]) + "_t"

@@ -17,7 +17,7 @@ __all__ = ["rotate", "summed_inside"]
 
 
 def rotate(program: Program, computation: Computation) -> Program:
-    """Where sums are visited in turn, all of them before any again."""
+    """Makes the buffer of sums rotate: all sums are visited in turn before any is visited again."""
     function = program.function(computation.name)
     if summed_inside(function):
         return program
@@ -30,7 +30,7 @@ def rotate(program: Program, computation: Computation) -> Program:
 
 
 def summed_inside(function: Function) -> tuple[Loop, Loop] | None:
-    """Of an element, a loop that is summed over and the loop of its sums that it stands inside."""
+    """Returns a reduction loop inside a loop of sums, and that loop; None if none is."""
     kept = {one.name for buffer in function.buffers for one in buffer.dimensions}
     found: Loop | None = None
     for one in _loops_of_products(function):

@@ -62,8 +62,11 @@ def _by_flags(body: Body, word: str, summed: list[Loop]) -> Body:
 
 
 def _until_complete(body: Body, word: str) -> Body:
-    """Where sums are sent by a nest of their own, loops that are summed over without counting
-    them: until all sums have had a last word. Not, if a loop of sums is around one of them."""
+    """Lets reduction loops run until all sums have had a last word, instead of counting.
+
+    Applies where a nest of its own sends the sums. A nest stays as it is if a loop of sums is
+    around one of its reduction loops.
+    """
 
     def change(one: Statement) -> Body | None:
         if not (isinstance(one, For) and one.loop.reduces):

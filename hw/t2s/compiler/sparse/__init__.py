@@ -1,1 +1,1 @@
-"""What the compiler does for tensors of which entries alone are stored (section 6.2.1)."""
+"""Compiler passes for tensors that store only their entries (section 6.2.1)."""

@@ -1,1 +1,1 @@
-"""From computations with sparse operands to designs."""
+"""Lowers computations with sparse operands to designs."""

@@ -1,4 +1,4 @@
-"""From a computation with sparse operands to its design."""
+"""Lowers a computation with sparse operands to its design."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ class SparseOperands:
 
 
 def operands_of(computation: Computation) -> SparseOperands:
-    """Of a computation with sparse tensors. Raises MappingError for what has no hardware."""
+    """Returns the operands of a computation with sparse tensors, and their indices.
+
+    Raises MappingError for a computation that has no hardware.
+    """
     sparse = computation.sparse
     names = [one.tensor.name for one in sparse]
     if len(sparse) > 2:
@@ -81,7 +84,7 @@ def operands_of(computation: Computation) -> SparseOperands:
 
 
 def _indices(computation: Computation, element: Element) -> list[str]:
-    """Of a sparse tensor, one a mode."""
+    """Returns the indices of a sparse tensor, one per mode."""
     found: list[str] = []
     for subscript in element.subscripts:
         if subscript.constant or [by for _, by in subscript.terms] != [1]:
@@ -247,8 +250,10 @@ __all__ = ["sparse_design"]
 
 
 def sparse_design(computation: Computation, config: T2sConfig) -> Design:
-    """What the hardware of a mapping with sparse operands is made of. Raises ValueError for one
-    that has none, or that cannot be followed."""
+    """Lowers a mapping with sparse operands to its design.
+
+    Raises ValueError for a mapping that has no hardware, or that cannot be followed.
+    """
     operands = operands_of(computation)
     loops = loops_of(computation, operands.row, operands.coordinates)
     _check_queues(computation)

@@ -1,4 +1,4 @@
-"""How what has no hardware is told."""
+"""Errors for computations that have no hardware yet."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ __all__ = ["refused"]
 
 
 def refused(computation: Computation, why: str, place: str = "") -> MappingError:
-    """Of a computation that hardware cannot be, for a reason; the place of a directive, if one is
-    at fault."""
+    """Returns the error for a computation that has no hardware, and why.
+
+    ``place``: of the directive at fault, if one is.
+    """
     return MappingError(
         f"{place or computation.place}: {computation.name} has no hardware yet: {why}"
     )
