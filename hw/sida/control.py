@@ -22,7 +22,7 @@ ROW_ERRORS = tuple(f"rows_{name}" for name in COLUMN_ERRORS)
 
 
 class Control(wiring.Component):
-    """The state of the accelerator, see :class:`JobStates`.
+    """Controls the state of the accelerator, see :class:`JobStates`.
 
     ``start`` takes the job registers, which are free for the next job at once. Their check is
     that of ``hw/spec/jobs/sida.py``.

@@ -1,4 +1,4 @@
-"""What is counted while a job runs."""
+"""Counters of events during a job."""
 
 from __future__ import annotations
 

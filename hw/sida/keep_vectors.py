@@ -1,4 +1,4 @@
-"""Where vectors are in memory: x, z and w on their way between it and the parts."""
+"""Connects the vectors in memory, x, z and w, to the parts that produce and use them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ __all__ = ["keep_vectors"]
 
 
 def keep_vectors(m: Module, parts: Any, second: Value, into_z: Value) -> None:
-    """What E1 and E2 give goes to memory, and x as the job has it; what is missing comes from
-    there. So nothing that the program stores changes an operand.
+    """Stores the results of E1 and E2, and the job's x, in memory; fetches missing elements.
 
-    Of one product a pass the result is the next operand: z and x change places.
+    So nothing that the program stores changes an operand.
+
+    With one product per pass, the result is the next operand: z and x change places.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the parts of SIDA hand to each other."""
+"""Layouts of the signals between the parts of SIDA."""
 
 from __future__ import annotations
 
@@ -79,9 +79,12 @@ def results_layout(config: SidaConfig) -> data.StructLayout:
 
 
 def terms_layout(config: SidaConfig) -> data.StructLayout:
-    """What the columns' sums take of a set in a cycle, if ``valid``: its ``base`` and ``columns``;
-    by leaf ``offset``, whether it is ``present`` (else anything may be in it), and the factors
-    ``operand``, of the vector, and ``value``, of the matrix."""
+    """Terms of a set that the columns' sums accept in a cycle, if ``valid``.
+
+    ``base`` and ``columns`` are those of the set. By leaf: ``offset``; whether it is ``present``
+    (else its fields are arbitrary); the factors ``operand``, of the vector, and ``value``, of the
+    matrix.
+    """
     pes = config.pes
     values = data.ArrayLayout(config.format.bits, pes)
     return data.StructLayout(

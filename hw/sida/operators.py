@@ -18,12 +18,12 @@ __all__ = ["SelectedOptional", "SelectedProduct", "SelectedSum", "identity", "se
 
 
 def semiring_range(operators: Sequence[Semiring]) -> range:
-    """Of the number of a semiring among these; at least one bit."""
+    """Returns the range of a semiring's number among these; at least one bit."""
     return range(max(2, len(operators)))
 
 
 def identity(operators: Sequence[Semiring], format: Format, semiring: Value) -> Value:
-    """That of (+) of the chosen semiring."""
+    """Selects the identity of (+) of the chosen semiring."""
     found: dict[str, int] = {}
     for row in operators:
         pattern = row.identity_in(format)
@@ -38,7 +38,7 @@ def identity(operators: Sequence[Semiring], format: Format, semiring: Value) -> 
 def _is_one_of(
     operators: Sequence[Semiring], semiring: Value, what: str, words: Iterable[str]
 ) -> Value:
-    """Whether the chosen semiring has one of these: of ``plus``, ``times`` or ``identity``."""
+    """Tells whether ``plus``, ``times`` or ``identity`` of the chosen semiring is one of these."""
     allowed = set(words)
     mine = [n for n, row in enumerate(operators) if getattr(row, what) in allowed]
     return C(1) if len(mine) == len(operators) else Cat(semiring == n for n in mine).any()
@@ -155,7 +155,7 @@ class SelectedProduct(_SelectedOperator):
         return m
 
     def _rounded(self, m: Module, words: list[str]) -> list[tuple[Value, Value]]:
-        """What takes an adder or a multiplier of floats."""
+        """Builds the operators that need an adder or a multiplier of floats."""
         found = []
         for word in words:
             if word not in ("mul", "add", "square_difference"):

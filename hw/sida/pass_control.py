@@ -15,8 +15,10 @@ __all__ = ["PassControl"]
 
 
 class PassControl(wiring.Component):
-    """Has the scalars, the program and x loaded; then pass by pass the first product with E1, and
-    the second product with E2; then the scalars written back.
+    """Controls the passes of a job.
+
+    It has the scalars, the program and x loaded. Each pass runs the first product with E1, then the
+    second product with E2. In the end the scalars are written back.
 
     A part begins when what the one before has stored is in memory.
 

@@ -40,7 +40,7 @@ __all__ = ["Sida"]
 
 @dataclass(frozen=True, kw_only=True)
 class _Parts:
-    """Of the accelerator, by their names in it."""
+    """Parts of the accelerator, by their names in it."""
 
     control: Control
     passes: PassControl
@@ -61,7 +61,7 @@ class _Parts:
 
     @property
     def readers(self) -> tuple[Any, ...]:
-        """In the order of ``config.readers``."""
+        """Readers of memory, in the order of ``config.readers``."""
         readers = (self.columns, self.rows, self.vectors, self.program)
         return readers if self.windows is None else (*readers, self.windows)
 
@@ -324,7 +324,7 @@ class Sida(AcceleratorTop):
         return beats
 
     def _connect_control(self, m: Module, parts: _Parts) -> None:
-        """What went wrong, what is under way, and whether the job has ended."""
+        """Connects errors, the parts' activity and the end of the job to the control."""
         control, passes, core, writer = parts.control, parts.passes, parts.core, parts.writer
         quiet = Cat(part.idle for part in (*parts.readers, writer)).all()
         m.d.comb += [
@@ -348,7 +348,10 @@ class Sida(AcceleratorTop):
         self._connect_matrix_errors(m, parts)
 
     def _connect_matrix_errors(self, m: Module, parts: _Parts) -> None:
-        """Of columns, and of rows; what is read again may be columns."""
+        """Connects the errors of columns and of rows.
+
+        On the transpose, the rows that are refetched are columns.
+        """
         control, columns, rows = parts.control, parts.columns, parts.rows
         of_columns = (columns.pointer_error, columns.row_error, columns.order_error)
         of_rows = (rows.pointer_error, rows.column_error, rows.order_error)

@@ -145,7 +145,7 @@ class EwiseCore(wiring.Component):
             m.d.comb += [read.addr.eq(part.address), part.word.eq(read.data)]
 
     def _scalars(self, m: Module, sequencer: Sequencer, reductions: Reductions) -> list[Value]:
-        """What scalars the operands of ``step`` may be, and those that reductions leave."""
+        """Reads the scalars that may be operands of ``step``, and writes those of reductions."""
         m.submodules.scalars = scalars = Memory(
             shape=self._config.format.bits, depth=SCALARS, init=[]
         )
@@ -270,7 +270,7 @@ class EwiseCore(wiring.Component):
         ]
 
     def _mask(self, m: Module, step: Any, begins: Value) -> Value:
-        """Which elements there are in the row of ``step``."""
+        """Returns the mask of the elements present in the row of ``step``."""
         pes = self._config.pes
         tail = Signal(pes, name="tail")
         mask = Signal(pes, name="mask")
@@ -290,7 +290,7 @@ class EwiseCore(wiring.Component):
         execute: Value,
         found: Value,
     ) -> None:
-        """What an instruction waits for, and what it gives."""
+        """Connects the streams of an instruction: operands that it waits for, and results."""
         config, step = self._config, sequencer.step
         word = step.word
         m.submodules.results = results = OutputRegister(row_layout(config), clearable=True)

@@ -19,7 +19,7 @@ from .layouts import opcode, place_layout
 
 
 class LaneArithmetic(wiring.Component):
-    """The result of an instruction on one element.
+    """Computes the result of an instruction on one element.
 
     Sums, products and both fused are of one fused multiplier and adder. Quotients and roots are
     found a digit a cycle, and enter the stages when they are ready. Latency ``stages`` cycles.
@@ -109,7 +109,7 @@ class LaneArithmetic(wiring.Component):
         return unit.o
 
     def _moves(self, m: Module, plain: Signal) -> None:
-        """What only passes an operand on, or changes its sign."""
+        """Computes the instructions that pass on an operand, or change its sign."""
         fmt, a = self._format, self.a
         with m.Switch(self.opcode):
             with m.Case(opcode("load")):

@@ -31,12 +31,12 @@ KINDS = tuple(REDUCTIONS)
 
 
 def opcode(name: str) -> int:
-    """Of an instruction's name."""
+    """Returns the opcode of an instruction, given its name."""
     return INSTRUCTIONS[name].opcode
 
 
 def is_instruction(config: SidaConfig, number: Value) -> Value:
-    """Whether a number is the opcode of an instruction that the lanes have."""
+    """Tells whether a number is the opcode of an instruction that the lanes have."""
     floats = isinstance(config.format, FloatFormat)
     known = [
         one.opcode
@@ -58,8 +58,11 @@ def instruction_layout() -> data.StructLayout:
 
 
 def place_layout(config: SidaConfig) -> data.StructLayout:
-    """Where a value of a lane is: ``row`` of the block; ``number`` of the register, or of the
-    vector whose stored value is kept (``stored``)."""
+    """Location of a value in a lane.
+
+    ``row``: of the block. ``number``: of the register, or of the vector whose stored value is kept
+    (``stored``).
+    """
     return data.StructLayout({"row": range(max(2, block_rows(config))), "number": 4, "stored": 1})
 
 

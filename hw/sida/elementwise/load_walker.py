@@ -1,4 +1,4 @@
-"""What a program loads, asked for before it is due."""
+"""Requests the operands that a program loads before they are due."""
 
 from __future__ import annotations
 
@@ -65,8 +65,9 @@ __all__ = ["LoadWalker"]
 
 
 class LoadWalker(wiring.Component):
-    """Runs through a part's program ahead of the lanes, once for each block, and asks for what it
-    loads: but not for what the part itself has stored before, which the lanes have kept.
+    """Runs through a part's program ahead of the lanes, per block, and requests its operands.
+
+    It does not request what the part itself has stored before, which the lanes have kept.
 
     An instruction a cycle. It ends before a word that :class:`Sequencer` refuses.
 

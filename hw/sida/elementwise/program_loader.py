@@ -19,8 +19,9 @@ _OUTSTANDING = 2
 
 
 class ProgramLoader(wiring.Component):
-    """Reads a program's words, and writes them to the core, the first one to place 0: a word a
-    cycle, if the channels deliver it.
+    """Reads a program's words and writes them to the core, the first one to place 0.
+
+    One word per cycle, if the channels deliver it.
 
     Parameters
     ----------

@@ -17,8 +17,9 @@ from .layouts import KINDS, values_layout
 
 
 class ReductionSum(wiring.Component):
-    """The sum, minimum, maximum or disjunction of two values that may be absent: of one alone, that
-    one unchanged.
+    """Computes the sum, minimum, maximum or disjunction of two values that may be absent.
+
+    If one is absent, the other is the result.
 
     Latency ``stages`` cycles, an operation a cycle. Registers have no reset.
 
@@ -81,7 +82,7 @@ class ReductionSum(wiring.Component):
 
 
 class ReductionTree(wiring.Component):
-    """Reduces the elements of a row that there are; the others are left out.
+    """Reduces the elements that are present in a row.
 
     Latency ``latency`` cycles, a row a cycle. Registers have no reset.
 

@@ -15,8 +15,7 @@ __all__ = ["RowPacker"]
 
 
 class RowPacker(wiring.Component):
-    """Makes rows of ``pes`` elements of results that come as their columns are complete, and holds
-    them until they are taken.
+    """Packs results of columns, as they are complete, into rows of ``pes``, and buffers the rows.
 
     Results never wait: there must be no more rows that have not been taken than two steps have,
     and one. A set a cycle, but none in the cycle behind a matrix' last one; latency three cycles.

@@ -16,8 +16,9 @@ __all__ = ["ScalarPort"]
 
 
 class ScalarPort(wiring.Component):
-    """Writes the core's scalars from rows, a scalar a cycle, reads them out to rows, two cycles
-    each, and compares two of them with a third.
+    """Transfers scalars between rows and the core, and compares two of them with a third.
+
+    It writes one scalar per cycle, and reads one in two cycles.
 
     Parameters
     ----------
@@ -145,7 +146,7 @@ class ScalarPort(wiring.Component):
             m.next = "LOAD"
 
     def _less(self, m: Module, limit: Value) -> Value:
-        """Whether what is read is below the limit."""
+        """Tells whether the scalar that is read is below the limit."""
         fmt = self._config.format
         if not isinstance(fmt, FloatFormat):
             return self.scalar_read.as_signed() < limit.as_signed()

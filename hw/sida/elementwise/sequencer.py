@@ -41,8 +41,9 @@ def step_layout(config: SidaConfig) -> data.StructLayout:
 
 
 class Sequencer(wiring.Component):
-    """Takes the rows of a block in, then does instruction by instruction on all of them, then the
-    next block; when the part is over it has its reductions finished.
+    """Executes the instructions of a part, each on all rows of a block, block by block.
+
+    It takes in the rows of a block first. When the part is over, it has the reductions finished.
 
     An instruction begins when what the last one before it that writes has written can be read.
 
@@ -151,8 +152,10 @@ class Sequencer(wiring.Component):
         return m
 
     def _wait(self, m: Module, first: Value) -> Value:
-        """Whether what was written last cannot be read yet. An instruction that begins with its
-        first row writes, unless it has no result that is kept."""
+        """Tells whether the value written last cannot be read yet.
+
+        An instruction that begins with its first row writes, unless it has no result that is kept.
+        """
         stages = lane_stages(self._config)
         left = Signal(range(stages + 1))
         plain = [one.opcode for one in INSTRUCTIONS.values() if "d" not in one.operands]
@@ -167,7 +170,7 @@ class Sequencer(wiring.Component):
     def _turns(
         self, m: Module, walk: BlockWalk, row: Value, issue: Value, next_block: Value, begins: Value
     ) -> None:
-        """Which partial result of a reduction each row is for."""
+        """Assigns rows in turn to the partial results of a reduction."""
         partials = self._config.partials
         block_turn = Signal(range(partials))
         next_turn = Signal(range(partials))
@@ -204,7 +207,7 @@ class Sequencer(wiring.Component):
         next_block: Value,
         following: Signal,
     ) -> None:
-        """Where a part is."""
+        """Sequences the states of a part of a program."""
         given = Signal(name="result_given")
         stored = Signal(VECTORS)
         vector = Signal(range(VECTORS))

@@ -1,1 +1,1 @@
-"""What waits on chip for its row, and the late part of the second product."""
+"""Buffers elements on chip until their row is processed, and adds them to the second product."""

@@ -1,4 +1,4 @@
-"""What sums begin with, written everywhere."""
+"""Writes the values that sums begin with to all columns."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ __all__ = ["EmptyValues"]
 
 
 class EmptyValues(wiring.Component):
-    """The result of a column without elements, for all columns: ``pes`` a cycle, from the cycle
-    behind ``start`` on.
+    """Writes the result of a column without elements to all columns, ``pes`` per cycle.
+
+    It begins in the cycle after ``start``.
 
     Parameters
     ----------

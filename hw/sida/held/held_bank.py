@@ -24,7 +24,7 @@ from .scatter_bank import scattered_layout
 
 
 class ListReader(wiring.Component):
-    """Goes through up to four lists, from each in turn an element, and gives their chunks back.
+    """Reads up to four lists, an element from each in turn, and frees their chunks.
 
     A chunk's follower is looked up with the chunk's first element, so it comes with the next one at
     the earliest. An element a cycle, or, where elements are not wanted, a chunk in one to three.
@@ -159,7 +159,7 @@ __all__ = ["HeldBank"]
 
 
 class HeldBank(wiring.Component):
-    """Keeps elements by panel, and gives those of one panel out again, or gives them up.
+    """Buffers elements by panel; returns those of one panel, or evicts them.
 
     Elements of equal ``place`` come out in the order in which they came. An element a cycle goes
     in, and one comes out.

@@ -1,4 +1,4 @@
-"""What waits on chip for its row, and the late part of the second product."""
+"""Buffers elements on chip until their row is processed, and adds them to the second product."""
 
 from __future__ import annotations
 
@@ -39,8 +39,10 @@ _PARTS = 32
 
 
 def read_again(m: Module, held: Any, control: PanelControl) -> list[stream.Interface]:
-    """What comes at ``held.reload``, of :class:`HeldElements`, by bank of w; what is behind a
-    panel's end waits until ``control`` has reloaded it."""
+    """Connects the refetched elements from ``held.reload`` of :class:`HeldElements`, by bank of w.
+
+    Elements after the end of a panel wait until ``control`` has reloaded it.
+    """
     config = held.config
     lanes = (config.pes - 1).bit_length()
     m.submodules.again = again = Scatter(late_layout(config), config.pes, _ROWS)
@@ -90,8 +92,10 @@ SETS = 16
 
 
 class HeldElements(wiring.Component):
-    """``w[j] (+)= z[i] (x) value`` for each element whose row is less than two steps behind its
-    column, in ascending order of rows.
+    """Buffers the deferred elements of the matrix and adds their products to w, rows ascending.
+
+    That is ``w[j] (+)= z[i] (x) value`` for each element whose row is less than two steps behind
+    its column.
 
     Such an element waits by its *panel*, ``subtensor`` rows, until that panel's z and the columns
     of the step behind it are there. Each of ``pes`` banks keeps the panel's elements of columns
@@ -153,7 +157,7 @@ class HeldElements(wiring.Component):
         )
 
     def _members_of_w(self) -> dict[str, Any]:
-        """Where w is given."""
+        """Returns the ports that read w."""
         config = self._config
         values = data.ArrayLayout(config.format.bits, config.pes)
         return {"place": In(place_bits(config)), "w": Out(values)}
@@ -337,7 +341,10 @@ class HeldElements(wiring.Component):
         banks: list[HeldBank],
         again: list[stream.Interface],
     ) -> None:
-        """What is read again beside what came by columns; of the transpose both are these."""
+        """Connects the check of refetched elements against those that arrived by columns.
+
+        On the transpose both arrive by columns, and no disagreement is reported.
+        """
         m.submodules.check = check = PanelCheck(self._config)
         m.d.comb += [
             check.clear.eq(self.clear),

@@ -1,4 +1,4 @@
-"""Which elements of the matrix wait, and where."""
+"""Selects the deferred elements of the matrix, and distributes them to banks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def scatter_layout(payload: ShapeLike, width: int) -> data.StructLayout:
 
 
 class Scatter(wiring.Component):
-    """Gives each bank the sets that have elements for it, from which it takes them one by one.
+    """Distributes the elements of sets to banks, which take them one by one.
 
     A bank gets its elements in order: sets as they came, leaves ascending. Each has a queue of its
     own, of ``window`` whole sets, so that many elements of a set for one bank hold up no other, and
@@ -84,7 +84,7 @@ __all__ = ["LateElements"]
 
 
 class LateElements(wiring.Component):
-    """Leaves out of a set what is not late: rows two steps behind their column, or more.
+    """Selects the deferred elements of a set: their rows are less than two steps behind.
 
     Element (row, column) of panel p goes to bank (column + p) % pes, so that a long column is in
     all banks and each bank has columns of its own while a panel is used. Sets without a late

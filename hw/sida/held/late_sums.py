@@ -21,7 +21,7 @@ def first_layout(config: SidaConfig) -> data.StructLayout:
 
 
 class FirstValues(wiring.Component):
-    """Column j's value to bank j % pes. It never waits; latency one cycle.
+    """Sends column j's value to bank j % pes. It never waits; latency one cycle.
 
     Parameters
     ----------

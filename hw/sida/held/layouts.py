@@ -1,4 +1,4 @@
-"""How many lists and chunks a bank of held elements has, and what its parts hand to each other."""
+"""Sizes of a bank of buffered elements, and layouts of the signals between its parts."""
 
 from __future__ import annotations
 
@@ -131,8 +131,11 @@ def reload_layout(config: SidaConfig) -> data.StructLayout:
 
 
 def counts_layout(config: SidaConfig) -> data.StructLayout:
-    """What a pass came to: elements ``held`` now and at ``most``; panels ``lost``; cycles in which
-    a set ``waited``."""
+    """Counts of a pass.
+
+    Elements ``held`` now and at ``most``; panels ``lost``, that is evicted; cycles in which a set
+    ``waited``.
+    """
     return data.StructLayout(
         {
             "held": unsigned(config.buffer_words.bit_length()),

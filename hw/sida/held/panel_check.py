@@ -1,4 +1,4 @@
-"""Whether what is read again of a panel is what came by columns."""
+"""Checks that the refetched elements of a panel equal those that arrived by columns."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _round(m: Module, name: str, state: Value) -> Signal:
 
 
 class PanelSum(wiring.Component):
-    """Adds up the hashes of a bank's elements by panel, whether they stay there or not.
+    """Adds up the hashes of a bank's elements by panel, evicted or not.
 
     An element a cycle. A panel's sum is 0 again when it has been used. After a reset or a clear a
     walk goes over all panels, one a cycle, as that of :class:`PanelLists` does.
@@ -144,8 +144,9 @@ _TERMS = 4
 
 
 class PanelCheck(wiring.Component):
-    """Compares the sum of the hashes of a panel's elements, rows, columns and values, as they came
-    by columns with that of those that are read again, when all have been.
+    """Compares the refetched elements of a panel with those that arrived by columns.
+
+    It compares the sums of the hashes of rows, columns and values, when all have been refetched.
 
     A panel that is used as it was held is not compared. Elements are seen as the banks and the sums
     take them: nothing waits for this. What is wrong is known some cycles behind ``reloaded``.

@@ -14,8 +14,9 @@ from .layouts import panel_bits, panels, reload_request_layout
 
 
 class PanelsAhead(wiring.Component):
-    """Decides panel by panel, ahead of their use: one that has all of its elements is kept, and
-    not given up any more; the rows of one that was given up are asked for.
+    """Decides ahead of use which panels are kept, and requests the rows of evicted ones.
+
+    A panel that has all of its elements is kept, and not evicted any more.
 
     So what is asked for stays lost, and is used in the order of the requests, however far ahead. A
     panel that is kept needs no space for anything that it waits for. After a reset or a clear
@@ -128,12 +129,15 @@ class PanelsAhead(wiring.Component):
         return whole
 
     def _is_there(self, panel: Signal) -> Value:
-        """Whether the matrix has such a panel."""
+        """Tells whether the matrix has such a panel."""
         return panel.shift_left(self._config.subtensor.bit_length() - 1) < self.columns
 
     def _bits(self, m: Module, following: Signal) -> list[Value]:
-        """Whether the first panel that is neither kept nor asked for was given up, and whether the
-        one that is due was."""
+        """Keeps a bit per panel: it was evicted.
+
+        Returns the bit of the first panel that is neither kept nor requested, and that of the panel
+        that is due.
+        """
         depth = panels(self._config)
         m.submodules.bits = bits = Memory(shape=1, depth=depth, init=[])
         write = bits.write_port()
@@ -160,8 +164,10 @@ __all__ = ["PanelControl"]
 
 
 class PanelControl(wiring.Component):
-    """Panels one after the other, each when its elements, its part of z and the values that its
-    columns begin with are there.
+    """Controls the order of panels.
+
+    Each is used when its elements, its part of z and the initial values of its columns are
+    available.
 
     While no held elements are used and a bank has no space, the highest panel that this bank has is
     given up, if it is not kept; its rows are asked for ahead of their use, see

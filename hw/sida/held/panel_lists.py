@@ -57,7 +57,7 @@ def link_write_layout(config: SidaConfig) -> data.StructLayout:
 
 
 class PanelLists(wiring.Component):
-    """Says where each element of a bank goes: to the end of one of its panel's lists.
+    """Assigns each element of a bank a place at the end of one of its panel's lists.
 
     An element a cycle; it is in its place two cycles later. One that needs a chunk waits for it; a
     panel's lists may be looked at nevertheless, which leaves them empty, or lost: what comes for a

@@ -1,4 +1,4 @@
-"""What a bank takes of sets, one element after the other."""
+"""Queues the shares of sets in a bank, and takes their elements one by one."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def share_layout(payload: ShapeLike, width: int) -> data.StructLayout:
 
 
 def scattered_layout(payload: ShapeLike) -> data.StructLayout:
-    """What a bank gets: an element, if ``present``, and a ``mark`` behind it, or that alone."""
+    """Output of a scatter to a bank: an element, if ``present``; a ``mark`` after it, or alone."""
     return data.StructLayout({"present": 1, "mark": 1, "payload": payload})
 
 
 class ScatterBank(wiring.Component):
-    """Queues sets, and takes the bank's elements of each, leaves ascending.
+    """Queues sets, and takes the bank's elements out of each, in ascending order of leaves.
 
     An element a cycle; latency three cycles.
 

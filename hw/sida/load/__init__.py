@@ -1,1 +1,1 @@
-"""From a sparse matrix in memory to sets of its elements."""
+"""Reads a sparse matrix from memory and forms sets of its elements."""

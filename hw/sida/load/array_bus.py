@@ -22,8 +22,11 @@ def bus_id_bits(config: SidaConfig, readers: int) -> int:
 
 
 def bus_members(config: SidaConfig, names: tuple[str, ...]) -> dict[str, Member]:
-    """Of a part with such readers: ``ar`` and ``r``, arrays by channel; ``read_beats_*`` by reader,
-    channels that bring it a beat."""
+    """Returns the bus ports of a part with these readers.
+
+    ``ar`` and ``r``: arrays by channel. ``read_beats_*``: by reader, the channels that bring it a
+    beat.
+    """
     id_bits = bus_id_bits(config, len(names))
     request = stream.Signature(address_layout(config.addr_bits, id_bits))
     beat = stream.Signature(beat_layout(config.data_bits, id_bits), always_ready=True)

@@ -18,16 +18,19 @@ __all__ = ["ArrayEntries", "entries_layout"]
 
 
 def entries_layout(config: SidaConfig) -> data.StructLayout:
-    """What is wanted: ``count`` entries from ``address`` on, which have ``bytes``, at least one;
-    the last entry need not be whole."""
+    """Request of ``count`` entries from ``address`` on, which have ``bytes``, at least one.
+
+    The last entry need not be whole.
+    """
     return data.StructLayout(
         {"address": config.addr_bits, "bytes": BYTES_BITS, "count": INDEX_BITS}
     )
 
 
 class ArrayEntries(wiring.Component):
-    """Reads runs of entries of one size, an entry or a line a cycle, whichever is larger, if the
-    channels deliver it.
+    """Reads runs of entries of one size.
+
+    An entry or a line per cycle, whichever is larger, if the channels deliver it.
 
     Parameters
     ----------

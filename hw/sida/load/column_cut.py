@@ -1,4 +1,4 @@
-"""Which columns, and which of a block's elements, make a set."""
+"""Decides which columns, and which elements of a block, form a set."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ColumnCut"]
 
 
 class ColumnCut(wiring.Component):
-    """Lays the ends of columns beside the blocks of elements.
+    """Matches the ends of columns with the blocks of elements.
 
     A set a cycle: the rest of a block as far as the columns of two windows go, less than ``pes``
     of them, and of one step. So a block is one set, unless a step ends in it or its columns are
@@ -149,8 +149,12 @@ class ColumnCut(wiring.Component):
     def _near(
         self, m: Module, name: str, window: Any, block: Signal, following: Signal, done: Any
     ) -> Any:
-        """Which columns of a window end in the block: ``ends`` before one of its leaves, ``inside``
-        anywhere up to its end, ``before`` that end, all with those that ended before."""
+        """Compares the ends of a window's columns with the block.
+
+        ``ends``: columns that end before one of the block's leaves. ``inside``: those that end up
+        to its end. ``before``: those that end before that. All include the columns that ended
+        earlier.
+        """
         size = self._config.pes
         found = Signal(
             data.StructLayout(dict.fromkeys(("ends", "inside", "before"), size)),
@@ -171,8 +175,11 @@ class ColumnCut(wiring.Component):
     def _extent(
         self, m: Module, first: Any, second: Any, near: Any, done: Value, both: Value
     ) -> tuple[Value, Value, Value, Value]:
-        """How many columns the set completes; whether it has the last element of its block, and
-        that of the matrix; if it has not, the leaf behind it."""
+        """Computes the extent of a set.
+
+        Returns how many columns it completes; whether it has the last element of its block, and
+        that of the matrix; if it has not, the leaf after it.
+        """
         size = self._config.pes
         columns = Signal(range(self._config.pes + 1))
         begun = near[0].inside & first.present & ~done
@@ -201,7 +208,7 @@ class ColumnCut(wiring.Component):
         return columns, finished, ends, Mux(chosen, behind[1], behind[0])
 
     def _make(self, m: Module, cut: Any, windows: tuple[Any, Any], near: Any) -> None:
-        """What a set's leaves follow from."""
+        """Builds the fields of the cut from which the leaves of a set are made."""
         size = self._config.pes
         m.d.comb += [
             cut.ends.eq(Cat(its.ends for its in near)),

@@ -1,4 +1,4 @@
-"""From a sparse matrix by columns in memory to sets of its elements."""
+"""Reads a sparse matrix by columns from memory and forms sets of its elements."""
 
 from __future__ import annotations
 
@@ -126,8 +126,10 @@ _INDEX_BYTES = INDEX_BITS // 8
 
 
 class ColumnLoader(wiring.Component):
-    """Reads a matrix by columns (CSC), once, in order: the last pointer, which is the number of
-    elements, then pointers, rows and values side by side.
+    """Reads a matrix by columns (CSC), once, in order.
+
+    It reads the last pointer, which is the number of elements, then pointers, rows and values side
+    by side.
 
     ``pes`` elements a cycle if the channels deliver them: element n is leaf ``n % pes`` of its set.
     Where a step ends, or a set would have more than ``pes`` columns, it goes in two parts, cut
@@ -280,7 +282,7 @@ class ColumnLoader(wiring.Component):
     def _request(
         self, m: Module, entries: dict[str, ArrayEntries], elements: Value, alone: Value
     ) -> None:
-        """What is asked for; ``alone``: the last pointer, with what is before it in its line."""
+        """Requests the arrays; with ``alone``, the last pointer and those before it in its line."""
         config, job = self._config, self.job
         size, line = config.pes, config.line_bytes // _INDEX_BYTES
         shift = line.bit_length() - 1

@@ -1,4 +1,4 @@
-"""What the loaders take, and what the parts of the column loader hand to each other."""
+"""Layouts of the loaders' jobs, and of the signals between the parts of the column loader."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def block_layout(config: SidaConfig) -> data.StructLayout:
 
 
 def cut_layout(config: SidaConfig) -> data.StructLayout:
-    """What a set is made of: a block, and where columns end in it.
+    """Parts of a set: a block, and the ends of columns in it.
 
     ``base``, ``columns``, ``final``: see ``set_layout``. ``done``: columns before ``base`` in its
     window. ``ends``, ``leaves``: columns of this window and the next one that end in the block, and

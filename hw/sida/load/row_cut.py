@@ -1,4 +1,4 @@
-"""Which rows end in a block of elements, and where."""
+"""Finds which rows end in a block of elements, and where."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def rows_cut_layout(config: SidaConfig) -> data.StructLayout:
 
 
 class RowCut(wiring.Component):
-    """Lays the ends of rows beside the blocks of elements.
+    """Matches the ends of rows with the blocks of elements.
 
     A set a cycle: what a block has of a window, so that of blocks and windows together as many
     cycles are taken, less one where both end.

@@ -17,8 +17,10 @@ __all__ = ["RowElements"]
 
 
 def _judged_layout(config: SidaConfig) -> data.StructLayout:
-    """What may leave, and what is wrong: columns too ``far``, too ``late``; a ``bad`` pointer, at
-    ``place``."""
+    """Elements that may leave, and their errors.
+
+    Columns too ``far``, or too ``late``; a ``bad`` pointer, at ``place``.
+    """
     wrong = dict.fromkeys(("far", "late"), config.pes)
     return data.StructLayout(
         {"reload": reload_layout(config), **wrong, "bad": 1, "place": range(config.pes)}
@@ -26,8 +28,9 @@ def _judged_layout(config: SidaConfig) -> data.StructLayout:
 
 
 class RowElements(wiring.Component):
-    """Gives the elements of a block their rows, leaves out what is of other columns, and checks
-    them all: columns are in the matrix, and ascend within a row.
+    """Assigns rows to the elements of a block, drops those of other columns, and checks all.
+
+    Columns must be in the matrix, and ascend within a row.
 
     A set a cycle, two cycles from ``i`` to ``o``; sets of which nothing is wanted are left out, but
     for a panel's last one. After what is wrong nothing leaves any more, until
@@ -88,7 +91,7 @@ class RowElements(wiring.Component):
         return m
 
     def _place(self, m: Module, found: data.View) -> None:
-        """Of each element its row, as many as end before it, and what is wrong with its column."""
+        """Computes each element's row from the rows that end before it, and checks its column."""
         given, pes = self.i.payload, self._config.pes
         columns, elements = given.block.columns, found.reload.elements
         here = Signal(pes)

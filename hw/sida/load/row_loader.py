@@ -1,4 +1,4 @@
-"""From a sparse matrix by rows in memory to the elements of a panel."""
+"""Reads the elements of a panel from a sparse matrix by rows in memory."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ from .row_windows import PANELS_AHEAD, RowWindows, panel_layout, range_layout
 
 
 def slice_layout(config: SidaConfig) -> data.StructLayout:
-    """What is wanted of the array at ``address``: elements ``lower`` to ``upper - 1``, at least
-    one."""
+    """Request of elements ``lower`` to ``upper - 1``, at least one, of the array at ``address``."""
     return data.StructLayout(
         {"address": config.addr_bits, "lower": INDEX_BITS, "upper": INDEX_BITS}
     )
@@ -136,7 +135,7 @@ class ArraySlice(wiring.Component):
             m.d.sync += gone.eq(gone + 1)
 
     def _request(self, m: Module, asked: data.View) -> Signal | None:
-        """What is read, from the beginning of a line; blocks of it before the slice."""
+        """Requests a slice from the start of a line; returns the blocks read before the slice."""
         pes, line, wanted = self._config.pes, self._config.line_bytes, self.request.payload
         blocks = max(1, line // self._block_bytes)
         first = wanted.lower[pes.bit_length() - 1 :]
@@ -172,8 +171,9 @@ _MOST_PANELS = 2 * PANELS_AHEAD
 
 
 class RowLoader(wiring.Component):
-    """Reads panels of a matrix by rows (CSR), ``subtensor`` rows each, as they are asked for: a
-    panel's pointers, then its columns and values side by side.
+    """Reads panels of a matrix by rows (CSR), ``subtensor`` rows each, as they are requested.
+
+    It reads a panel's pointers, then its columns and values side by side.
 
     A set a cycle if the channels deliver it: what ``pes`` rows have of a block of ``pes`` elements.
     Element n of the matrix is leaf ``n % pes`` of its set. Panels are read ahead of those whose

@@ -1,4 +1,4 @@
-"""From panels' pointers to where their rows end."""
+"""Computes where the rows of a panel end, from its pointers."""
 
 from __future__ import annotations
 
@@ -56,8 +56,10 @@ def rows_window_layout(config: SidaConfig) -> data.StructLayout:
 
 
 class RowWindows(wiring.Component):
-    """Takes all pointers of a panel, then says which elements it has, and where its rows end,
-    ``pes`` rows a cycle. Pointers of further panels are taken meanwhile, as far as there is room.
+    """Takes the pointers of a panel, and tells which elements it has, and where its rows end.
+
+    It offers ``pes`` rows per cycle. It takes pointers of further panels meanwhile, as far as its
+    capacity allows.
 
     Parameters
     ----------
@@ -91,7 +93,7 @@ class RowWindows(wiring.Component):
 
     @property
     def blocks(self) -> int:
-        """Of pointers that may wait: those of two panels, and more of small ones."""
+        """Blocks of pointers that may be queued: those of two panels, and more of small panels."""
         return 2 * (self._config.subtensor // self._config.pes + 1) + 4
 
     def elaborate(self, platform: object) -> Module:
@@ -138,7 +140,7 @@ class RowWindows(wiring.Component):
         return m
 
     def _windows(self, m: Module, waiting: DeepQueue, known: DeepQueue) -> None:
-        """Of the panel whose pointers are here: a block of them, and the first one of the next."""
+        """Forms windows from a block of a panel's pointers and the first one of the next block."""
         pes = self._config.pes
         panel, elements = known.o.payload.panel, known.o.payload.range
         held = Signal(pes * INDEX_BITS, reset_less=True)

@@ -1,4 +1,4 @@
-"""Of each element its column, and whether its row holds."""
+"""Assigns columns to the elements of a set, and checks their rows."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ __all__ = ["SetLeaves"]
 
 
 class SetLeaves(wiring.Component):
-    """Gives the elements of a block their columns, and checks rows: they are in the matrix, and
-    ascend within a column.
+    """Assigns columns to the elements of a block, and checks their rows.
+
+    Rows must be in the matrix, and ascend within a column.
 
     A set a cycle, two cycles from ``i`` to ``o``. After what is wrong nothing leaves any more,
     until ``clear``.
@@ -115,7 +116,7 @@ class SetLeaves(wiring.Component):
         ]
 
     def _check_rows(self, m: Module, found: Any) -> None:
-        """Which elements are of a row that is too high, or not above that of the one before."""
+        """Tells which rows are beyond the matrix, or not above the row of the element before."""
         leaves, rows = found.set.leaves, self.i.payload.block.rows
         last = self._config.pes - 1
         # The column of the last element that went by goes on, and the element's row.

@@ -26,23 +26,23 @@ def tag_bits(config: SidaConfig) -> int:
 
 
 def slot_of(config: SidaConfig, place: Value) -> Value:
-    """Where a row of w is, if it is on chip."""
+    """Returns the slot of a row of w on chip."""
     return place[: slot_bits(config)]
 
 
 def tag_of(config: SidaConfig, place: Value) -> Value:
-    """Which row of its slot it is."""
+    """Returns the tag of a row: which of the rows of its slot it is."""
     tag = place[slot_bits(config) :]
     return tag if len(tag) else Cat(Const(0, 1))
 
 
 def tag_layout(config: SidaConfig) -> data.StructLayout:
-    """What a slot has: a row if ``present``, and which one."""
+    """Tag of a slot: whether a row is ``present``, and which one."""
     return data.StructLayout({"present": 1, "tag": tag_bits(config)})
 
 
 def tag_write_layout(config: SidaConfig) -> data.StructLayout:
-    """What a slot has from the next cycle on, if ``valid``."""
+    """Write of a slot's tag, if ``valid``; it is readable from the next cycle on."""
     return data.StructLayout({"valid": 1, "slot": slot_bits(config), "has": tag_layout(config)})
 
 
@@ -83,8 +83,9 @@ def exchange_layout(config: SidaConfig) -> data.StructLayout:
 
 
 class WaitingElement(wiring.Component):
-    """Holds an element until its row is on chip, or it need not wait. An element a cycle; latency a
-    cycle.
+    """Delays an element until its row is on chip, or it need not wait.
+
+    One element per cycle; latency one cycle.
 
     Parameters
     ----------
@@ -171,9 +172,10 @@ _AHEAD = 4
 
 
 class CachedSums(wiring.Component):
-    """:class:`LateSums` of what is on chip: an element waits, and those behind it, until its row of
-    w is; but the row of an element some places behind is asked for meanwhile. An element a cycle;
-    latency five cycles more.
+    """Adds elements to the rows of w that are on chip, as :class:`LateSums` does.
+
+    An element, and those behind it, wait until its row of w is on chip; the row of an element some
+    places behind is requested meanwhile. One element per cycle; latency five cycles more.
 
     Parameters
     ----------

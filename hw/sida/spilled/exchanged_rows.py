@@ -18,8 +18,10 @@ __all__ = ["ExchangedRows"]
 
 
 class ExchangedRows(wiring.Component):
-    """Sees what leaves as soon as all that was added to it is in its bank, then asks for what is
-    missing: so that never comes before.
+    """Reads out the rows that leave, then fetches the missing ones.
+
+    A row that leaves is read as soon as its bank has all that was added to it, and so before the
+    missing row arrives.
 
     Elements that go on until the cycle before ``begins`` are in what is seen: a row is read by
     place as an element's sum is, behind the last that it could follow. The banks wait, and this
@@ -92,7 +94,7 @@ class ExchangedRows(wiring.Component):
         return m
 
     def _move(self, m: Module, moves: Value, seen: data.View) -> None:
-        """What was seen to memory, and what is missing from there. There is room for all."""
+        """Sends rows that leave to memory, and fetches missing ones. All queues have capacity."""
         config = self._config
         m.submodules.left = left = DeepQueue(victim_layout(config), EXCHANGES)
         m.submodules.asked = asked = DeepQueue(place_bits(config), EXCHANGES)

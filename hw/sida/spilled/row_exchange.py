@@ -1,4 +1,4 @@
-"""Which rows of w are on chip."""
+"""Manages which rows of w are on chip."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ from .row_spill import victim_layout
 
 
 class ExchangeTable(wiring.Component):
-    """An exchange is under way until the row that is missing has come, if one is, and the one that
-    leaves is in memory, if one does.
+    """Tracks the exchanges of rows in flight.
+
+    An exchange ends when the missing row, if any, has arrived, and the row that leaves, if any, is
+    in memory.
 
     Parameters
     ----------
@@ -105,8 +107,9 @@ __all__ = ["RowExchange"]
 
 
 class RowExchange(wiring.Component):
-    """Fetches rows that elements wait for, or will, each to the one slot that it can have; the row
-    that was there goes to memory before.
+    """Fetches the rows that elements wait for, or will wait for, each to its only slot.
+
+    The row that was in the slot is sent to memory before.
 
     A row is not fetched while it is on its way to memory, and stays while an element is about to be
     added to it: so each row that an element waits for serves it when it comes. Elements that wait
@@ -216,7 +219,7 @@ class RowExchange(wiring.Component):
         return m
 
     def _look(self, m: Module, row: Signal, has: data.View) -> None:
-        """What the slot of a row has, a cycle later."""
+        """Looks up the tag of a row's slot; the result is available a cycle later."""
         config = self._config
         m.submodules.directory = directory = Memory(
             shape=tag_layout(config), depth=1 << slot_bits(config), init=[]
@@ -240,7 +243,7 @@ class RowExchange(wiring.Component):
         sweeps: Signal,
         table: ExchangeTable,
     ) -> Signal:
-        """From wanted row to wanted row, or slot by slot; returns which row is next."""
+        """Walks the rows that are wanted, or all slots; returns which row is next."""
         config = self._config
         following = Signal.like(row)
         wanted = Signal()

@@ -25,8 +25,9 @@ def victim_layout(config: SidaConfig) -> data.StructLayout:
 
 
 class RowSpill(wiring.Component):
-    """First rows, and rows that leave the chip, one after the other, and which of them are in
-    memory. Those that leave go first. A row a cycle; latency one cycle.
+    """Sends first rows, and rows that leave the chip, to memory, and tracks which are there.
+
+    Rows that leave go first. One row per cycle; latency one cycle.
 
     Parameters
     ----------

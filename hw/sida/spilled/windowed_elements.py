@@ -1,4 +1,4 @@
-"""What waits on chip for its row, and the late part of the second product, w in memory."""
+"""Buffers elements on chip for the second product, where w is in memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .row_spill import RowSpill
 
 
 class FirstRows(wiring.Component):
-    """Results of columns as rows; transposed, as many rows of the semiring's identity.
+    """Packs the results of columns into rows; transposed, sends rows of the semiring's identity.
 
     Results never wait, see :class:`RowPacker`.
 
@@ -98,7 +98,7 @@ class FirstRows(wiring.Component):
 
 
 class SumStream(wiring.Component):
-    """Fetches all rows of w, in order, and no more than it has room for.
+    """Fetches all rows of w, in order, as far as its capacity allows.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ class WindowedElements(HeldElements):
         ]
 
     def _exchange_rows(self, m: Module, exchange: RowExchange, sums: list[Any]) -> None:
-        """What the banks want, and what they get."""
+        """Connects the banks' requests for rows, and the answers, to the exchange."""
         for n, part in enumerate(sums):
             m.d.comb += [
                 part.opens.eq(exchange.opens),

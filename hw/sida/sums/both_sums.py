@@ -15,8 +15,10 @@ __all__ = ["BothSums"]
 
 
 class BothSums(wiring.Component):
-    """Sums a column's elements for the first product, and those of its elements that need not wait
-    for the second one: rows at least ``DELAY`` steps behind the column.
+    """Sums the elements of columns for the first product, and for the second one where it can.
+
+    The second product has those elements here that need not wait: rows at least ``DELAY`` steps
+    behind the column.
 
     Never waits, see :class:`ColumnSums`; both results of a set come in the same cycle.
 
@@ -94,7 +96,7 @@ class BothSums(wiring.Component):
         return m
 
     def _ready(self, m: Module) -> Value:
-        """Which leaves' rows are far enough behind."""
+        """Tells which leaves' rows are far enough behind their columns."""
         shift = self._config.subtensor.bit_length() - 1
         whole = self.i.payload.set
         step = Signal(range((1 << count_bits(self._config) >> shift) + DELAY))

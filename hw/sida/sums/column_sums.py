@@ -26,7 +26,7 @@ def part_layout(config: SidaConfig) -> data.StructLayout:
 
 
 class ColumnPartials(wiring.Component):
-    """Adds what the sets that a column goes through have of it.
+    """Sums each column over the sets that contain its elements.
 
     One column is open at a time. A set adds to it, and may end it; then it begins the next one,
     perhaps with something. What a column gets is dealt out in turn to ``partials`` partial sums,
@@ -74,7 +74,7 @@ class ColumnPartials(wiring.Component):
 
     @property
     def latency(self) -> int:
-        """In cycles."""
+        """Latency in cycles."""
         levels = 1 + (self._config.partials - 1).bit_length()
         return levels * self._config.adder_stages
 
@@ -165,7 +165,7 @@ class ColumnPartials(wiring.Component):
 
 
 class ColumnSlots(wiring.Component):
-    """Puts sums, each in its column's last leaf, in order of their columns.
+    """Sorts sums, each in its column's last leaf, by column.
 
     Combinational: each slot chooses among all leaves.
 
@@ -303,7 +303,7 @@ class ColumnSums(wiring.Component):
         return {name: results[name].shape for name in ("base", "columns")}
 
     def _about(self) -> data.StructLayout:
-        """What is said of a set."""
+        """Layout of the fields that accompany a set through the tree."""
         offset = terms_layout(self._config)["offset"].shape
         return data.StructLayout({**self._columns(), "offset": offset})
 

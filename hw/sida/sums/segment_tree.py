@@ -21,8 +21,9 @@ def _all(bits: Value) -> Value:
 
 
 class SegmentTree(wiring.Component):
-    """A binary tree of adders over leaves in segments: each segment's sum, in the segment's last
-    leaf.
+    """Sums the leaves of each segment in a binary tree of adders.
+
+    A segment's sum is in the segment's last leaf.
 
     A segment's sum is that of the tree over all leaves, of which others and absent ones are left
     out: an adder whose both sides have something of the segment across its middle joins them, left
@@ -90,7 +91,7 @@ class SegmentTree(wiring.Component):
 
     @property
     def latency(self) -> int:
-        """In cycles."""
+        """Latency in cycles."""
         return (self._leaves - 1).bit_length() * self._stages
 
     def elaborate(self, platform: object) -> Module:

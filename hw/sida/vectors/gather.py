@@ -28,8 +28,7 @@ from .window_layouts import (
 
 
 class WindowTags(wiring.Component):
-    """Looks up, beside each bank, which block is at the place that the bank reads, and says in the
-    next cycle which lanes have got what they wanted.
+    """Looks up which block is at each bank's place, and answers the lanes a cycle later.
 
     Each bank has tags of its own, all alike, since each reads another line.
 
@@ -99,7 +98,7 @@ class WindowTags(wiring.Component):
         return m
 
     def _look_up(self, m: Module, bank: int) -> tuple[Signal, Signal]:
-        """Whether x, and z, of the block that the bank was asked for are there."""
+        """Looks up whether x, and z, of the block that a bank was asked for are present."""
         config = self._config
         line = Signal.like(self.lines[bank], name=f"line_{bank}", reset_less=True)
         tags = Memory(shape=tag_layout(config), depth=max(2, blocks(config)), init=[])
@@ -127,7 +126,7 @@ __all__ = ["Gather"]
 
 
 def _vector_members(config: SidaConfig) -> dict[str, Member]:
-    """How vectors come."""
+    """Returns the ports through which vectors arrive."""
     if not config.windowed:
         write = vector_write_layout(config)
         return {"x_write": In(write), "z_write": In(write)}
@@ -257,7 +256,7 @@ class Gather(wiring.Component):
         ]
 
     def _fetch(self, m: Module, banks: VectorBanks, lanes: list[RowLane]) -> MissTable:
-        """What is missing in the banks."""
+        """Connects the parts that fetch blocks missing in the banks."""
         m.submodules.tags = tags = WindowTags(self._config)
         m.submodules.misses = misses = MissTable(self._config)
         wiring.connect(m, misses.fetch, wiring.flipped(self.fetch))
@@ -278,7 +277,7 @@ class Gather(wiring.Component):
         return misses
 
     def _z_is_there(self, m: Module) -> Value:
-        """Whether the set at the input may read."""
+        """Tells whether the z that the set at the input needs is available."""
         step = Signal(count_bits(self._config))
         m.d.comb += step.eq(self.i.payload.base >> self._config.subtensor.bit_length() - 1)
         return self.z_steps + 1 >= step

@@ -112,11 +112,11 @@ class MissTable(wiring.Component):
         return block[: (blocks(self._config) - 1).bit_length()]
 
     def _meet(self, x: Value, y: Value) -> Value:
-        """Whether two blocks go to the same place."""
+        """Tells whether two blocks have the same place."""
         return self._place(x) == self._place(y) if blocks(self._config) > 1 else Const(1)
 
     def _rows(self, block: Value) -> Value:
-        """Of a block, as far as there are elements."""
+        """Returns the number of rows of a block, up to the last element of the vector."""
         config = self._config
         base = block.shift_left((config.window_elements - 1).bit_length())
         left = self.columns - base + (config.pes - 1)

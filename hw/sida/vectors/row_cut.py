@@ -36,8 +36,10 @@ def cut_row_layout(config: SidaConfig) -> data.StructLayout:
 
 
 class RowCut(wiring.Component):
-    """Cuts lines into rows, or makes rows of lines. A row a cycle, or a line a cycle, if it is the
-    smaller one; latency one cycle; no cycle is lost between runs.
+    """Cuts lines into rows, or joins lines into rows.
+
+    A row or a line per cycle, whichever is smaller. Latency one cycle; no cycle is lost between
+    runs.
 
     Parameters
     ----------

@@ -55,8 +55,10 @@ def piece_layout(config: SidaConfig) -> data.StructLayout:
 
 
 class RowJoin(wiring.Component):
-    """Puts rows that are smaller than a line together, vector by vector: a line leaves with the
-    last of its rows, or of its vector. Rows that are as large leave as they are.
+    """Joins rows smaller than a line into lines, vector by vector.
+
+    A line leaves with the last of its rows, or of its vector. Rows as large as a line leave
+    unchanged.
 
     The rows of a vector come ascending, from the first one on; some that came last may come again,
     and what is written then has them as they are now. A row of w, where that is in memory, comes as

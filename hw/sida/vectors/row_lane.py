@@ -15,7 +15,7 @@ __all__ = ["RowLane"]
 
 
 class RowLane(wiring.Component):
-    """Asks for operands in order, an operand a cycle, and holds those that have come.
+    """Requests operands in order, one per cycle, and keeps those that have arrived.
 
     For each transfer at ``i`` there is one at ``o``, in the same order, three cycles later at the
     earliest; of a transfer that wants nothing the pair means nothing. It has room for as many as
@@ -123,7 +123,7 @@ class RowLane(wiring.Component):
         return m
 
     def _answer(self, m: Module, asked: Value, arrives: Signal, wants: Value) -> Signal:
-        """What was asked for in the cycle before arrives, or was missed, which is returned."""
+        """Tells whether the operand requested in the cycle before arrives; returns a miss."""
         answered = Signal()
         missed = Signal()
         m.d.sync += [answered.eq(asked), self.waits.eq(asked & wants)]

@@ -52,8 +52,9 @@ __all__ = ["VectorBanks"]
 
 
 class VectorBanks(wiring.Component):
-    """In every cycle each bank reads one pair: for a lane that wants it, and for all others that
-    want the same. Element i is in bank ``i % banks``.
+    """Reads one pair per bank and cycle, for a lane and all others that want the same pair.
+
+    Element i is in bank ``i % banks``.
 
     Of lanes that want different lines of a bank one is served, the first from a lane on that moves
     by one in every cycle. A request is granted in its cycle, and answered in the next one. What is

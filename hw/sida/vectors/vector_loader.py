@@ -44,8 +44,9 @@ def loader_bus(config: SidaConfig) -> dict[str, Member]:
 
 
 class VectorLoader(wiring.Component):
-    """Reads rows of vectors, whole lines and no line behind a vector's last element: a row or a
-    line a cycle, whichever is larger, if the channels deliver it.
+    """Reads rows of vectors in whole lines, and no line after a vector's last element.
+
+    A row or a line per cycle, whichever is larger, if the channels deliver it.
 
     As many requests as ``config.outstanding`` may be under way, and in a channel half as many
     blocks. Where several rows are in a line, and a request begins or ends within it, the line is
@@ -143,7 +144,7 @@ class VectorLoader(wiring.Component):
         return m
 
     def _ask(self, m: Module, free: Value) -> Any:
-        """What is asked for, as bytes and as rows, one stream for each."""
+        """Computes the requests of a job: a stream of byte ranges, and one of rows."""
         config = self._config
         count = count_bits(config)
         # Elements of lines, from the first one's beginning to behind the last one wanted.

@@ -24,8 +24,10 @@ from .window_layouts import OPERAND, STORED_KINDS, SUMS, kept_sums_layout, line_
 
 
 class Acknowledgements(wiring.Component):
-    """Says, in the order in which lines left, when they are in memory: when all channels that got a
-    block have answered as often as they got one until then. Answers of a channel come in order.
+    """Reports, in the order in which lines left, when they are in memory.
+
+    They are when every channel that got a block has answered as often as it got one until then.
+    Answers of a channel arrive in order.
 
     Parameters
     ----------
@@ -94,7 +96,7 @@ _REQUESTS = 4
 
 
 def _window_members(config: SidaConfig) -> dict[str, Member]:
-    """What is there if vectors are in memory."""
+    """Returns the ports for vectors in memory; none if vectors are on chip."""
     if not config.windowed:
         return {}
     return {
@@ -109,7 +111,7 @@ def _window_members(config: SidaConfig) -> dict[str, Member]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Sent:
-    """What is written: pieces that wait; whether a line is taken, and is the last of its piece."""
+    """Writes in progress: queued pieces; whether a line leaves, and ends its piece."""
 
     queue: OutputRegister | DeepQueue
     moved: Value
@@ -117,8 +119,9 @@ class _Sent:
 
 
 class VectorWriter(wiring.Component):
-    """Writes rows of vectors, lines or rows at once, whichever are larger, and nothing behind a
-    vector's last element: a row or a line a cycle, whichever is larger, if the channels take it.
+    """Writes rows of vectors, and nothing after a vector's last element.
+
+    It writes lines or rows at once, whichever are larger: one per cycle, if the channels accept it.
 
     Parameters
     ----------

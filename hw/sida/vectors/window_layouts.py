@@ -1,4 +1,4 @@
-"""How elements of x and z lie on chip where the vectors are in memory."""
+"""Placement of the elements of x and z on chip where the vectors are in memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STORED_KINDS = 3
 
 
 def bank_bits(config: SidaConfig) -> int:
-    """Of a row's number, those that name the bank."""
+    """Returns how many bits of a row's number select the bank."""
     return (config.gather_banks - 1).bit_length()
 
 
@@ -60,7 +60,7 @@ def block_bits(config: SidaConfig) -> int:
 
 
 def tag_bits(config: SidaConfig) -> int:
-    """Of a block's number, those above its place: which of the blocks of that place it is."""
+    """Returns how many bits of a block's number are above its place: its tag."""
     return (config.most_rows // config.vector_words - 1).bit_length()
 
 
@@ -72,20 +72,22 @@ def place_of_line(config: SidaConfig, line: Value) -> tuple[Value, Value]:
 
 
 def tag_layout(config: SidaConfig) -> data.StructLayout:
-    """What is at a place: whether x of the block with that ``tag`` is, and ``z`` of it, too."""
+    """Tag of a place: whether x of the block ``tag`` is ``present``, and whether its ``z`` is."""
     return data.StructLayout({"present": 1, "z": 1, "tag": unsigned(tag_bits(config))})
 
 
 def tag_write_layout(config: SidaConfig) -> data.StructLayout:
-    """What ``place`` has from the next cycle on, if ``valid``."""
+    """Write of a place's tag, if ``valid``; it is readable from the next cycle on."""
     place = range(max(2, blocks(config)))
     return data.StructLayout({"valid": 1, "place": place, "tag": tag_layout(config)})
 
 
 def report_layout(config: SidaConfig) -> data.StructLayout:
-    """What a bank was asked for in the cycle before: an element of ``block``, which somebody got
-    (``served``), or somebody did not (``missed``), since ``x`` of the block, or ``z``, is not
-    there."""
+    """Outcome of a bank's read in the cycle before, of an element of ``block``.
+
+    ``served``: a lane got it. ``missed``: a lane did not, as ``x`` of the block, or ``z``, is not
+    present.
+    """
     return data.StructLayout(
         {"block": block_bits(config), "served": 1, "missed": 1, "x": 1, "z": 1}
     )

@@ -1,4 +1,4 @@
-"""What is missing of x, z and w, from memory."""
+"""Fetches missing elements of x, z and w from memory."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ __all__ = ["WindowLoader"]
 
 
 class WindowLoader(wiring.Component):
-    """Reads blocks of x and z, and rows of w, in turn; what was asked for comes in order. Both
-    sides must take what they asked for in the end, without waiting for the other one.
+    """Reads blocks of x and z, and rows of w, in turn; responses arrive in order of requests.
+
+    Both sides must accept what they requested in the end, without waiting for each other.
 
     Parameters
     ----------
