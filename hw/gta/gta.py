@@ -28,7 +28,7 @@ from .load.lane_loader import LaneLoader
 from .store.lane_storer import LaneStorer
 
 WAITS = ("list", "loads", "stores", "results")
-"""What is waited for."""
+"""Events whose wait cycles are counted."""
 
 
 class Counters(wiring.Component):

@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 MOST_PLANES = 16
-"""Of a product of integers."""
+"""Planes of the longest product of integers."""
 
 STEP_TO_LAST = 3
 """Cycles from a column's step to that in which its elements multiply: 0: the bank on top is read;

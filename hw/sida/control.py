@@ -15,10 +15,10 @@ from .layouts import job_bases, job_layout
 __all__ = ["COLUMN_ERRORS", "ROW_ERRORS", "Control"]
 
 COLUMN_ERRORS = ("pointers", "index", "unsorted")
-"""What may be wrong with a column of the matrix in memory, by the errors' names."""
+"""Errors of a column of the matrix in memory."""
 
 ROW_ERRORS = tuple(f"rows_{name}" for name in COLUMN_ERRORS)
-"""The same with a row."""
+"""Errors of a row of the matrix in memory."""
 
 
 class Control(wiring.Component):

@@ -15,7 +15,7 @@ from .vectors.vector_banks import WAYS
 __all__ = ["EVENTS", "STREAMS", "Counters"]
 
 STREAMS = ("pointers", "rows", "values", "again", "vectors", "program")
-"""What is read, by the counters of its bytes."""
+"""Streams that are read, by the counters of their bytes."""
 
 EVENTS = (
     "column_cycles",

@@ -95,7 +95,7 @@ class PassControl(wiring.Component):
             with m.State("LOAD_X"):
                 self._when(m, self.x_loaded, "LOAD_PROGRAM")
             with m.State("LOAD_PROGRAM"):
-                # Where vectors are in memory, x has been written to another place.
+                # With vectors in memory, x has been written to another place.
                 ready = self.program_idle & self.quiet
                 self._when(m, ready if self._config.windowed else self.program_idle, "FIRST")
             with m.State("FIRST"):

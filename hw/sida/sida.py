@@ -191,7 +191,7 @@ class Sida(AcceleratorTop):
         """E1 on what the first product gives, to z; E2 on what the second one does, to x."""
         config, passes, core = self._config, parts.passes, parts.core
         job, gather, held = parts.control.job, parts.gather, parts.held
-        # Which part of the program runs.
+        # The second part of the program runs.
         second = Signal(name="runs_second")
         with m.If(passes.first | passes.second):
             m.d.sync += second.eq(passes.second)
@@ -226,7 +226,7 @@ class Sida(AcceleratorTop):
             m.d.sync += steps.eq(0)
         with m.Elif(takes & ~second & ends_step):
             m.d.sync += steps.eq(steps + 1)
-        # Of one product a pass the result is the next operand: z and x change places.
+        # With one product per pass, the result is the next operand: z and x change places.
         rows = parts.vectors.rows
         loads_x = Signal()
         m.d.comb += loads_x.eq(rows.valid & ~passes.loads_scalars)
@@ -373,9 +373,9 @@ class Sida(AcceleratorTop):
         columns, held, core = parts.columns, parts.held, parts.core
         arrays = [getattr(columns, f"read_beats_{name}") for name in ("pointers", "rows", "values")]
         others = [Cat(beats[name]) for name in self._config.readers[1:]]
-        # What is held is counted anew with a pass of two products.
+        # Buffered elements are counted anew with a pass of two products.
         counts_held = Signal()
-        # Whether sets of the pass are still to come.
+        # Sets of the pass are still outstanding.
         comes = Signal(name="columns_come")
         with m.If(control.stop):
             m.d.sync += comes.eq(0)

@@ -21,7 +21,7 @@ from .pe import Pe
 __all__ = ["PeArray"]
 
 _FEW = 16
-"""Queues of so many words are read without a clock."""
+"""Queues of up to so many words are read without a clock."""
 
 Built = dict[tuple[str, tuple[int, ...]], Any]
 """Components by function and place."""

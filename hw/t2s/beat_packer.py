@@ -55,7 +55,7 @@ class BeatPacker(wiring.Component):
         level = Signal(range(most + 1))
         complete = Signal()
         held = Signal(most * bits)
-        # What is left when a beat leaves.
+        # The level and the words that remain when a beat leaves.
         left = Signal.like(level, name="left")
         rest = Signal.like(held, name="rest")
         takes = Signal()

@@ -28,7 +28,7 @@ from .sparse.image_requests import connect_image
 from .word_function import through
 
 _MOST_ASKED = 7
-"""Runs that are requested and not handed over: a writer takes some requests ahead of data."""
+"""Most outstanding runs: a writer accepts some requests ahead of their data."""
 
 
 class Unloader(wiring.Component):

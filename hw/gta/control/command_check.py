@@ -154,7 +154,7 @@ class ExecuteCheck(wiring.Component):
         command = command_layout("execute")(self.command)
         ws = command.operation == OPERATIONS.index("ws")
         last = command.rows_last
-        # Of OS rows are limbs, and go in whole groups.
+        # In OS, rows are limbs, which come in whole groups.
         cut = Mux(
             table.limbs[1], last[:2].any() | (table.limbs[0] & last[2]), table.limbs[0] & last[0]
         )
@@ -286,7 +286,7 @@ class CommandCheck(wiring.Component):
                     m.next = "look"
                 self._forget(m)
             with m.State("look"):
-                # What is begun is not done in the cycle behind it.
+                # A check that begins is not done in the next cycle.
                 m.next = "check"
                 self._forget(m)
             with m.State("check"):

@@ -76,7 +76,7 @@ class FoldExtents(wiring.Component):
         m.d.comb += [
             rows_left.eq(fold < command.row_folds),
             cols_left.eq(fold < command.col_folds),
-            # Of floats a lane keeps the results of its own rows.
+            # For floats, a lane keeps the results of its own rows.
             step.eq(Mux(self.floats, ROWS, self.rows)),
             self.done.eq(~busy),
         ]

@@ -94,7 +94,7 @@ ACCUMULATE_CUTS: dict[int, tuple[str, ...]] = {
     2: ("total",),
     3: ("total", "shifted"),
 }
-"""Where an adder of so many stages has its registers; the last one is the running sum itself."""
+"""Places of an adder's registers, by its number of stages; the last one is the running sum."""
 
 _HEAD_BITS = head_bits(1)
 

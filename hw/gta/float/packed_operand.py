@@ -60,7 +60,7 @@ class PackedOperand(wiring.Component):
         width = 8 * LEFT_WORD_BYTES // 2
         kept: list[Value] = []
         while width >= min(fmt.bits for fmt in formats):
-            # Of longer floats the place's low bits are 0.
+            # The place's low bits are 0 for longer floats.
             upper = self.place[(width // 8).bit_length() - 1]
             half = Signal(width, name=f"part_{width}")
             m.d.comb += half.eq(Mux(upper, picked[width : 2 * width], picked[:width]))

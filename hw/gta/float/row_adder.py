@@ -349,7 +349,7 @@ class RowAdder(wiring.Component):
             product.eq(whole.o),
             header.eq(found),
             first.eq(self.right.first),
-            # What is not added to anything is added to a zero of its own sign.
+            # A product without an addend is added to a zero of its own sign.
             flip.eq(self.mode.active & (self.mode.subtract | (self.mode.plain & found.negative))),
         ]
         m.submodules.sums = sums = RunningSums(len(columns), own, self._bits, stages)
@@ -400,7 +400,7 @@ class RowAdder(wiring.Component):
             for name, _ in operand_header(bits):
                 value = given[name]
                 if name == "exponent" and len(value) > bits:
-                    # What is in range of fp32 has copies of one bit below the top bit of fp64's.
+                    # An exponent in fp32's range has copies of one bit below the top bit of fp64's.
                     value = Cat(value[: bits - 1], value[-1])
                 m.d.comb += header[name].eq(value)
         found = Signal(product_header(bits), name="header_of_product")

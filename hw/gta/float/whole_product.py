@@ -15,7 +15,7 @@ from .headers import kept_limbs, row_header, vector_mode
 __all__ = ["SUM_BITS", "WholeProduct", "product_bits"]
 
 SUM_BITS = 2 * LIMB_BITS
-"""Of a product of significands: its top bits, which an element's sum has in the end."""
+"""Top bits of a product of significands, which an element's sum holds in the end."""
 
 
 def product_bits(config: GtaConfig) -> int:
@@ -73,14 +73,14 @@ class WholeProduct(wiring.Component):
         parts = []
         for byte in range(size):
             above = size - 1 - byte
-            # Of two significands of L limbs it has 2 L bytes, of one and a limb L + 1.
+            # A product of two significands of L limbs has 2 L bytes; of one and a limb, L + 1.
             kept = self._has(above) | (self._has(above // 2 + 1) & ~self.mode.one)
             parts.append(self.i.word_select(byte, LIMB_BITS) & kept.replicate(LIMB_BITS))
         moved: Value = whole
         for name in ("fp16", "fp64"):
             if name in self._formats:
                 bits = 2 * (-FLOAT_FORMATS[name].significand_bits % LIMB_BITS)
-                # What is below its own bytes is 0 anyway.
+                # Bytes below the product's own are 0 anyway.
                 below = len(whole) - SUM_BITS * limbs(name)
                 lower = Cat(C(0, bits), whole[below:-bits])
                 chosen = Mux(self.mode.active & self.mode[name], lower, moved[below:])

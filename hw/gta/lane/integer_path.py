@@ -20,7 +20,7 @@ ROW_TO_STEP = 2
 """Cycles from the last row's step to the first result step."""
 
 _FOLDS = 4
-"""At most so many folds have begun whose results have not."""
+"""Most folds that have begun and whose results have not."""
 
 
 def _entry_layout(config: GtaConfig) -> data.StructLayout:

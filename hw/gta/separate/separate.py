@@ -18,7 +18,7 @@ from ...spec.gta_lane.widths import DATAPATH_BITS, WORD_BITS, elements, sum_bits
 from ...stream.valid_pipeline import ValidPipeline
 
 INTEGER_CUTS: dict[int, tuple[str, ...]] = {0: (), 1: ("product",), 2: ("product", "sum")}
-"""Where a unit of so many stages has its registers."""
+"""Places of a unit's registers, by its number of stages."""
 
 
 class IntegerMultiplyAdd(wiring.Component):
@@ -132,7 +132,7 @@ class FormatUnit(wiring.Component):
         operand, result = FORMATS[self._name], sum_format(self._name)
         if isinstance(operand, FloatFormat):
             assert isinstance(result, FloatFormat)
-            # Of fp16 the wider sum would cost more than normalisation.
+            # For fp16 the wider sum would cost more than normalisation.
             return FloatMultiplyAdd(
                 result,
                 operand,

@@ -74,10 +74,10 @@ class Gatherer(wiring.Component):
 __all__ = ["READ_CYCLES", "LaneStorer"]
 
 READ_CYCLES = 2
-"""From a read of the memory of results to its data."""
+"""Cycles from a read of the memory of results to its data."""
 
 _WAITING = 8
-"""Parts that may be read and not yet taken on."""
+"""Parts that may be in flight: read, and not yet accepted."""
 
 
 class LaneStorer(wiring.Component):
@@ -207,7 +207,7 @@ class LaneStorer(wiring.Component):
             gatherer.place.eq(come.place),
             gatherer.words.eq(self.words),
             waiting.i.valid.eq(valid[-1]),
-            # What does not count is 0, whatever lies there.
+            # Bytes that are not valid are 0, whatever the memory holds.
             waiting.i.payload.data.eq(gatherer.data & Cat(bit.replicate(8) for bit in come.valid)),
             taken.eq(waiting.o.valid & waiting.o.ready),
         ]

@@ -99,7 +99,7 @@ class Narrower(wiring.Component):
             made.half.eq(halves),
         ]
         with m.If(halves):
-            # What counts ends with whole elements.
+            # The valid bytes are whole elements.
             m.d.comb += [
                 made.data.eq(Mux(wide.long, long_half, short_half)),
                 made.strobe.eq(wide.valid[1::2]),

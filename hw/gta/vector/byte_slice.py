@@ -223,7 +223,7 @@ class ByteSlice(wiring.Component):
         undefined: list[Value] = []
         if self._config.floats:
             found, magnitude = self._watch(m, nan)
-            # With a NaN x is neither less nor equal.
+            # If an operand is a NaN, x is neither less nor equal.
             undefined.append(control.float_last & found)
             # The order of two negative numbers is that of their magnitudes, the other way round.
             turned = control.last & (unlike | (control.float_last & self.x[-1]))

@@ -84,8 +84,8 @@ class VectorSequencer(wiring.Component):
             table.function_number.eq(self.command.function),
             table.format.eq(self.command.format),
             reads.eq(Mux(known.chains, self.current.use_c, known.c_plane)),
-            # Where this one's results begin at the other's first one, or before, they are written
-            # when they are read, as it begins some cycles later.
+            # Results that begin at the other's first one, or before, are written by the time that
+            # they are read, as this command begins some cycles later.
             later.eq((self.current.result_base > before) & (results < steps.results_end)),
             meets.eq(reads & (later | near.any())),
             busy.eq(steps.works | tail.any()),

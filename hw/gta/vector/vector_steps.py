@@ -64,7 +64,7 @@ class OctetWalk(wiring.Component):
         octets = Signal.like(command.time, name="octets_left")
         length = Signal.like(command.chain, name="chain_less_1")
         chain = Signal.like(command.chain, name="chain_left")
-        # Of the chain's first octets, and from there to the octet that is on.
+        # The chain's first octets, and the distance from there to the current octet.
         left = Signal.like(self.left, name="left_chain")
         top = Signal.like(self.top, name="top_chain")
         offset = Signal.like(self.left, name="chain_offset")
@@ -270,7 +270,7 @@ class VectorSteps(wiring.Component):
     def _octets(self, m: Module) -> None:
         """Octets of results, and of the operands of one, and the planes of them."""
         known, step, walk = self.properties, self.step, self._walk
-        # At the end of a chain of integers' last pair it stays where it is.
+        # The plane stays after the last pair of a chain of integers.
         stays = self._pairs.last & walk.last_of_chain & ~known.floats
         plane = self._pairs.diagonal[:3] & known.result & (~known.floats).replicate(3)
         of_top = Mux(known.planes, self._pairs.i, self._pairs.j & known.y_plane.replicate(3))

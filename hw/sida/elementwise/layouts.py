@@ -24,10 +24,10 @@ __all__ = [
 ]
 
 _MOST_ROWS = 8
-"""Of a block: more than an instruction's latency."""
+"""Most rows of a block: more than an instruction's latency."""
 
 KINDS = tuple(REDUCTIONS)
-"""Reductions by the number that the hardware has for them."""
+"""Reductions, in the order of their numbers in hardware."""
 
 
 def opcode(name: str) -> int:

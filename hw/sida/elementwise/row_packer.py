@@ -61,7 +61,7 @@ class RowPacker(wiring.Component):
         placed = Signal(values_layout(config))
         complete = Signal()
         ends = Signal()
-        # Of the last columns some may be behind a row that is complete.
+        # Some of the last columns may be after a complete row.
         rest = Signal()
         m.d.comb += [
             count.eq(Mux(self.valid, self.results.columns, 0)),
@@ -75,7 +75,7 @@ class RowPacker(wiring.Component):
         row = Signal(values_layout(config), reset_less=True)
         pushes = Signal()
         for lane in range(pes):
-            # From the first column on it is of this row; below, of the one before or the next one.
+            # A lane from the first column on is of this row; others are of the row before or after.
             last = lane == pes - 1
             mine = Const(1) if last else first <= lane
             m.d.comb += queue.i.payload[lane].eq(row[lane])

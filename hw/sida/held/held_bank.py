@@ -90,7 +90,7 @@ class ListReader(wiring.Component):
         moves = Signal()
         ends = Signal()
         more = Signal()
-        # Of a chunk that is not wanted, the follower is looked up first.
+        # If a chunk is not wanted, its follower is looked up first.
         seeks = Signal()
         linking = Signal()
         linked = Signal(range(max(2, count)))

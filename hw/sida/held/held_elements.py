@@ -64,7 +64,7 @@ def read_again(m: Module, held: Any, control: PanelControl) -> list[stream.Inter
             leaf.payload.place.eq(element.column[lanes:]),
             leaf.payload.value.eq(element.value),
         ]
-    # What is behind a mark is of the next panel, and waits for it.
+    # Elements after a mark are of the next panel, and wait for it.
     ended = Signal(config.pes)
     m.d.comb += control.reloaded.eq(ended.all())
     sources = []

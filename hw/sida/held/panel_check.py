@@ -14,7 +14,7 @@ from ...stream.written_word import reads_with_writes
 from .layouts import held_layout, late_layout, panel_bits, panels
 
 HASH_BITS = 33
-"""Of a hash, and of sums of them. With an odd number a round loses nothing."""
+"""Bits of a hash, and of sums of hashes. With an odd number a round is one to one."""
 
 _WORD_BITS = 32
 _BEGIN = 0x19E3779B9
@@ -140,7 +140,7 @@ class PanelSum(wiring.Component):
 __all__ = ["PanelCheck"]
 
 _TERMS = 4
-"""That are added up in a cycle."""
+"""Terms that are added up in a cycle."""
 
 
 class PanelCheck(wiring.Component):
@@ -199,7 +199,7 @@ class PanelCheck(wiring.Component):
         lost = Signal()
         m.d.sync += fetched.eq(self.order & ~self.loses)
         m.d.comb += lost.eq(fetched & self.reloads)
-        # Of all banks together 0 when a panel's elements have been read again.
+        # Over all banks, 0 when a panel's elements have been refetched.
         differences = []
         for n in range(config.pes):
             m.submodules[f"sum_{n}"] = part = PanelSum(config, n)

@@ -83,7 +83,7 @@ class PanelsAhead(wiring.Component):
         first, step = self.first, config.subtensor
         whole = self._whole(m)
         following = Signal.like(first)
-        # Where the columns end of which the first panel's elements wait.
+        # End of the columns whose elements the first panel buffers.
         end = Signal(range(config.most_rows + 3 * step + 1))
         may_ask = Signal()
         bounded = Signal()
@@ -243,7 +243,7 @@ class PanelControl(wiring.Component):
         m = Module()
         config, columns = self._config, self.columns
         step = config.subtensor
-        # Where the panel that is due ends, and those elements of w which it is added to.
+        # End of the panel that is due, and of the elements of w that it is added to.
         end = Signal(self._far)
         far_end = Signal(self._far)
         ready = Signal()

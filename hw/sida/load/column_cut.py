@@ -103,7 +103,7 @@ class ColumnCut(wiring.Component):
             m.d.sync += [spent.eq(self.elements == 0), since.eq(0)]
         with m.Elif(goes):
             m.d.sync += [base.eq(base + columns), spent.eq(spent | ends)]
-            # What a second window had for the final set is not looked at again.
+            # The columns of a second window in the final set are not examined again.
             m.d.sync += stopped.eq(bad | cut.i.payload.final)
             m.d.sync += since.eq(Mux(finished, 0, behind))
             with m.If(finished & ~ends & ~spent):
@@ -183,7 +183,7 @@ class ColumnCut(wiring.Component):
         size = self._config.pes
         columns = Signal(range(self._config.pes + 1))
         begun = near[0].inside & first.present & ~done
-        # As many of the second window as are done of the first: not as many as `pes` in all.
+        # At most as many of the second window as are done of the first: below `pes` in all.
         more = near[1].inside & second.present & done
         m.d.comb += columns.eq(ones(begun) + Mux(both, ones(more), 0))
         # The last column that may have elements in the set, by window.

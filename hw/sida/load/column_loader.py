@@ -61,7 +61,7 @@ class ColumnEnds(wiring.Component):
         wiring.connect(m, made.o, wiring.flipped(self.o))
         held = Signal(size * INDEX_BITS, reset_less=True)
         holds = Signal()
-        # What is held has the last pointer, and columns of its own.
+        # The held block has the last pointer, and columns of its own.
         closes = Signal()
         goes = Signal()
         alone = Signal()
@@ -120,7 +120,7 @@ class ColumnEnds(wiring.Component):
 __all__ = ["ARRAYS", "ColumnLoader"]
 
 ARRAYS = ("pointers", "rows", "values")
-"""What is read, in the order of the readers' IDs."""
+"""Arrays that are read, in the order of the readers' IDs."""
 
 _INDEX_BYTES = INDEX_BITS // 8
 

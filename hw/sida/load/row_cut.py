@@ -115,7 +115,7 @@ class RowCut(wiring.Component):
             following.eq(block + 1),
             whole.eq((last_end == following) & (last_leaf == 0)),
             ends_window.eq((last_end == block) | whole),
-            # Of the panel's last block, too, that windows before have begun.
+            # So is the rest of the panel's last block, which earlier windows have begun.
             rests.eq(window.last & window.some & (last_end == block) & (last_leaf != 0)),
             ends_block.eq((found.filled & (~ends_window | whole)) | rests),
             cut.i.valid.eq(

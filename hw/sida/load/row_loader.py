@@ -162,12 +162,12 @@ def _shift(count: int) -> int:
 __all__ = ["ROW_ARRAYS", "RowLoader"]
 
 ROW_ARRAYS = ("pointers", "columns", "values")
-"""What is read, in the order of the readers' IDs."""
+"""Arrays that are read, in the order of the readers' IDs."""
 
 _INDEX_BYTES = INDEX_BITS // 8
 
 _MOST_PANELS = 2 * PANELS_AHEAD
-"""Those whose pointers, and those whose elements are read or have not left."""
+"""Most panels whose pointers or elements are outstanding or have not left."""
 
 
 class RowLoader(wiring.Component):

@@ -15,7 +15,7 @@ from ..layouts import count_bits
 __all__ = ["PANELS_AHEAD", "RowWindows", "panel_layout", "range_layout", "rows_window_layout"]
 
 PANELS_AHEAD = 4
-"""Panels of which pointers or elements may be under way."""
+"""Most panels with pointers, or with elements, in flight."""
 
 
 def panel_layout(config: SidaConfig) -> data.StructLayout:

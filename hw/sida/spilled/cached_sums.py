@@ -17,7 +17,7 @@ from ..held.layouts import late_layout, place_bits, sided_layout, slot_bits
 from ..operators import semiring_range
 
 EXCHANGES = 16
-"""Rows that may be on their way to the chip, or from it, at a time; a power of two."""
+"""Most rows in flight to the chip, or from it, at a time; a power of two."""
 
 
 def tag_bits(config: SidaConfig) -> int:
@@ -168,7 +168,7 @@ class WaitingElement(wiring.Component):
 __all__ = ["CachedSums"]
 
 _AHEAD = 4
-"""Elements between the one that waits and the one whose row is asked for."""
+"""Elements between the one that waits and the one whose row is requested."""
 
 
 class CachedSums(wiring.Component):

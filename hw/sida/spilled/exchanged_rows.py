@@ -79,7 +79,7 @@ class ExchangedRows(wiring.Component):
             m.d.sync += under_way.eq(0)
         with m.Elif(advance):
             m.d.sync += under_way.eq(Cat(self.begins.valid, under_way))
-        # What was added before is written when the last stage but one is read.
+        # Earlier additions are written when the last stage but one is read.
         exchanges = [self.begins]
         for stage in range(len(under_way)):
             exchanges.append(delay(m, exchanges[-1], 1, advance, f"exchange_{stage}"))

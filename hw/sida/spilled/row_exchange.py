@@ -195,7 +195,7 @@ class RowExchange(wiring.Component):
             rows.clear.eq(self.clear),
             table.clear.eq(self.clear),
             table.slot.eq(slot_of(config, row)),
-            # What slots have is written by one at a time.
+            # Tags of slots have one writer at a time.
             may_go.eq(~table.busy & ~table.full & ~used & ~self.first.valid),
             self.missed.eq(goes & self.opens),
             table.begins.eq(goes),

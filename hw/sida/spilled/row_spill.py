@@ -14,7 +14,7 @@ from .cached_sums import entry_layout, row_values_layout
 __all__ = ["RowSpill", "victim_layout"]
 
 _UNDER_WAY = 32
-"""Rows that are not in memory yet: about what a memory takes in the time that an answer needs."""
+"""Most rows not in memory yet: about what a memory accepts while an answer is outstanding."""
 
 
 def victim_layout(config: SidaConfig) -> data.StructLayout:
@@ -67,7 +67,7 @@ class RowSpill(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.left = left = OutputRegister(self.o.payload.shape(), clearable=True)
-        # Whose they are.
+        # The exchanges of the rows that left.
         m.submodules.owners = owners = DeepQueue(entry_layout(), _UNDER_WAY)
         wiring.connect(m, left.o, wiring.flipped(self.o))
         victim = self.victims.payload

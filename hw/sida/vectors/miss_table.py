@@ -26,7 +26,7 @@ from .window_layouts import (
 __all__ = ["MISSES", "MissTable"]
 
 MISSES = 8
-"""Blocks that may be on their way."""
+"""Most blocks in flight."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ class MissTable(wiring.Component):
         entry = data.StructLayout({"block": block_bits(self._config), "x": 1, "z": 1})
         entries = [Signal(entry, name=f"entry_{n}", reset_less=True) for n in range(MISSES)]
         comes = Signal(MISSES)
-        # What has come and has served nobody yet.
+        # Blocks that have arrived and have not served any lane yet.
         keeps = Signal(MISSES)
         sweeps = self._sweep(m)
         there = self._fill(m, entries, comes, keeps)
@@ -169,7 +169,7 @@ class MissTable(wiring.Component):
                         one.x.eq(chosen.x),
                         one.z.eq(chosen.z),
                     ]
-            # What is read of the place from now on is nothing.
+            # From now on a read of the place misses.
             with m.If(chosen.x):
                 m.d.comb += [
                     self.tag_write.valid.eq(1),

@@ -69,7 +69,7 @@ class RowLane(wiring.Component):
         asked = Signal()
         arrives = Signal()
         taken = Signal()
-        # What was not asked for, what is there, and all.
+        # Operands not requested yet, those that have arrived, and all of them.
         waiting = Signal(range(depth + 1))
         there = Signal(range(depth + 1))
         level = Signal(range(depth + 1))

@@ -14,7 +14,7 @@ from ..layouts import count_bits
 from .window_layouts import bank_lines
 
 WAYS = 2
-"""Sets are dealt out to so many lanes of each leaf, so that one waits less for another."""
+"""Lanes of each leaf, among which sets are distributed, so that they wait less."""
 
 
 def vector_write_layout(config: SidaConfig) -> data.StructLayout:

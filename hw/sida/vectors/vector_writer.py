@@ -68,7 +68,7 @@ class Acknowledgements(wiring.Component):
         leaves = Signal()
         there = []
         for channel in range(self._config.channels):
-            # That no line has been said to be in memory for.
+            # Answers that no reported line has used yet.
             answers = Signal(range(depth + 3), name=f"answers_{channel}")
             own = oldest.channels[channel]
             there.append(~own | (answers != 0))
@@ -92,7 +92,7 @@ class Acknowledgements(wiring.Component):
 __all__ = ["VectorWriter"]
 
 _REQUESTS = 4
-"""That wait for their channel where their number is no power of two: as long as that takes."""
+"""Requests queued while their channels are computed: only if these are no power of two."""
 
 
 def _window_members(config: SidaConfig) -> dict[str, Member]:
@@ -275,7 +275,7 @@ class VectorWriter(wiring.Component):
 
     def _acknowledge(self, m: Module, writer: StripedWriter) -> Acknowledgements:
         m.submodules.acknowledged = acknowledged = Acknowledgements(self._config)
-        # What the bus still answers behind a stop is of what was dropped.
+        # Answers of the bus after a stop are to lines that were dropped.
         drains = Signal()
         with m.If(self.stop):
             m.d.sync += drains.eq(1)

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 OPERAND, SUMS = 1, 2
-"""What is written of vectors, besides what the program stores: x or z, and w."""
+"""Kinds of lines written beside those that the program stores: x or z, and w."""
 
 STORED_KINDS = 3
 

@@ -16,7 +16,7 @@ from .lane_sum import LaneSumUnit
 __all__ = ["FactoredSum", "PlainSum", "later", "operand_members", "widened"]
 
 _NEUTRAL = {"mul": "1", "and": "1", "add": "-0", "min": "+inf", "max": "-inf"}
-"""What (x) leaves a word alone with."""
+"""Neutral word of (x): the product with it is the other word."""
 
 
 class PlainSum(wiring.Component):

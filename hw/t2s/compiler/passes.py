@@ -123,7 +123,7 @@ def _arithmetic(function: Function, loop: Loop) -> Function:
 
 
 DISTRIBUTING = ("mma", "minplus", "maxplus", "minmax", "maxmin", "orand")
-"""Semirings whose (x) distributes over (+), whatever the words are."""
+"""Semirings whose (x) distributes over (+) for all words."""
 
 
 def factor(program: Program, computation: Computation) -> Program:
@@ -286,7 +286,7 @@ def _bits(program: Program, computation: Computation, buffer: Buffer, tensor: st
 
 
 SUMS = "sums"
-"""The buffer's name."""
+"""Name of the buffer of sums."""
 
 
 def accumulate(program: Program, computation: Computation) -> Program:
@@ -353,8 +353,9 @@ def fifo(program: Program, computation: Computation) -> Program:
 __all__ = ["MAPPED", "PASSES", "compiled", "programs"]
 
 MAPPED = "fifo"
-"""The last pass that directives are about: all loops are there still. What follows takes out of
-functions what they need not count."""
+"""Last pass that implements directives; all loops are still present.
+
+Later passes remove loops that functions need not count."""
 
 PASSES: dict[str, Callable[[Program, Computation], Program]] = {
     "tile": tile,
@@ -376,7 +377,7 @@ PASSES: dict[str, Callable[[Program, Computation], Program]] = {
     "flatten": unless_sparse(flatten),
     "infinitise": unless_sparse(infinitise),
 }
-"""By name. Before the first there is the definition."""
+"""Passes by name, in order. The first one starts from the definition."""
 
 
 def programs(computation: Computation) -> Iterator[tuple[str, Program]]:

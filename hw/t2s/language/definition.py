@@ -11,7 +11,7 @@ from .places import MappingError, place_of_caller
 from .tensors import Element, Expression, Products
 
 SPARSE_SEMIRINGS = ("mma", "minplus", "maxplus", "minmax", "maxmin", "orand")
-"""On which a product with what is not stored changes no sum."""
+"""Semirings in which a product with an entry that is not stored changes no sum."""
 
 
 def check_merging(place: str, name: str, semiring: str, products: Products) -> None:
@@ -54,7 +54,7 @@ __all__ = ["Definition", "compute"]
 
 
 HAVING_ONE = ("mul", "add", "min", "max", "and")
-"""Operators (x) that leave a word alone with another one: a product may be of it alone."""
+"""Operators (x) with a neutral word: a product may have a single factor."""
 
 
 class Definition:

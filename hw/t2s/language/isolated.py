@@ -13,7 +13,7 @@ PRODUCERS = ("feeder", "loader", "serializer")
 CONSUMERS = ("drainer", "collector", "unloader", "deserializer")
 ON_HOST = ("serializer", "deserializer")
 MOST_BITS = 1 << 24
-"""Of a buffer, where the mapping does not say another number: 2 MiB."""
+"""Most bits of a buffer, where the mapping does not give another number: 2 MiB."""
 
 
 class IsolatedFunction:

@@ -10,7 +10,7 @@ from .places import MappingError
 __all__ = ["constant_factor", "constant_of", "known_loop", "known_loops", "queue_depth"]
 
 MOST_WORDS = 1 << 16
-"""Of a queue."""
+"""Most words of a queue."""
 
 
 def known_loop(place: str, directive: str, given: object, known: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from .places import MappingError, place_of_caller
 from .tensors import Products
 
 MOST_STAGES = 6
-"""Of an element."""
+"""Most pipeline stages of an element."""
 
 _STALLS = ("allowed", "refused")
 

@@ -23,7 +23,7 @@ __all__ = [
 MOST_DIMENSIONS = 5
 
 STYLES = ("csr", "ciss")
-"""How a sparse tensor's rows lie on elements: as the loops say, or dealt to the elements."""
+"""Assignments of a sparse tensor's rows to elements: by the loops, or distributed."""
 
 
 class Expression:

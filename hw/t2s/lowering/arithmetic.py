@@ -14,7 +14,7 @@ __all__ = ["arithmetic_of", "sums_side_by_side"]
 _SUMS = {"fp64": "fp64", "int8": "int32", "int16": "int32", "int32": "int32"}
 
 _STAGES = 4
-"""Of an element, unless another number is given."""
+"""Pipeline stages of an element, unless the mapping gives another number."""
 
 
 def arithmetic_of(

@@ -34,7 +34,7 @@ class Iteration:
 
 
 Kind = Mapping[str, Iteration]
-"""Of a period, the iterations of the loops that cut the run, by their names."""
+"""Iterations in a period of the loops that cut the run, by their names."""
 
 
 class Cuts:

@@ -31,14 +31,12 @@ from .routing import routes_of
 from .sparse.design import sparse_design
 from .words_through import Stopped, run
 
-# How many words the queues of a design hold, so that it never stops, whatever trip counts are.
+# Depths of a design's queues with which it never deadlocks, for any trip counts.
 #
-# Each has a register, or two where `ready` is cut, too. Where functions would wait for each
-# other in
-# one of the periods of a run, queues that are full then are made longer (T. M. Parks, "Bounded
-# scheduling of process networks", 1995), all of a channel alike; in the end each is made as
-# short as
-# the others allow.
+# Each queue has a register, or two where `ready` is cut, too. Where functions would wait for each
+# other in one of the periods of a run, the queues that are full then are made longer, all of a
+# channel alike (T. M. Parks, "Bounded scheduling of process networks", 1995). In the end each is
+# made as short as the others allow.
 
 Said = Mapping[str, tuple[int, str]]
 """Depths that the mapping gives, with places, by channel."""
@@ -101,7 +99,7 @@ class _Depths:
             try:
                 run(one, self._queues, rooms)
             except Stopped as stopped:
-                # What has stopped once may well stop again.
+                # A run that has stopped once may well stop again.
                 self._runs.insert(0, self._runs.pop(number))
                 return stopped
         return None

@@ -45,7 +45,7 @@ def element_part(program: Program, arithmetic: LaneSum, vector: int = 1) -> Elem
             loop = one.what.channel.removeprefix(f"{name}_").removesuffix("_forward")
             if loop not in forwards[name]:
                 forwards[name].append(loop)
-    # What sums start from is received behind all that is multiplied.
+    # The operand that sums start from is received after all factors.
     operands = tuple(
         OperandPart(
             name, lanes_of(program, name), tuple(forwards[name]), starts=name == program.start

@@ -44,10 +44,10 @@ from .steps_of import count_of, done_by
 from .transfers import Segment, Unaligned, Visit, Work, through
 
 _CHOSEN = -1
-"""In place of the queue that a route chooses."""
+"""Stands for the queue that a route chooses."""
 
 Ports = tuple[tuple[int, ...], tuple[int, ...]]
-"""Queues from which words come, and those to which they go."""
+"""Queues that words are taken from, and queues that they are put into."""
 
 
 class Workers:
@@ -70,7 +70,7 @@ class Workers:
         self._done = {name: done_by(one) for name, one in self._functions.items()}
         self._parts: dict[str, FeederPart | MoverPart] = {one.name: one for one in design.feeders}
         self._parts |= {one.name: one for one in design.movers}
-        # Of each queue between a function and what routes its words, that.
+        # The route of each queue that has a function at the other end.
         routes = {one.name: one for one in design.routes}
         self._routed: dict[int, tuple[RoutePart, Copy]] = {}
         for copy in design.copies:
@@ -154,7 +154,7 @@ class Workers:
         turn = next((one for one in loops if one.first is not None), None)
         if turn is None or any(one.turn for one in inner):
             return tuple(self._turns(inner, copy, own, other))
-        # Whose turn it is does not change in a period.
+        # The turn does not change in a period.
         now = kind[self._cuts.plain(turn)].value
         turns = turn_of(turn, named(function, copy.place))
         if now is None or now not in turns:
@@ -233,7 +233,7 @@ Levels = tuple[int, ...]
 """Words in each queue."""
 
 Period = tuple[Levels, tuple[Work, ...]]
-"""Words in queues at its beginning, and what is done in it."""
+"""Words in queues at the beginning of a period, and the work done in it."""
 
 _ONLY, _FIRST, _INNER, _LAST = (
     Iteration(None, *ends) for ends in ((True, True), (True, False), (False, False), (False, True))
@@ -341,7 +341,7 @@ def _in_order(program: Program, cut: Collection[str]) -> Iterator[Loop]:
     """These loops as all functions go round them, else as elements do. Raises Unaligned if there is
     no such order."""
     left = {one.name: one for one in element_loops(program) if one.name in cut}
-    # Where one of a single iteration stands does not matter.
+    # The place of a loop of a single iteration does not matter.
     many = [name for name, one in left.items() if one.extent != 1]
     walks = [
         [name for loop in walked_loops(one) if (name := plain_name(loop.name, left)) in many]

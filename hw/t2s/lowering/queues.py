@@ -10,7 +10,7 @@ from ...spec.t2s.network import Copy, End, Link
 __all__ = ["Queues", "depth_of"]
 
 ENDLESS = 1 << 60
-"""Room where something waits for memory only."""
+"""Capacity of a queue whose ends wait for memory only."""
 
 
 class Queues:
@@ -84,7 +84,7 @@ def depth_of(design: Design, link: Link, more: Mapping[str, int]) -> int:
             return channel.depth
     ends = {link.source.function, link.sink.function}
     memory = {design.unloader.name, *(one.name for one in design.loaders)}
-    # What reads and writes memory has registers of its own.
+    # Functions that read or write memory have registers of their own.
     joined = ends & memory or link.channel in {one.name for one in design.routes}
     # A sum that leaves its ring has a register, too.
     drained = link.source.function == design.element.name and not design.element.overlaps

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 __all__ = ["Segment", "Unaligned", "Visit", "Work", "through"]
 
 Segment = tuple[int, tuple[int, ...], tuple[int, ...]]
-"""So many words; queues from which each is taken and those into which it is put, all at once."""
+"""Number of words; queues that each is taken from, and queues that it is put into at once."""
 
 Visit = tuple[int, int]
-"""So many words, and the queue to which they go or from which they come."""
+"""Number of words, and the queue that they are put into or taken from."""
 
 
 class Unaligned(ValueError):

@@ -21,7 +21,7 @@ from .fed_element import FedElement
 from .layouts import key_fields, says_nothing, token_layout
 
 _ANY = {"intersection": False, "union": True}
-"""Whether an entry of one tensor alone is enough."""
+"""By way of merging: an entry of one tensor alone is kept."""
 
 
 class Merger(wiring.Component):
@@ -107,7 +107,7 @@ class Merger(wiring.Component):
         if _ANY[self._kind]:
             m.d.comb += [register.i.valid.eq(both), moves.eq(register.i.ready)]
         else:
-            # What one tensor alone has goes without being sent.
+            # An entry of one tensor alone is dropped.
             m.d.comb += [
                 register.i.valid.eq(both & takes_a & takes_b),
                 moves.eq(register.i.ready | ~(takes_a & takes_b)),

@@ -61,7 +61,7 @@ class ImageSize(wiring.Component):
         added = Signal(self._product_bits, reset_less=True)
         m.d.comb += [self.counted.eq(digits == 0), self.beats.eq(total[self._shift :])]
         with m.If(self.start):
-            # What is left over takes a beat, too.
+            # The remainder takes a beat, too.
             m.d.sync += [
                 digits.eq(self._vector),
                 added.eq(self.steps),

@@ -50,7 +50,7 @@ def visit(program: Program, computation: Computation) -> Program:
                 break
             keeps = isolated.buffered and names.index(isolated.buffered[0]) < place
             if not keeps and choosing & {loop for loop, _, _ in isolated.forwarded}:
-                # What comes is for others, too.
+                # The words received are for other copies, too.
                 program = nest.passing(program, isolated.name)
                 break
             again: set[str] = set()

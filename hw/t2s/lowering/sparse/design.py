@@ -331,7 +331,7 @@ def _plan(
                 layout=layout,
                 elements=_extent(loops.elements),
                 again=tuple(Count(loop.name, None) for loop in loops.around),
-                # What is merged comes in the order of loops.
+                # Merged entries arrive in the order of loops.
                 style="csr" if operands.merge else one.tensor.sparse,
             )
             for one in operands.sparse
