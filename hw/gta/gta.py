@@ -265,7 +265,7 @@ class Gta(AcceleratorTop):
         loader: LaneLoader,
         storer: LaneStorer,
     ) -> tuple[BurstReader, BurstWriter]:
-        """The managers, and what reads and writes there; returns the rows' reader and writer."""
+        """Connects the bus managers to readers and writers; returns those of rows."""
         config = self._config
         burst = burst_beats(config)
         settings = {

@@ -277,7 +277,7 @@ class LaneCluster(wiring.Component):
         return m
 
     def _join(self, m: Module, lanes: list[Lane]) -> None:
-        """The x of the left neighbour, and what comes from the upper one."""
+        """Connects the x of the left neighbour and the signals of the upper one."""
         floats = self._config.floats
         for n, lane in enumerate(lanes):
             if not n:

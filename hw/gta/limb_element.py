@@ -123,7 +123,7 @@ class LimbElement(wiring.Component):
         return m
 
     def _carried(self, x: data.View[data.StructLayout], total: Signal, drain: Signal) -> Value:
-        """The sum without its lowest byte."""
+        """Returns the sum without its lowest byte."""
         config = self._config
         shifted = total[LIMB_BITS:].as_signed()
         if not config.spare_bits:

@@ -99,7 +99,7 @@ class Control(wiring.Component):
                         m.d.sync += job[name].eq(number)
 
     def _failure(self, m: Module) -> tuple[Value, Value]:
-        """The code (0: none) and the detail of the first thing that went wrong."""
+        """Returns the code (0: none) and the detail of the first error."""
         code = self._spec.code
         return first_failure(
             m,

@@ -45,7 +45,10 @@ def _is_one_of(
 
 
 def _chosen(results: Iterable[tuple[Value, Value]]) -> Value:
-    """The result whose condition holds: one at most does, and of the last none is asked."""
+    """Selects the result whose condition holds.
+
+    At most one condition holds; the last one is not examined.
+    """
     *before, (_, found) = results
     for condition, value in reversed(before):
         found = Mux(condition, value, found)
@@ -106,7 +109,7 @@ class _SelectedOperator(wiring.Component):
         m.d.comb += self.o.eq(_chosen(finished))
 
     def _extremum(self, m: Module, what: str) -> list[tuple[Value, Value]]:
-        """The smaller or the larger operand, where one of the semirings asks for it."""
+        """Returns the smaller or the larger operand, where a semiring needs it."""
         mine = {"min", "max"} & {getattr(row, what) for row in self._operators}
         if not mine:
             return []
@@ -116,7 +119,7 @@ class _SelectedOperator(wiring.Component):
 
 
 class SelectedProduct(_SelectedOperator):
-    """``o = a (x) b`` as :class:`ScalarProduct` of the chosen semiring has it.
+    """Computes ``o = a (x) b`` of the chosen semiring, as :class:`ScalarProduct` does.
 
     Semirings of the same (x) share its hardware. Latency ``stages`` cycles, an operation a cycle.
     Registers have no reset and move only while ``advance`` is set.
@@ -190,7 +193,7 @@ class SelectedProduct(_SelectedOperator):
     def _padded(
         self, m: Module, fmt: IntFormat, early: list[tuple[Value, Value]]
     ) -> list[tuple[Value, Value]]:
-        """The product of two padding values is the identity where (+) is min or max."""
+        """Makes the product of two padding values the identity where (+) is min or max."""
         padded = Signal()
         for number, row in enumerate(self._operators):
             if row.plus not in ("min", "max"):
@@ -202,7 +205,7 @@ class SelectedProduct(_SelectedOperator):
 
 
 class SelectedSum(_SelectedOperator):
-    """``o = a (+) b`` as :class:`ScalarSum` of the chosen semiring has it.
+    """Computes ``o = a (+) b`` of the chosen semiring, as :class:`ScalarSum` does.
 
     Semirings of the same (+) share its hardware, and so do minimum and maximum. Latency ``stages``
     cycles, an operation a cycle. Registers have no reset and move only while ``advance`` is set.
@@ -241,7 +244,9 @@ class SelectedSum(_SelectedOperator):
 
 
 class SelectedOptional(_SelectedOperator):
-    """``a (+) b`` of two values that may be absent: of one alone, that one unchanged.
+    """Computes ``a (+) b`` of two values that may be absent.
+
+    If one is absent, the other is the result, unchanged.
 
     Timing as :class:`SelectedSum`.
 

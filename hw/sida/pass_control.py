@@ -1,4 +1,4 @@
-"""The order of a job: what is loaded, passes, what is written back."""
+"""Controls the order of a job: loads, passes and the write-back."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class PassControl(wiring.Component):
         ]
 
     def _when(self, m: Module, condition: Value | int, following: str) -> None:
-        """The next state, unless the job is forgotten."""
+        """Sets the next state, unless the job is cleared."""
         with m.If(condition):
             m.next = following
         with m.If(self.clear):

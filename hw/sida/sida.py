@@ -188,7 +188,7 @@ class Sida(AcceleratorTop):
         ]
 
     def _compute(self, m: Module, parts: _Parts) -> None:
-        """E1 on what the first product gives, to z; E2 on what the second one does, to x."""
+        """Connects E1 to the first product and to z, and E2 to the second product and to x."""
         config, passes, core = self._config, parts.passes, parts.core
         job, gather, held = parts.control.job, parts.gather, parts.held
         # The second part of the program runs.
@@ -252,7 +252,7 @@ class Sida(AcceleratorTop):
         return rows.o, [rows.start.eq(starts), held.place.eq(rows.place), rows.w.eq(held.w)]
 
     def _move_vectors(self, m: Module, parts: _Parts) -> None:
-        """Vectors, scalars and the program from memory and back."""
+        """Connects vectors, scalars and the program to memory."""
         job, passes, core = parts.control.job, parts.passes, parts.core
         vectors, writer, scalars, program = (
             parts.vectors, parts.writer, parts.scalars, parts.program
@@ -408,6 +408,6 @@ class Sida(AcceleratorTop):
 
 
 def _connect(m: Module, source: Any, sink: Any) -> None:
-    """The same fields, IDs as wide as the sink has them."""
+    """Connects the same fields, with IDs extended to the sink's width."""
     names = [name for name, _ in sink.payload.shape()]
     connect_fields(m, source, sink, **{name: source.payload[name] for name in names})

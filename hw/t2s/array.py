@@ -108,7 +108,7 @@ class PeArray(wiring.Component):
                         m.d.comb += getattr(component, port).ready.eq(1)
 
     def _port(self, end: End, built: Built) -> Any:
-        """The stream at an end, or that of a loader or of the unloader."""
+        """Returns the stream at an end, or that of a loader or of the unloader."""
         if (end.function, end.place) not in built:
             tensor = end.function.rpartition("_")[0]
             return getattr(self, f"i_{tensor}" if end.port == "o" else "o")

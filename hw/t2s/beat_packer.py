@@ -109,7 +109,7 @@ class BeatPacker(wiring.Component):
         return last
 
     def _placed(self, m: Module, left: Signal, size: int) -> Value:
-        """The word at ``i``, behind ``left`` granules."""
+        """Returns the word at ``i``, shifted after ``left`` granules."""
         moved: Value = Cat(self.i.payload, Const(0, size - len(self.i.payload)))
         for stage in range((self._beat - 1).bit_length()):
             step = 8 * self._granule << stage

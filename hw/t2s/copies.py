@@ -170,7 +170,7 @@ class Feeder(wiring.Component):
         ]
 
     def _with_words(self, m: Module, step: Signal, flags: dict[str, Value]) -> dict[str, Value]:
-        """Flags, in the cycle in which the word that is read has come."""
+        """Delays flags to the cycle in which the word that is read arrives."""
         found: dict[str, Value] = {}
         for name, flag in flags.items():
             found[name] = Signal(name=f"word_is_{name}", reset_less=True)
@@ -336,7 +336,7 @@ __all__ = ["component_of"]
 
 
 def component_of(design: Design, copy: Copy, trip_bits: int) -> Any:
-    """Between loaders and the unloader; None at the memory's side.
+    """Returns the component of a part between loaders and the unloader; None for others.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ class NestCounter(wiring.Component):
         return m
 
     def _counter(self, m: Module, one: Count, step: Value) -> tuple[Value, Value]:
-        """A loop's. Returns when it ends for this copy, and when it ends."""
+        """Builds the counter of a loop; returns when it ends for this copy, and when it ends."""
         count = Signal(_shape(one, self._trip_bits), name=f"count_{one.name}")
         last = Signal(name=f"{one.name}_is_last")
         following: Value = count + 1

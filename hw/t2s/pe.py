@@ -109,7 +109,7 @@ class SumRing(wiring.Component):
         ]
 
     def _storage(self, m: Module, ahead: int = 0) -> Memory:
-        """The memory, with what is done written to it: operation n to place n - ``ahead``."""
+        """Builds the memory of sums and its write: operation n writes to place n - ``ahead``."""
         m.submodules.storage = storage = Memory(
             shape=unsigned(self._width), depth=self._sums, init=[]
         )
@@ -297,7 +297,7 @@ class Pe(wiring.Component):
         return identity.replicate(part.vector)
 
     def _join(self, m: Module) -> Any:
-        """The operands together, as a stream."""
+        """Joins the operands into one stream."""
         operands = self._part.operands
         if len(operands) == 1:
             [one] = operands
@@ -339,7 +339,7 @@ class Pe(wiring.Component):
         return fork.o[0]
 
     def _later(self, m: Module, name: str, value: Value, cycles: int) -> Value:
-        """A bit that was so many cycles ago; none before the reset."""
+        """Delays a bit by a number of cycles; it is 0 before the reset."""
         if not cycles:
             return value
         under_way = Signal(cycles, name=f"{name}_later")
@@ -371,7 +371,7 @@ class Pe(wiring.Component):
         return owed != sums
 
     def _drained(self, m: Module, completing: Value, following: Value) -> DrainedSums:
-        """Let sums leave from the ring, of which the next one is given."""
+        """Sends sums out of the ring, of which the next one is given."""
         drained = DrainedSums(len(following), self._part.sums, latency=self.latency)
         m.submodules.drained = drained
         m.d.comb += [

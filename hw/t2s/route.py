@@ -73,7 +73,7 @@ class Route(wiring.Component):
         return m
 
     def _chosen(self, nest: Nest) -> Value:
-        """The number of the queue."""
+        """Returns the number of the queue chosen."""
         chosen: Value = Const(0, 1)
         for name, extent in zip(self._part.routed, self._part.extents, strict=True):
             chosen = chosen * extent + nest.value(name)

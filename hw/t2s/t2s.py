@@ -304,7 +304,7 @@ class T2s(AcceleratorTop):
         loaders: dict[str, Loader | EntriesLoader],
         unloader: Unloader,
     ) -> Value:
-        """The managers; returns whether nothing is under way on any of them."""
+        """Connects the managers of the bus; returns whether no transfer is in flight."""
         config = self._config
         burst = config.burst_beats
         settings = {

@@ -55,7 +55,7 @@ class WordFunction(wiring.Component):
 
 
 def through(m: Module, functions: WordFunctions | None, words: Value) -> Value:
-    """The words of all lanes, each in its container, through functions, if there are some."""
+    """Applies functions, if any, to the words of all lanes, each in its container."""
     if functions is None:
         return words
     fmt, found = functions.fmt, list[Value]()

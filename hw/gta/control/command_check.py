@@ -278,7 +278,7 @@ class CommandCheck(wiring.Component):
     def _states(
         self, m: Module, begin: Signal, done: Value, faults: Value, ready: Value, offered: Signal
     ) -> None:
-        """Look at a command, then pass it on, or stay with one that is wrong."""
+        """Examines a command, then passes it on, or stays at one that is wrong."""
         with m.FSM(name="state"):
             with m.State("wait"):
                 with m.If(self.words.valid):

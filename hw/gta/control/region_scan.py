@@ -1,4 +1,4 @@
-"""The region of the lanes that have a mask."""
+"""Scans the region of the lanes that have a mask."""
 
 from __future__ import annotations
 

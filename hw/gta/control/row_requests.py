@@ -1,4 +1,4 @@
-"""The rows of a command, as requests of the bus."""
+"""Converts the rows of a command to requests of the bus."""
 
 from __future__ import annotations
 

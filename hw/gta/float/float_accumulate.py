@@ -113,7 +113,7 @@ def _alignment_bits(operand: FloatFormat) -> int:
 
 
 class FloatAccumulate(wiring.Component):
-    """``o = RNE(x * y + sum)``, of the exact product's significand and header.
+    """Computes ``o = RNE(x * y + sum)``, from the exact product's significand and header.
 
     IEEE 754 in every case, with the canonical NaN. fp64 products have fp64 sums, all others fp32
     sums, their operands widened exactly, or, if they are to, sums of their own format, which are
@@ -186,7 +186,7 @@ class FloatAccumulate(wiring.Component):
         return m
 
     def _total(self, m: Module) -> Bundle:
-        """The exact sum, and what special values decide."""
+        """Computes the exact sum, and the outcome of special values."""
         m.submodules.addend = addend = FloatOperand(self._sums)
         bits = len(addend.format)
         m.d.comb += [

@@ -157,14 +157,14 @@ class FloatBack(wiring.Component):
         ]
 
     def _any_column(self, columns: data.View[data.ArrayLayout]) -> Value:
-        """The header of whichever column there is."""
+        """Returns the header of the only column that is present."""
         found = Value.cast(columns[0])
         for n in self._adders[1:]:
             found = found | Value.cast(columns[n])
         return found
 
     def _addends(self, m: Module, r: int, adder: RowAdder) -> None:
-        """The row's element of its columns' words."""
+        """Returns the row's element in the words of its columns."""
         served = columns_of_adder(self._config, adder.number)
         for name in ("addends", "narrow_addends"):
             if name in adder.signature.members:
@@ -174,7 +174,7 @@ class FloatBack(wiring.Component):
                     m.d.comb += addend.eq(word.word_select(r % (WORD_BITS // bits), bits))
 
     def _planes(self, m: Module, r: int, adder: RowAdder) -> None:
-        """The header of a product of vectors."""
+        """Returns the header of a product of vectors."""
         served = columns_of_adder(self._config, adder.number)
         formats = formats_of_adder(self._config, adder.number)
         header = PlaneProduct(formats, adder.exponent_bits, len(served))

@@ -204,7 +204,7 @@ class PlaneAddends(wiring.Component):
 
 
 def _planes(word: Value, row: int) -> Value:
-    """A row's number, which lies by planes."""
+    """Returns a row's number, whose bytes lie by planes."""
     return Cat(*(word.word_select(ROWS * k + row, LIMB_BITS) for k in range(_NARROW // LIMB_BITS)))
 
 
@@ -212,7 +212,7 @@ __all__ = ["FloatPath"]
 
 
 class FloatPath(wiring.Component):
-    """Feeders, fused adders, and the way to the memory of results.
+    """Feeds a lane with floats, sums their products, and connects the memory of results.
 
     A lane takes rows' headers, as their limbs, from its own feeder at the left edge of its region,
     else from the lane beside it; columns' at the top edge, else from the lane above.

@@ -1,4 +1,4 @@
-"""The way of sums of floats to a lane's memory of results, and of those to begin with from it."""
+"""Datapath of sums of floats to and from a lane's memory of results."""
 
 from __future__ import annotations
 

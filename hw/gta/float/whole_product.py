@@ -93,7 +93,7 @@ class WholeProduct(wiring.Component):
         return m
 
     def _has(self, size: int) -> Value:
-        """The format has at least as many limbs."""
+        """Tells whether the format has at least that many limbs."""
         if size <= min(limbs(name) for name in self._config.floats):
             return C(1)
         for present, least in zip(self.row.limbs, kept_limbs(self._config), strict=True):

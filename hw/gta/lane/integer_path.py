@@ -131,7 +131,7 @@ class ResultSequencer(wiring.Component):
     def _locate(
         self, m: Module, word: Value, number: Value, step: data.View[data.StructLayout]
     ) -> None:
-        """Bank, word and place of a result of its group's string."""
+        """Returns bank, word and place of a result of its group's string."""
         sizes = group_sizes(self._config)
         banks: dict[int, Value] = {
             n: Cat(number[: n.bit_length() - 1], Const(0, 4 - n.bit_length())) for n in sizes
@@ -252,7 +252,7 @@ __all__ = ["IntegerPath"]
 
 
 class IntegerPath(wiring.Component):
-    """Feeders, accumulators under the columns, and the way to the memory of results.
+    """Feeds a lane with integers, sums limbs under the columns, and writes the results.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ class IntegerPath(wiring.Component):
         return m
 
     def _results(self, m: Module, left: LeftFeeder) -> None:
-        """The way of sums to the memory of results."""
+        """Connects sums to the memory of results."""
         config = self._config
         m.submodules.accumulator = accumulator = MultiPrecisionAccumulator(config)
         m.submodules.result_sequencer = results = ResultSequencer(config)

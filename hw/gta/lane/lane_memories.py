@@ -1,4 +1,4 @@
-"""A lane's memories, and whose turn it is."""
+"""Memories of a lane, and the selection of their users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way of sums to a lane's memory of results."""
+"""Datapath of sums to a lane's memory of results."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ class ResultPath(wiring.Component):
         return {n: bank | (n - 1) for n in group_sizes(self._config)}
 
     def _step(self, m: Module, bank: int, steps: list[Step], later: int, name: str) -> Step:
-        """The step, so many cycles later, of the bank's group."""
+        """Returns the step of the bank's group, a number of cycles later."""
         layout = result_step_layout(self._config)
         found = Signal(layout, name=f"{name}_{bank}")
         choice = {n: steps[self._at(c) + later].as_value() for n, c in self._sizes(bank).items()}
@@ -249,7 +249,7 @@ class ResultPath(wiring.Component):
         return self.limbs_log == size.bit_length() - 1
 
     def _doubles(self, m: Module, column: int, total: Value) -> Value:
-        """The low 64 bits of a total, or its low 32 bits twice."""
+        """Returns the low 64 bits of a total, or its low 32 bits twice."""
         found = Signal(64, name=f"doubles_{column}")
         m.d.comb += found.eq(Cat(total[:32], Mux(self.size == 0, total[:32], total[32:64])))
         return found

@@ -25,7 +25,7 @@ from ..layouts import write_layout
 
 
 def _spread(deal: Deal, chunk: int) -> int:
-    """Over how many banks a chunk goes."""
+    """Returns the number of banks that a chunk is distributed to."""
     return min(deal.banks, max(1, chunk // deal.element))
 
 
@@ -250,7 +250,7 @@ class LaneLoader(wiring.Component):
         return ready.valid
 
     def _part(self, m: Module, walk: RowWalk, chunk: int) -> tuple[Value, Value]:
-        """The chunk of the beat, and whether it is the last one that counts."""
+        """Selects the chunk of the beat; returns it and whether it is the last valid one."""
         beat = self._config.data_bits // 8
         if beat == chunk:
             whole: Value = self.i.payload.data

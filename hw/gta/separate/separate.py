@@ -22,7 +22,7 @@ INTEGER_CUTS: dict[int, tuple[str, ...]] = {0: (), 1: ("product",), 2: ("product
 
 
 class IntegerMultiplyAdd(wiring.Component):
-    """``o = a * b + c`` modulo ``2**sum_bits``, signed.
+    """Computes ``o = a * b + c`` modulo ``2**sum_bits``, signed.
 
     The sum is wide enough for every product, so both halves of one are there. Latency ``stages``
     cycles (0: combinational), an operation a cycle. Registers have no reset and move only while
@@ -79,7 +79,7 @@ class IntegerMultiplyAdd(wiring.Component):
 
 
 class FormatUnit(wiring.Component):
-    """``o = a * b + c`` for every element of a format that fits the datapath, side by side.
+    """Computes ``o = a * b + c`` for every element of a format that fits the datapath.
 
     A cycle for all of them. The unit's last register is left to the user, who puts it behind ``o``:
     units of several formats share one. The others have no reset and move only while ``advance`` is
@@ -148,7 +148,7 @@ __all__ = ["GtaSeparate"]
 
 
 class GtaSeparate(wiring.Component):
-    """``d = a * b + c``, element by element, in the format of each operation.
+    """Computes ``d = a * b + c``, element by element, in the format of each operation.
 
     What does the arithmetic in a lane of a usual vector unit: a multiplier and adder of its own for
     every element of every format. Operands of all formats are in the same bits, and results leave

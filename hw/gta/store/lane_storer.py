@@ -153,13 +153,13 @@ class LaneStorer(wiring.Component):
         return m
 
     def _banks(self, m: Module, deal: Value, bank: Value) -> Value:
-        """Those that a part lies in: one, or two beside each other."""
+        """Returns the banks that hold a part: one, or two neighbours."""
         pair = Signal(name="lies_in_two")
         m.d.comb += pair.eq(Array(Const(known.part_banks == 2, 1) for known in DEALS)[deal])
         return Cat((bank[1:] == n // 2) & (pair | (bank[0] == n % 2)) for n in range(BANKS))
 
     def _read(self, m: Module, store: Value, walk: RowWalk, active: Value) -> Value:
-        """Reads, and what comes of them; returns whether something is on its way."""
+        """Reads parts and queues them; returns whether a read is in flight."""
         config = self._config
         tag = data.StructLayout(
             {

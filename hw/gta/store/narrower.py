@@ -1,4 +1,4 @@
-"""Wide results to half their width."""
+"""Narrows wide results to half their width."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def octets_layout() -> data.StructLayout:
 
 
 def _saturated(wide: Value, bits: int) -> Value:
-    """The nearest number of so many bits, of a signed one of twice as many."""
+    """Saturates a signed number to half its bits."""
     above = wide[bits - 1 :]
     fits = above.all() | ~above.any()
     negative = wide[-1]

@@ -107,7 +107,7 @@ class PlaneUnit(wiring.Component):
         return reduce(or_, (self.function_number == names.index(name) for name in functions))
 
     def _of(self, formats: Iterable[str]) -> Value:
-        """The format is one of these."""
+        """Tells whether the format is one of these."""
         return reduce(or_, (self.format == FORMATS_OF_GTA.index(name) for name in formats))
 
     def _control(self, m: Module) -> Signal:
@@ -164,5 +164,5 @@ class PlaneUnit(wiring.Component):
         ]
 
     def _at(self, places: Iterable[tuple[str, int]]) -> Value:
-        """The plane is one of these: of this format, with this number."""
+        """Tells whether the plane is one of these: of this format, with this number."""
         return Cat(self._of([name]) & (self.step.plane == byte) for name, byte in places).any()

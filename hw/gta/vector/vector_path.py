@@ -37,8 +37,9 @@ _LIMB = OCTET.bit_length() - 1
 
 
 class PowerLimbs(wiring.Component):
-    """Limb ``limb`` of 2 ** b of each row's byte b modulo an element's width w, or of
-    2 ** (w - 1 - b). Combinational.
+    """Computes limb ``limb`` of a power of two for each row. Combinational.
+
+    The power is 2 ** b of the row's byte b modulo an element's width w, or 2 ** (w - 1 - b).
 
     Parameters
     ----------

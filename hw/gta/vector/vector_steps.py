@@ -316,7 +316,7 @@ class VectorSteps(wiring.Component):
         ]
 
     def _is_upper(self) -> Value:
-        """The plane is one of the upper half of a product."""
+        """Tells whether the plane is one of the upper half of a product."""
         return (self._pairs.diagonal & self.properties.limbs).any()
 
     def _beyond(self) -> Value:

@@ -78,7 +78,7 @@ class LaneArithmetic(wiring.Component):
         return Cat(self.opcode == opcode(name) for name in names).any()
 
     def _fused(self, m: Module) -> Value:
-        """``a * 1 + b``, ``a * 1 - b``, ``a * b - 0`` or ``a * b + c``, ``stages`` later."""
+        """Computes ``a * 1 + b``, ``a * 1 - b``, ``a * b - 0`` or ``a * b + c`` in ``stages``."""
         fmt = self._format
         one, zero = fmt.constant("1"), fmt.constant("-0")
         assert one is not None
@@ -127,7 +127,7 @@ class LaneArithmetic(wiring.Component):
                 m.d.comb += plain.eq(a)
 
     def _decisions(self, m: Module, plain: Signal) -> None:
-        """Comparisons, the lesser and the greater one, and truth."""
+        """Computes comparisons, the minimum and the maximum, and truth."""
         fmt, a = self._format, self.a
         b = Signal(fmt.bits, name="compared")
         less = Signal()

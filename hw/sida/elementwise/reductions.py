@@ -248,7 +248,7 @@ class Reductions(wiring.Component):
         return m
 
     def _pairs(self) -> list[tuple[int, int]]:
-        """Partial results that are reduced with each other, into the first one, in order."""
+        """Lists the pairs of partial results to reduce, each into its first one, in order."""
         found: list[tuple[int, int]] = []
         left = list(range(self._config.partials))
         while len(left) > 1:

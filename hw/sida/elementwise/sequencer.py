@@ -283,6 +283,6 @@ class Sequencer(wiring.Component):
                 self._leave(m)
 
     def _leave(self, m: Module) -> None:
-        """Out of any state."""
+        """Leaves any state on ``clear``."""
         with m.If(self.clear):
             m.next = "IDLE"

@@ -245,7 +245,7 @@ class HeldBank(wiring.Component):
         return m
 
     def _chunks(self, m: Module, table: PanelLists, reader: ListReader) -> Signal:
-        """Those that were given back, or else one that was never used; how many are used."""
+        """Allocates chunks: returned ones first, then unused ones; returns how many are in use."""
         count = chunks(self._config)
         m.submodules.free = free = DeepQueue(chunk_bits(self._config), max(2, count))
         fresh = Signal(range(count + 1))
@@ -302,7 +302,7 @@ class HeldBank(wiring.Component):
             m.d.sync += [self.o.valid.eq(0), self.held.eq(0)]
 
     def _orders(self, m: Module, table: PanelLists, reader: ListReader) -> None:
-        """The lists of a panel to the reader."""
+        """Connects the lists of a panel to the reader."""
         drops = Signal()
         m.d.comb += [
             table.fetch.eq(self.order),

@@ -98,7 +98,7 @@ def line_layout(config: SidaConfig) -> data.StructLayout:
 
 
 class LateSums(wiring.Component):
-    """``w[place] = w[place] (+) z[row] (x) value``, in the order in which elements come.
+    """Computes ``w[place] = w[place] (+) z[row] (x) value`` in the order of arrival.
 
     An element a cycle; those of one place follow each other as many cycles apart as the adder has:
     a sum goes on to the next one as it is written. All wait while a first value is written. Latency
@@ -197,7 +197,7 @@ class LateSums(wiring.Component):
         return m
 
     def _operand(self, m: Module, advance: Signal) -> Value:
-        """The element of z that the element which has entered is multiplied by."""
+        """Returns the element of z that multiplies the element which has entered."""
         config = self._config
         width, lines = config.pes * config.format.bits, line_rows(config)
         lanes = (config.pes - 1).bit_length()

@@ -41,7 +41,7 @@ def element_hash(m: Module, name: str, place: Value, value: Value) -> Signal:
 
 
 def _round(m: Module, name: str, state: Value) -> Signal:
-    """One to one."""
+    """Mixes the bits of a hash, one to one."""
     given = Signal(HASH_BITS, name=f"{name}_given")
     spread = Signal(HASH_BITS, name=f"{name}_spread")
     found = Signal(HASH_BITS, name=f"{name}_mixed")

@@ -1,4 +1,4 @@
-"""When a panel of held elements is used, read again, or given up."""
+"""Controls when a panel of buffered elements is used, refetched, or evicted."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class PanelsAhead(wiring.Component):
         return m
 
     def _whole(self, m: Module) -> Signal:
-        """So many panels have all of their elements."""
+        """Counts the panels that have all of their elements."""
         step = self._config.subtensor
         whole = Signal(range(panels(self._config) + 1))
         end = Signal(range(self._config.most_rows + 3 * step + 1))

@@ -163,7 +163,7 @@ class PanelLists(wiring.Component):
     def _append(
         self, m: Module, entry: data.View, held: data.View, looks: Signal, ends: Signal
     ) -> data.View:
-        """The list with an element more; what is written of it."""
+        """Returns the list with one more element, and the writes for it."""
         updated = Signal(entry_layout(self._config))
         offset = entry.count[:_OFFSET_BITS]
         fresh = Signal()
@@ -190,7 +190,7 @@ class PanelLists(wiring.Component):
         return updated
 
     def _list_of(self, held: data.View) -> Cat:
-        """The list of an element: by its column, so that equal columns are in one."""
+        """Returns the list of an element, by its column: equal columns are in one list."""
         bits = (lists(self._config) - 1).bit_length()
         low = held.late.place[:bits]
         return Cat(low, *[Const(0, 1)] * (bits - len(low)))

@@ -127,7 +127,7 @@ class ColumnCut(wiring.Component):
         return self._config.pes.bit_length() - 1
 
     def _hold(self, m: Module, moves: Value) -> tuple[Any, Any, Signal, Signal]:
-        """Two windows, and whether they are there."""
+        """Holds two windows; returns them and whether they are present."""
         layout = window_layout(self._config)
         first = Signal(layout, reset_less=True)
         second = Signal(layout, reset_less=True)

@@ -87,7 +87,7 @@ class ColumnEnds(wiring.Component):
         return m
 
     def _window(self, m: Module, held: Signal, window: Value, goes: Value) -> None:
-        """The columns of the pointers that are held, with the pointer that comes."""
+        """Forms a window from the pointers that are held and the pointer that arrives."""
         config, size = self._config, self._config.pes
         pointers = [held[n * INDEX_BITS : (n + 1) * INDEX_BITS] for n in range(size)]
         pointers.append(self.i.payload.data[:INDEX_BITS])
@@ -226,7 +226,7 @@ class ColumnLoader(wiring.Component):
     def _read(
         self, m: Module, entries: dict[str, ArrayEntries], ends: ColumnEnds, cut: ColumnCut
     ) -> None:
-        """The last pointer by itself; then everything."""
+        """Reads the last pointer by itself, then all arrays."""
         size = self._config.pes
         pointers, found = entries["pointers"], entries["pointers"].o
         elements = Signal(INDEX_BITS)
@@ -275,7 +275,7 @@ class ColumnLoader(wiring.Component):
             m.next = "run"
 
     def _index(self, size: int) -> Value:
-        """The last pointer's place in its entry, or its line."""
+        """Returns the last pointer's place in its entry, or in its line."""
         within = min(size, self._config.line_bytes // _INDEX_BYTES)
         return self.job.columns[: within.bit_length() - 1]
 

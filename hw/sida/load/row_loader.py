@@ -111,7 +111,7 @@ class ArraySlice(wiring.Component):
         return m
 
     def _skip(self, m: Module, entries: ArrayEntries, skipped: Signal) -> None:
-        """Without the blocks of a first line that are not of the slice."""
+        """Drops the blocks of a first line that are before the slice."""
         m.submodules.skips = skips = DeepQueue(skipped.shape(), self._requests)
         gone = Signal.like(skipped)
         drops = Signal()
@@ -310,7 +310,7 @@ class RowLoader(wiring.Component):
         return count != 0
 
     def _ranges(self, m: Module, readers: dict[str, ArraySlice], windows: RowWindows) -> None:
-        """The panels' elements to the readers of both arrays."""
+        """Sends the ranges of the panels' elements to the readers of both arrays."""
         m.submodules.ranges = both = Fork(range_layout(), 2, eager=True)
         given = windows.ranges
         # Pointers that descend are told of without any element.

@@ -93,7 +93,7 @@ class SetLeaves(wiring.Component):
         return m
 
     def _place(self, m: Module, leaf: int, found: Any) -> None:
-        """An element's column: as many as end before it, or with the element before it."""
+        """Computes an element's column from the columns that end before it."""
         size, cut = self._config.pes, self.i.payload
         low = cut.base[: size.bit_length() - 1]
         last = leaf == size - 1

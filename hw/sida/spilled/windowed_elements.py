@@ -292,7 +292,7 @@ class WindowedElements(HeldElements):
     def _finish(
         self, m: Module, control: PanelControl, exchange: RowExchange, rows: SumStream
     ) -> None:
-        """All that is on chip to memory, behind the last sum."""
+        """Writes all rows on chip to memory after the last sum."""
         is_clean = Signal()
         m.d.comb += [
             exchange.flush.eq(control.done & ~is_clean),

@@ -224,7 +224,7 @@ __all__ = ["ColumnSums"]
 
 
 class ColumnSums(wiring.Component):
-    """``(+) over a column's elements of operand (x) value``, a set of ``pes`` elements a cycle.
+    """Computes ``(+) over a column's elements of operand (x) value``, one set per cycle.
 
     The order of additions is that of :func:`tree_sums`: leaves of a set in a tree, sets of a column
     dealt out in turn to ``partials`` sums, and these in pairs. Elements that are not present are
@@ -308,7 +308,7 @@ class ColumnSums(wiring.Component):
         return data.StructLayout({**self._columns(), "offset": offset})
 
     def _tree(self, m: Module) -> SegmentTree:
-        """Multipliers, and the tree behind them."""
+        """Builds the multipliers, and the tree after them."""
         config, i = self._config, self.i
         stages = config.multiplier_stages
         m.submodules.tree = tree = SegmentTree(

@@ -283,7 +283,7 @@ class Gather(wiring.Component):
         return self.z_steps + 1 >= step
 
     def _enter(self, m: Module, lanes: list[list[RowLane]], enters: Value, way_in: Value) -> None:
-        """A set's rows to the lanes whose turn it is."""
+        """Sends a set's rows to the lanes whose turn it is."""
         bits = (self._config.gather_banks - 1).bit_length()
         step = (self._config.subtensor - 1).bit_length()
         for way, its in enumerate(lanes):
@@ -300,7 +300,7 @@ class Gather(wiring.Component):
                     m.d.comb += lane.i.payload.z.eq(self.wants_z & behind)
 
     def _keep(self, m: Module, left: OutputRegister, enters: Value, leaves: Value) -> None:
-        """The sets themselves."""
+        """Queues the sets themselves."""
         config = self._config
         m.submodules.sets = sets = Memory(shape=set_layout(config), depth=config.window, init=[])
         write, read = sets.write_port(), sets.read_port(domain="comb")

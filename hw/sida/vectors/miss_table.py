@@ -126,7 +126,7 @@ class MissTable(wiring.Component):
         return Mux(whole, window_rows(config), within)
 
     def _sweep(self, m: Module) -> Value:
-        """Over all places; returns whether it is under way."""
+        """Sweeps over all places; returns whether the sweep is in progress."""
         count = blocks(self._config)
         place = Signal(range(max(2, count)), name="swept")
         sweeps = Signal()

@@ -103,7 +103,7 @@ class RowCut(wiring.Component):
         return m
 
     def _cut(self, m: Module, parts: int, takes: Value, ends: Signal) -> Value:
-        """A line's rows, one after the other; returns what the row has."""
+        """Cuts the rows of a line one after the other; returns the fields of the row."""
         run, line = self.runs.payload, self.lines.payload
         place = Signal(range(parts))
         next_place = Signal(range(parts))

@@ -116,7 +116,7 @@ class VectorBanks(wiring.Component):
         return m
 
     def _choose(self, m: Module, bank: int, since: Value) -> Signal:
-        """The line that a bank reads."""
+        """Selects the line that a bank reads."""
         wants = Signal(self._lanes, name=f"wants_{bank}")
         newer = Signal(self._lanes, name=f"newer_{bank}")
         line = Signal.like(self.requests[0].line, name=f"line_{bank}")
@@ -133,7 +133,7 @@ class VectorBanks(wiring.Component):
         return line
 
     def _read(self, m: Module, bank: int, line: Signal) -> Value:
-        """A bank of both vectors. Returns the pair."""
+        """Builds a bank of both vectors; returns the pair read."""
         pes, depth = self._config.pes, 1 << len(line)
         if self._config.windowed:
             depth = bank_lines(self._config)

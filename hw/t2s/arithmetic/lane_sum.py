@@ -18,7 +18,7 @@ __all__ = ["LaneSumUnit"]
 
 
 class LaneSumUnit(wiring.Component):
-    """``o = c (+) (+) over lanes of a (x) b``, as :class:`LaneSum` says.
+    """Computes ``o = c (+) (+) over lanes of a (x) b``, as :class:`LaneSum` defines it.
 
     Latency :func:`lane_sum_latency`; an operation a cycle. It never waits: what comes in a cycle
     leaves so many cycles later, and whoever sends it knows whether it means anything.
@@ -74,12 +74,12 @@ class LaneSumUnit(wiring.Component):
         return m
 
     def _words(self, name: str) -> list[Value]:
-        """An operand of each lane, without what lies below it in its container."""
+        """Returns an operand's word of each lane, without the padding of its container."""
         fmt = self._config.element
         return [word[fmt.container_bits - fmt.bits :] for word in getattr(self, name)]
 
     def _operands(self, m: Module, name: str) -> Value:
-        """One operand of all lanes, unpacked."""
+        """Unpacks one operand of all lanes."""
         found = []
         for lane, word in enumerate(self._words(name)):
             m.submodules[f"unpack_{name}_{lane}"] = unpack = _unpacker(self._config.element)
@@ -92,7 +92,7 @@ class LaneSumUnit(wiring.Component):
         return held
 
     def _addend(self, m: Module) -> Value:
-        """The addend as the unit takes it."""
+        """Returns the addend in the format of the unit."""
         config = self._config
         if not self._adds:
             identity = Const(config.semirings[0].identity_in(config.result), config.result.bits)

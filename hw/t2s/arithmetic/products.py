@@ -20,7 +20,7 @@ _NEUTRAL = {"mul": "1", "and": "1", "add": "-0", "min": "+inf", "max": "-inf"}
 
 
 class PlainSum(wiring.Component):
-    """``o = c (+) (+) over lanes of the product of all operands``, one or two.
+    """Computes ``o = c (+) (+) over lanes of the product of all operands``, one or two.
 
     Operands and c come in the same cycle. An operation a cycle; it never waits.
 
@@ -47,7 +47,9 @@ class PlainSum(wiring.Component):
 
 
 class FactoredSum(wiring.Component):
-    """``o = c (+) outer (x) (+) over lanes of inner``: fewer products, rounded otherwise.
+    """Computes ``o = c (+) outer (x) (+) over lanes of inner``, with fewer products.
+
+    It rounds otherwise than :class:`PlainSum`.
 
     ``inner`` is the product of one or two operands, ``outer`` that of the others, one after the
     other in the format of sums, each rounded. An operation a cycle; it never waits.
@@ -91,7 +93,7 @@ class FactoredSum(wiring.Component):
         return m
 
     def _outer(self, m: Module) -> tuple[Value, int]:
-        """The product of what is factored out, and how many cycles after the operands it comes."""
+        """Returns the factored-out product, and its latency in cycles after the operands."""
         first, *others = self._part.outer
         when = widens(self._part) if others else self._lead
         factor = self._factor(m, first, when)
@@ -111,7 +113,7 @@ class FactoredSum(wiring.Component):
 
 
 def widened(m: Module, name: str, word: Value, config: LaneSum, wide: Format) -> Value:
-    """An operand's word in a format that has all its values."""
+    """Converts an operand's word to a format that has all its values."""
     element = config.element
     word = word[element.container_bits - element.bits :]
     if isinstance(element, IntFormat):
@@ -142,7 +144,7 @@ def operand_members(part: ElementPart) -> dict[str, wiring.Member]:
 def _inner_unit(
     component: PlainSum | FactoredSum, m: Module, part: ElementPart, *, adds: bool
 ) -> LaneSumUnit:
-    """The unit of the products in lanes, with its operands."""
+    """Builds the unit of the products in lanes, with its operands."""
     config = part.arithmetic
     unit = LaneSumUnit(config, adds=adds)
     m.d.comb += unit.a.eq(_on_lanes(component, part, part.inner[0]))

@@ -14,7 +14,7 @@ from .products import PlainSum, later, operand_members, widened
 
 
 class TripleSum(wiring.Component):
-    """``o = c (+) (+) over lanes of the product of three operands``.
+    """Computes ``o = c (+) (+) over lanes of the product of three operands``.
 
     The product of the first two is rounded to the format of sums; integers are exact. What it is
     multiplied by, and added, is rounded once with all lanes, see :meth:`LaneSum.of_products`. An
@@ -57,7 +57,7 @@ class TripleSum(wiring.Component):
         return m
 
     def _word(self, name: str, words: Value, lane: int) -> Value:
-        """A lane's word of an operand, which may be the same for all."""
+        """Returns a lane's word of an operand, which may be the same for all."""
         number = lane % self._part.operand(name).lanes
         return words.word_select(number, self._part.arithmetic.element.container_bits)
 
@@ -66,7 +66,7 @@ __all__ = ["VectorSum", "sum_of_products"]
 
 
 class VectorSum(wiring.Component):
-    """``o = c (+) product of all operands``, of a vector of sums: each lane has one of its own.
+    """Computes ``o = c (+) product of all operands`` in each lane: a vector of sums.
 
     An operation a cycle; it never waits.
 

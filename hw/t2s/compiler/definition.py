@@ -19,7 +19,7 @@ __all__ = ["define", "tile"]
 
 
 def define(computation: Computation) -> Program:
-    """The computation in its own indices: an initial definition, and an update."""
+    """Defines the computation in its own indices: an initial definition, and an update."""
     loops = {
         name: Loop(name, name, None, 1, name in computation.sum_over)
         for name in (*computation.result, *computation.sum_over)
@@ -42,7 +42,7 @@ def define(computation: Computation) -> Program:
 
 
 def tile(program: Program, computation: Computation) -> Program:
-    """The same in the loops that indices are cut into, in their order."""
+    """Rewrites the definition to the loops that indices are cut into, in their order."""
     by_loops = {name: computation.index_of_loops(name) for name in program.indices}
     body = _body(computation, by_loops, list(computation.loops))
     return program.with_function(computation.name, lambda one: Function(one.name, body))
@@ -92,7 +92,7 @@ def start_of(computation: Computation, indices: dict[str, Affine]) -> Value:
 
 
 def added(computation: Computation, total: Value, indices: dict[str, Affine]) -> Value:
-    """A sum to which the products are added, one after the other."""
+    """Returns a sum to which the products are added, one after the other."""
     for product in computation.products:
         term = product_of([loaded(one, indices) for one in product])
         total = Apply("plus", (total, term))
@@ -100,13 +100,13 @@ def added(computation: Computation, total: Value, indices: dict[str, Affine]) ->
 
 
 def loaded(element: Element, indices: dict[str, Affine]) -> Value:
-    """An element as a load from memory, its indices replaced, through its functions."""
+    """Returns an element as a load from memory, its indices replaced, through its functions."""
     load = Load(element.tensor.name, tuple(one.substitute(indices) for one in element.subscripts))
     return applied(element.functions, load)
 
 
 def applied(functions: Iterable[str], value: Value) -> Value:
-    """A value that goes through functions, the first one first."""
+    """Applies functions to a value, the first one first."""
     for name in functions:
         value = Apply(name, (value,))
     return value

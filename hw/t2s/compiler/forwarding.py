@@ -28,7 +28,7 @@ def edges(loop: Loop, step: int) -> tuple[Affine, Affine]:
 def neighbour(
     at: tuple[Affine, ...], dimensions: tuple[Loop, ...], loop: Loop, step: int
 ) -> tuple[Affine, ...]:
-    """The place of an array of channels one further along a loop."""
+    """Returns the place of an array of channels one further along a loop."""
     return tuple(
         index + step if one == loop else index for index, one in zip(at, dimensions, strict=True)
     )

@@ -12,7 +12,7 @@ __all__ = ["multiplications"]
 
 
 def multiplications(program: Program, computation: Computation) -> int:
-    """(x) of an element in an iteration."""
+    """Counts the operations (x) of an element in an iteration."""
     loop = computation.vectorised[0] if computation.vectorised else None
     wide = {
         one.tensor.name
@@ -29,7 +29,7 @@ def multiplications(program: Program, computation: Computation) -> int:
 
 
 def _counted(value: Value, wide: set[str], lanes: int) -> tuple[int, bool]:
-    """(x) in a value, and whether it is a vector."""
+    """Counts the operations (x) in a value; returns whether it is a vector, too."""
     if isinstance(value, Name):
         return 0, value.name in wide
     if isinstance(value, Fold):

@@ -37,7 +37,7 @@ __all__ = [
 
 
 def nest(loops: Iterable[Loop], body: Body) -> Body:
-    """Loops, outermost first, around statements."""
+    """Nests statements in loops, outermost first."""
     for loop in reversed(list(loops)):
         body = (For(loop, body),)
     return body
@@ -70,7 +70,7 @@ def inside(statement: Statement, change: Callable[[Body], Body]) -> Statement:
 
 
 def bodies_of(statement: Statement) -> tuple[Body, ...]:
-    """The bodies in a statement."""
+    """Returns the bodies in a statement."""
     found: list[Body] = []
 
     def note(body: Body) -> Body:
@@ -121,7 +121,7 @@ def without_loops(body: Body, names: Iterable[str]) -> Body:
 
 
 def all_statements(body: Body) -> Iterator[Statement]:
-    """Every statement, those around others first."""
+    """Yields every statement, those around others first."""
     for one in body:
         yield one
         for inner in bodies_of(one):

@@ -120,7 +120,7 @@ __all__ = ["counting", "gather", "scatter"]
 
 
 def counting(loop: Loop) -> Loop:
-    """The loop in which a copy counts whose turn it is."""
+    """Returns the loop in which a copy counts turns."""
     return replace(loop, name=f"{loop.name}_t")
 
 

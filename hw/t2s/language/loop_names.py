@@ -14,7 +14,7 @@ MOST_WORDS = 1 << 16
 
 
 def known_loop(place: str, directive: str, given: object, known: Iterable[str]) -> str:
-    """The name of a loop. Raises MappingError if there is none."""
+    """Returns the name of a loop. Raises MappingError if no such loop exists."""
     names = list(known)
     name = given.name if isinstance(given, Index) else given
     if not isinstance(name, str) or name not in names:
@@ -37,12 +37,12 @@ def known_loops(
 
 
 def constant_factor(place: str, directive: str, loop: str, given: object) -> int:
-    """A trip count. Raises MappingError for what is no integer from 1."""
+    """Returns a trip count. Raises MappingError unless it is an integer from 1."""
     return constant_of(place, directive, f"factor of `{loop}`", given)
 
 
 def constant_of(place: str, directive: str, what: str, given: object) -> int:
-    """A number that a directive is given. Raises MappingError for what is no integer from 1."""
+    """Returns a directive's number. Raises MappingError unless it is an integer from 1."""
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         shown = given.name if isinstance(given, Index) else given
         raise MappingError(
@@ -52,7 +52,7 @@ def constant_of(place: str, directive: str, what: str, given: object) -> int:
 
 
 def queue_depth(place: str, directive: str, given: object) -> int:
-    """The depth of a queue. Raises MappingError for what is none."""
+    """Returns the depth of a queue. Raises MappingError unless it is a valid depth."""
     depth = constant_of(place, directive, "depth", given)
     if depth > MOST_WORDS:
         raise MappingError(

@@ -56,7 +56,7 @@ class Sums:
 
     @property
     def operands(self) -> tuple[Element, ...]:
-        """All that is read: factors, and what sums start from."""
+        """Elements that are read: the factors, and those that sums start from."""
         return (*self.factors, *([self.started] if self.started else []))
 
     def start(self, element: Element) -> Self:
@@ -180,7 +180,7 @@ class LoopNest(Sums):
 
     @property
     def loop_names(self) -> tuple[str, ...]:
-        """All loops, outermost first."""
+        """Names of all loops, outermost first."""
         return self._order or tuple(name for digits in self._digits.values() for name in digits)
 
     @property

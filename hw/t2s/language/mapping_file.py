@@ -17,7 +17,7 @@ __all__ = ["load_mapping"]
 def load_mapping(
     file: Path, sizes: Mapping[str, int] | None = None, largest: int | None = None
 ) -> Computation:
-    """The computation of a file, which is run.
+    """Runs a file, and returns its computation.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ def arithmetic_of(
     accumulator: str = "auto",
     stages: int = 0,
 ) -> LaneSum:
-    """Lanes, formats and stages of an element.
+    """Returns lanes, formats and stages of an element.
 
     Parameters
     ----------

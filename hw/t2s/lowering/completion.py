@@ -12,7 +12,7 @@ from ..language.isolated import Isolated
 
 
 def gather_words(computation: Computation, feeder: Isolated, loader: Isolated) -> None:
-    """Complete a feeder and a loader.
+    """Completes a feeder and a loader.
 
     The feeder keeps the words of a tile, in two blocks, from the innermost loop on that chooses
     them and has its trip count from a register. It has a copy for each element; the first one

@@ -42,7 +42,7 @@ def all_copies(program: Program, routes: tuple[RoutePart, ...]) -> tuple[Copy, .
 
 
 def links(program: Program, routes: tuple[RoutePart, ...]) -> tuple[Link, ...]:
-    """All queues, in the order of the program's functions, and where words are routed."""
+    """Returns all queues, in the order of the functions, with those at routes."""
     sources: dict[tuple[str, Place], End] = {}
     sinks: dict[tuple[str, Place], End] = {}
     stems: dict[tuple[str, Place], Link] = {}
@@ -100,7 +100,7 @@ def _places(function: Function) -> Iterator[Place]:
 
 
 def named(function: Function, place: Place) -> dict[str, int]:
-    """The place of a copy, by the loops that are unrolled."""
+    """Returns the place of a copy, by the loops that are unrolled."""
     names = (one.name for one in function.instances)
     return dict(zip(names, place, strict=True))
 
@@ -127,7 +127,7 @@ def _packed(function: Function, given: Mapping[str, int]) -> int:
 
 
 def packed_along(function: Function) -> str:
-    """The loop of whose copies a function packs vectors; empty if it does not."""
+    """Returns the loop along whose copies a function packs vectors; empty if it does not."""
     first = _first_packing(function)
     return first.left.variables[0] if first else ""
 

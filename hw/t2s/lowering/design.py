@@ -78,7 +78,7 @@ class _Depths:
         return more
 
     def shortened(self, more: Mapping[str, int]) -> dict[str, int]:
-        """Each as short as the others allow."""
+        """Shortens each queue as far as the others allow."""
         found = dict(more)
         for name in found:
             # One word less is room enough, or is not.

@@ -1,4 +1,4 @@
-"""The processing elements of a program."""
+"""Lowers the processing elements of a program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions of a program that read and write memory: loaders and the unloader."""
+"""Lowers the functions that read and write memory: loaders and the unloader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions of a program that move words: feeders, drainers and collectors."""
+"""Lowers the functions that move words: feeders, drainers and collectors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ def needed(loops: tuple[Count, ...], names: Collection[str]) -> tuple[Count, ...
 def mover_part(
     function: Function, role: str, word_bits: int, summed: Collection[str], *, flagged: bool
 ) -> MoverPart:
-    """A function without a buffer. Raises ValueError for one that has no hardware yet."""
+    """Lowers a function without a buffer.
+
+    Raises ValueError for a function that has no hardware yet.
+    """
     done = done_by(function)
     loops = done[0].loops
     if any(one.loops != loops for one in done):
@@ -56,7 +59,10 @@ def _packs(done: tuple[Done, ...]) -> str:
 def feeder_part(
     function: Function, word_bits: int, summed: Collection[str], *, flagged: bool
 ) -> FeederPart:
-    """A feeder with a buffer. Raises ValueError for one that has no hardware yet."""
+    """Lowers a feeder with a buffer.
+
+    Raises ValueError for a feeder that has no hardware yet.
+    """
     (buffer,) = function.buffers
     around, filling, reading = buffer_loops(function)
     if any(one.first is not None for one in around):

@@ -194,7 +194,7 @@ class Workers:
         yield Work(copy.name, blocks, ((1, filled, ()), (words, (), o), (1, (), free)))
 
     def _with_routes(self, work: Work, kind: Kind) -> Iterator[Work]:
-        """The work, and that of what routes its words."""
+        """Yields the work, and that of the routes of its words."""
         for stem in work.queues:
             if stem not in self._routed:
                 continue
@@ -241,17 +241,17 @@ _ONLY, _FIRST, _INNER, _LAST = (
 
 
 class Unbounded(ValueError):
-    """No depths are known that are enough for all jobs."""
+    """Raised when no depths are known that suffice for all jobs."""
 
 
 def job(design: Design, queues: Queues, trips: Mapping[str, int]) -> Period:
-    """A whole job, of these trip counts of registers, 1 of those that are not there."""
+    """Returns the work of a whole job with these trip counts of registers; a missing count is 1."""
     works = Workers(design, queues, (), trips).works({})
     return tuple(queues.begins), tuple(one for one in works if one.segments)
 
 
 def periods(design: Design, queues: Queues) -> list[Period]:
-    """All that differ, of jobs of any trip counts. Raises Unbounded."""
+    """Returns all different periods of jobs of any trip counts. Raises Unbounded."""
     try:
         walk = _Walk(design, queues)
         walk.all()
@@ -262,7 +262,7 @@ def periods(design: Design, queues: Queues) -> list[Period]:
 
 
 class _Walk:
-    """Through the loops that cut a run.
+    """Walks the loops that cut a run.
 
     Members
     -------

@@ -48,7 +48,7 @@ class Queues:
         return len(self.names) - 1
 
     def at(self, copy: Copy, port: str, branch: int | None = None) -> tuple[int, ...]:
-        """The queue at a port, if there is one."""
+        """Returns the queue at a port, if one exists."""
         end = End(copy.function, copy.place, port, branch)
         return (self._at[end],) if end in self._at else ()
 

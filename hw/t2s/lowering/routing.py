@@ -29,7 +29,7 @@ def route_name(what: Send | Receive) -> str:
 
 
 def routes_of(program: Program, element: ElementPart) -> tuple[RoutePart, ...]:
-    """All of a program. Raises ValueError for one that has no hardware yet."""
+    """Returns the routes of a program. Raises ValueError for one that has no hardware yet."""
     found: dict[str, RoutePart] = {}
     for function in program.functions:
         if function.host:
@@ -74,7 +74,7 @@ def _route(program: Program, function: Function, done: Done, element: ElementPar
 
 
 def _carried(program: Program, function: Function, what: Send | Receive) -> str:
-    """The tensor of which the words of a transfer are."""
+    """Returns the tensor whose words a transfer carries."""
     if isinstance(what, Receive):
         return what.name
     if isinstance(what.value, Name):

@@ -34,7 +34,7 @@ class Done:
 
 
 def done_by(function: Function) -> tuple[Done, ...]:
-    """All that a function does."""
+    """Lists all transfers and writes of a function."""
     return tuple(_within(function.body, {one.name for one in function.instances}, (), (), None))
 
 
@@ -71,7 +71,7 @@ def _variables(condition: Equal) -> tuple[str, ...]:
 
 
 def count_of(loop: For) -> Count:
-    """The loop as hardware counts it."""
+    """Returns the loop as hardware counts it."""
     if loop.first is None:
         return Count(loop.loop.name, loop.loop.extent)
     # A turn goes from the copy's own to an end, or from an end to the copy's own.

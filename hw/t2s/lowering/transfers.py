@@ -33,7 +33,7 @@ class Work:
 
     @property
     def queues(self) -> tuple[int, ...]:
-        """All that it uses."""
+        """Returns the queues that the work uses."""
         return tuple(dict.fromkeys(n for _, takes, puts in self.segments for n in (*takes, *puts)))
 
     def words(self, queue: int) -> int:

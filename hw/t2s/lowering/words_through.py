@@ -13,7 +13,7 @@ __all__ = ["Stopped", "run"]
 
 
 class Stopped(RuntimeError):
-    """All wait for each other.
+    """Raised when all processes wait for each other.
 
     Members
     -------
@@ -26,7 +26,7 @@ class Stopped(RuntimeError):
 
 
 class _Process:
-    """A work under way: its segment, and the words of it that are left; 0 at the end."""
+    """Work in progress: its current segment, and the words left in it; 0 at the end."""
 
     def __init__(self, work: Work) -> None:
         self.name = work.name
@@ -40,7 +40,7 @@ class _Process:
 
 
 def run(period: Period, queues: Queues, rooms: Sequence[int]) -> None:
-    """Until all have ended. Raises Stopped.
+    """Runs all work until it ends. Raises Stopped.
 
     Whether they end does not depend on who goes first. So those that wait for each other's single
     words, as neighbours with a register between them do, go on together.
@@ -62,7 +62,10 @@ class _Run:
                 self._source.update(dict.fromkeys(puts, number))
 
     def until_all_end(self) -> None:
-        """Those first that can end a segment; then several together; one word alone at last."""
+        """Moves words until all work ends.
+
+        Processes that can end a segment go first; then several together; one word alone at last.
+        """
         ready = dict.fromkeys(range(len(self._processes)))
         later: dict[int, None] = {}
         alone: dict[int, None] = {}
@@ -94,7 +97,7 @@ class _Run:
         ))  # fmt: skip
 
     def _move(self, words: int, numbers: set[int]) -> set[int]:
-        """So many words through some processes."""
+        """Moves a number of words through some processes."""
         level = self._level
         woken = set(numbers)
         for number in numbers:

@@ -155,7 +155,7 @@ class _Walk(NamedTuple):
 
 
 class _Operation(NamedTuple):
-    """An operation under way, if there is one, and its sum."""
+    """Operation in flight, if one is, and its sum."""
 
     begun: Value
     half: Value
@@ -339,7 +339,7 @@ def _counted(m: Module, name: str, extent: int, advance: Value) -> tuple[Value, 
 
 
 def _of_half(stores: list[SumStore], half: Value) -> Value:
-    """The sum that a half gives."""
+    """Selects the sum that a half returns."""
     if len(stores) == 1:
         return stores[0].sum
     return Mux(half, stores[1].sum, stores[0].sum)

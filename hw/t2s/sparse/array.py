@@ -284,7 +284,7 @@ class SparseArray(wiring.Component):
         return register.o
 
     def _tokens(self, m: Module) -> list[Any]:
-        """The tokens of each element, those of two tensors merged."""
+        """Returns the tokens of each element, those of two tensors merged."""
         plan = self._plan
         streams = [
             [wiring.flipped(one) for one in self._operand(part.tensor)] for part in plan.entries

@@ -118,7 +118,7 @@ class SparsePe(wiring.Component):
         return m
 
     def _compute(self, m: Module, sums: AddressedSums) -> None:
-        """The arithmetic; its operands wait if the sum comes later than it would take it."""
+        """Builds the arithmetic; operands are delayed if the sum is later than they are."""
         factors = self._part.factors
         wait = entry_timing(self._part).lead - timing_of(factors).lead
         m.submodules.arithmetic = arithmetic = (

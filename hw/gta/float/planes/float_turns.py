@@ -1,4 +1,4 @@
-"""When a column's floats have their turn behind their multiplication, and where in the memory."""
+"""Times the turns of a column's floats after their multiplication, and their addresses."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class FloatTurns(wiring.Component):
 
 
 def _begins(turn: data.View[data.StructLayout]) -> Value:
-    """A sum begins with what there is."""
+    """Tells whether a sum begins with the old result."""
     return turn.last & turn.first & turn.accumulate
 
 

@@ -43,7 +43,7 @@ def exponent_is_any(
 def exponent_is_all(
     formats: Sequence[str], mode: data.View[data.StructLayout], word: Value
 ) -> Value:
-    """It is all 1: an infinity or a NaN."""
+    """Tells whether the exponent is all ones: an infinity or a NaN."""
     found: Value = word[-_sizes(formats)[0] :].all()
     for part, here in _longer(formats, mode, word):
         found = found & (~here | part.all())

@@ -13,7 +13,7 @@ __all__ = ["Counter", "counters"]
 
 
 class Counter(NamedTuple):
-    """One of them.
+    """Counter of a copy of a function.
 
     Members
     -------
@@ -26,7 +26,7 @@ class Counter(NamedTuple):
 
 
 def counters(function: Function) -> tuple[Counter, ...]:
-    """All of a copy, outermost first, those of what it does at the same time behind."""
+    """Returns the counters of a copy, outermost first, and last those that count concurrently."""
     found: list[Counter] = []
     for one in (*all_statements(function.body), *all_statements(function.beside)):
         if isinstance(one, For) and one.first is not None:

@@ -68,7 +68,7 @@ def _constant(one: For) -> bool:
 
 
 def _counted(loops: list[Loop], body: Body) -> Body:
-    """One counter around statements."""
+    """Replaces loops around statements by one counter."""
     body = with_variables(body, {one.name: Affine() for one in loops if one.extent == 1})
     used = used_variables(body)
     groups = grouped([(one.extent, one.name in used) for one in loops])

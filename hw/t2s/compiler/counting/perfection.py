@@ -101,7 +101,7 @@ def _merged(body: Body) -> Body:
 
 
 def _distributed(one: If) -> Body:
-    """A condition around a loop, in the loop."""
+    """Moves a condition around a loop into the loop."""
     then, otherwise = _merged(one.then), _merged(one.otherwise)
     found: list[Statement] = []
     for parts, make in ((then, _then(one)), (otherwise, _otherwise(one))):
@@ -139,7 +139,7 @@ def _moved_in(nest: For, before: Body, behind: Body) -> Body:
 
 
 def _chain(nest: For) -> tuple[list[For], Body]:
-    """The loops of a perfect nest, outermost first, and what is done in them."""
+    """Returns the loops of a perfect nest, outermost first, and the statements in them."""
     loops, body = [nest], nest.body
     while len(body) == 1 and isinstance(body[0], For):
         loops.append(body[0])

@@ -138,7 +138,7 @@ def sparse_element(
     arithmetic: LaneSum,
     vector: int,
 ) -> SparseElementPart:
-    """The elements.
+    """Lowers the elements.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def gather_part(
     layout: TokenLayout,
     word_bits: int,
 ) -> GatherPart:
-    """A feeder that :func:`check_feeder` does not refuse.
+    """Lowers a feeder that :func:`check_feeder` accepts.
 
     Parameters
     ----------

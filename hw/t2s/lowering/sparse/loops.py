@@ -1,4 +1,4 @@
-"""The loops of a computation with sparse operands by what they are in hardware."""
+"""Classifies the loops of a computation with sparse operands by their role in hardware."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SparseLoops:
 
 
 def loops_of(computation: Computation, row: str, coordinates: tuple[str, ...]) -> SparseLoops:
-    """The loops of a computation whose sparse tensors have these indices.
+    """Returns the loops of a computation whose sparse tensors have these indices.
 
     Raises MappingError for loops that hardware does not have.
     """
