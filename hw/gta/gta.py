@@ -172,8 +172,10 @@ __all__ = ["Gta"]
 
 
 class Gta(AcceleratorTop):
-    """Carries out a list of commands: LOADs, EXECUTEs and STOREs, each kind in order, each command
-    once as many of the others are complete as it says (``hw/spec/jobs/gta_commands.py``).
+    """Executes a list of commands: LOADs, EXECUTEs and STOREs.
+
+    Each kind is executed in order, each command once as many of the others are complete as it
+    demands (``hw/spec/jobs/gta_commands.py``).
 
     What is computed says ``sim/gta/golden``, bit for bit.
 

@@ -160,8 +160,10 @@ class LimbElement(wiring.Component):
 
 
 def _chosen(held: Value, choices: Sequence[tuple[Value, Value]]) -> Value:
-    """The value whose bit is set, of none or one; else what is held. Gated and joined: that takes
-    less than multiplexers behind each other."""
+    """Selects the value whose bit is set, or the held value if none is.
+
+    At most one bit is set. Gates and a join take less than multiplexers in a chain.
+    """
     found = held & ~Cat(*(select for select, _ in choices)).any().replicate(len(held))
     for select, value in choices:
         found = found | (value & select.replicate(len(held)))

@@ -67,8 +67,9 @@ class _Parts:
 
 
 class Sida(AcceleratorTop):
-    """Passes over a sparse matrix, each of one product or of two, with a program of element-wise
-    work behind each product.
+    """Computes passes over a sparse matrix, each of one product or two.
+
+    A program of element-wise work follows each product.
 
     The matrix streams by columns; results leave a column's sums, go through E1 and come back as
     operands of the second product, two steps behind the columns. What is computed, and in which
@@ -299,8 +300,10 @@ class Sida(AcceleratorTop):
         ]
 
     def _connect_bus(self, m: Module, parts: _Parts) -> dict[str, list[Value]]:
-        """A channel's readers share its manager; returns by reader which channels give it a
-        beat."""
+        """Connects the readers of each channel to its manager.
+
+        Returns by reader which channels bring it a beat.
+        """
         config, writer = self._config, parts.writer
         slot_bits = config.id_bits - config.reader_bits
         beats: dict[str, list[Value]] = {name: [] for name in config.readers}

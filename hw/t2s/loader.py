@@ -117,8 +117,10 @@ class Loader(wiring.Component):
         return m
 
     def _cut(self, m: Module) -> Signal:
-        """Beats to words, each as often as it is wanted. Returns whether a run's last one
-        leaves."""
+        """Cuts beats into words, each repeated as often as wanted.
+
+        Returns whether the last word of a run leaves.
+        """
         part = self._part
         m.submodules.words = words = Gearbox(
             self._config.beat_bytes, (part.word_bits // 8,), part.run_words.bit_length()

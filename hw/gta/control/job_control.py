@@ -16,8 +16,9 @@ from .region_scan import RegionScan
 
 
 class MaskCheck(wiring.Component):
-    """Looks at the region of each lane's mask: it must be a rectangle. Some ``lanes`` squared
-    cycles.
+    """Checks that the region of each lane's mask is a rectangle.
+
+    The check takes about ``lanes`` squared cycles.
 
     Parameters
     ----------

@@ -130,8 +130,9 @@ _HALF = 16
 
 
 class PlaneAddends(wiring.Component):
-    """Takes them from the word of one column, for all rows at once, as they have their turn
-    together; 0 where there is none.
+    """Selects the addends of all rows from the word of one column.
+
+    The rows have their turn together. The addends are 0 where no column has its turn.
 
     Combinational. Of fp64 the two halves come one after the other, the lower one first, in two
     words.

@@ -112,14 +112,18 @@ def vector_mode() -> data.StructLayout:
 
 
 def widened_exponent(exponent: Value, bits: int) -> Value:
-    """A biased exponent as of a format with more exponent bits: no adder, as the biases'
-    difference is a row of ones below the top bit."""
+    """Converts a biased exponent to that of a format with more exponent bits.
+
+    It needs no adder, as the biases' difference is a row of ones below the top bit.
+    """
     return Cat(exponent[:-1], (~exponent[-1]).replicate(bits - len(exponent)), exponent[-1])
 
 
 def by_float(config: GtaConfig, format: Value, value: Callable[[str], int]) -> Value:
-    """A number of the float that a command names by its place among all formats; of others that of
-    the last float."""
+    """Returns a number of the float that a command names by its place among all formats.
+
+    A format that is not one of the floats gets the number of the last float.
+    """
     numbers = [value(name) for name in config.floats]
     bits = max(1, max(numbers).bit_length())
     found: Value = C(numbers[-1], bits)

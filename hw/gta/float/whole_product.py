@@ -24,8 +24,9 @@ def product_bits(config: GtaConfig) -> int:
 
 
 class WholeProduct(wiring.Component):
-    """Takes away what former products have left below it, and moves its binary point behind the
-    two top bits.
+    """Removes the remains of former products below a product, and aligns its binary point.
+
+    The point is after the two top bits.
 
     Combinational. Limbs of matrices are cut from a significand's top, so that it is there already;
     those of vectors from its bottom, so that some bits on top are none of it.

@@ -73,8 +73,10 @@ def column_sums_layout(config: GtaConfig) -> data.StructLayout:
 
 
 class MultiPrecisionAccumulator(wiring.Component):
-    """Adds what the columns of a group give, limb j of the one operand at weight 2 ** (8 j), and
-    then what one column gives after the other, limb i of the other operand, i descending.
+    """Adds the limb products of a group of columns to a total of full precision.
+
+    It adds the outputs of the columns of the group, limb j of the one operand at weight 2 ** (8 j).
+    Then it adds the successive outputs of one column, limb i of the other operand, i descending.
 
     Source: the paper's section 4.1 and Figure 3, whose unit adds four products at weights 0, 8, 8
     and 16; ours has a column's two products one after the other, so it takes an adder for the

@@ -26,8 +26,9 @@ _HALF = LEFT_WORD_BYTES // 2
 
 
 class Gatherer(wiring.Component):
-    """Takes 16 bytes of a row out of the words of a lane's banks, dealt out as results are. No
-    latency.
+    """Gathers 16 bytes of a row from the words of a lane's banks. No latency.
+
+    The bytes are distributed as results are.
 
     Parameters
     ----------

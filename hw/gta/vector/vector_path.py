@@ -91,8 +91,9 @@ class PowerLimbs(wiring.Component):
 
 
 class PlaneLimbs(wiring.Component):
-    """Picks one of the two planes of a word; its bytes are the limbs of the rows' elements.
-    Combinational.
+    """Selects one of the two planes of a word. Combinational.
+
+    Its bytes are the limbs of the rows' elements.
 
     Members
     -------
@@ -220,8 +221,10 @@ class ColumnOperands(wiring.Component):
     def _significands(
         self, m: Module, x: list[Value], y: list[Value]
     ) -> tuple[list[Value], list[Value]]:
-        """Bytes of significands with their hidden bits, and what is to be known of y; others stay
-        as they are."""
+        """Inserts the hidden bits of significands into bytes; other bytes are unchanged.
+
+        It also provides the properties of y that are needed.
+        """
         config, active = self._config, self.mode.active
         m.submodules.x_significands = x_limbs = FloatLimbs(config, second=False)
         m.submodules.y_significands = y_limbs = FloatLimbs(config, second=True)
@@ -245,8 +248,9 @@ __all__ = ["VectorPath"]
 
 
 class VectorPath(wiring.Component):
-    """Feeds each column's elements planes of its own banks, and their lowest bytes, as planes, to
-    its bank of results.
+    """Feeds planes of each column's banks to its elements, and stores the resulting planes.
+
+    The elements' lowest bytes are sent, as planes, to the column's bank of results.
 
     Column c does what column 0 does c cycles before; in each all rows do the same. Planes come from
     the banks straight to the elements' operands, y a cycle before x, so that there is no register

@@ -108,8 +108,9 @@ class OctetWalk(wiring.Component):
 
 
 class LimbPairs(wiring.Component):
-    """Goes through the pairs i, j of limbs from 0 to ``top``: by diagonals i + j, the low one
-    first, i ascending in each; or, unless ``square``, through i alone, each a diagonal.
+    """Walks the pairs i, j of limbs from 0 to ``top`` by diagonals i + j, the low one first.
+
+    In each diagonal i ascends. Unless ``square``, it walks i alone, each one a diagonal.
 
     Members
     -------

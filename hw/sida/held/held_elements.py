@@ -218,8 +218,10 @@ class HeldElements(wiring.Component):
         again: list[stream.Interface],
         sums: list[Any],
     ) -> None:
-        """Elements of the panel that is due to the sums: turned by the panel's number, or as they
-        are read again."""
+        """Sends the elements of the panel that is due to the sums.
+
+        They are rotated by the panel's number, or sent as they are refetched.
+        """
         pes = self._config.pes
         bits = (pes - 1).bit_length()
         turn = Signal(bits)
@@ -263,8 +265,10 @@ class HeldElements(wiring.Component):
     def _connect_w(
         self, m: Module, control: PanelControl, sums: list[Any], row: Signal
     ) -> list[Value]:
-        """First values to their banks; w to be seen. Returns what a row of z must wait for, by its
-        first element."""
+        """Sends initial values to their banks, and makes w readable.
+
+        Returns what a row of z must wait for, by its first element.
+        """
         config = self._config
         m.submodules.first = first = FirstValues(config)
         m.submodules.empty = empty = EmptyValues(config)

@@ -22,8 +22,9 @@ _TURNS = (13, 21)
 
 
 def element_hash(m: Module, name: str, place: Value, value: Value) -> Signal:
-    """``HASH_BITS`` of an element's place and value. Elements that differ in a value of up to 32
-    bits alone have different hashes.
+    """Computes a hash of ``HASH_BITS`` of an element's place and value.
+
+    Elements that differ only in a value of up to 32 bits have different hashes.
 
     Each 32 bits, from a new word on for the value, go through a round, and one is behind them: a
     sum over places that can be undone, then products of neighbours. Combinational; ``name`` is that

@@ -313,8 +313,10 @@ class PanelControl(wiring.Component):
         return m
 
     def _give_up(self, m: Module, ahead: PanelsAhead, uses: Signal, next_panel: Signal) -> Signal:
-        """Orders to all banks: to use the panel that is due, or to give one up. Returns whether one
-        is being given up."""
+        """Orders all banks to use the panel that is due, or to evict one.
+
+        Returns whether one is being evicted.
+        """
         giving = Signal()
         gives = Signal()
         ends = Signal()

@@ -169,8 +169,10 @@ __all__ = ["WindowedElements"]
 
 
 class WindowedElements(HeldElements):
-    """:class:`HeldElements` with w in memory, of which ``vector_words`` elements are on chip: the
-    same sums, bit for bit, whatever their number.
+    """Buffers elements as :class:`HeldElements` does, but with w in memory.
+
+    ``vector_words`` elements of w are on chip. The sums are the same, bit for bit, whatever their
+    number.
 
     First values go to memory; a row of w, ``pes`` elements, comes on chip when an element is to be
     added to it, and goes back when another row needs its place, and at the end. A panel is used
@@ -212,8 +214,10 @@ class WindowedElements(HeldElements):
     def _connect_w(
         self, m: Module, control: PanelControl, sums: list[Any], row: Signal
     ) -> list[Value]:
-        """First values to memory, rows of w between there and the banks; see
-        :class:`HeldElements`."""
+        """Connects initial values to memory, and rows of w between memory and the banks.
+
+        See :class:`HeldElements`.
+        """
         m.submodules.first = first = FirstRows(self._config)
         m.submodules.exchange = exchange = RowExchange(self._config)
         m.submodules.spill = spill = RowSpill(self._config)

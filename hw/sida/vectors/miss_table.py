@@ -31,8 +31,11 @@ MISSES = 8
 
 @dataclass(frozen=True, kw_only=True)
 class _Walk:
-    """An ``entry`` and its ``place`` in the table; whether it is z's turn; whether the walk goes on
-    to the next one."""
+    """State of a walk of the table.
+
+    ``entry`` and its ``place``; whether it is the turn of z; whether the walk goes on to the next
+    entry.
+    """
 
     entry: Any
     place: Value
@@ -143,8 +146,10 @@ class MissTable(wiring.Component):
     def _allocate(
         self, m: Module, entries: list[Any], comes: Signal, keeps: Signal, *, busy: Value
     ) -> Signal:
-        """An entry for the first block that was missed and whose place is free; returns whether
-        there is one in this cycle."""
+        """Allocates an entry for the first missed block whose place is free.
+
+        Returns whether it does so in this cycle.
+        """
         newest = Signal(range(MISSES))
         allocated = Signal()
         free = Signal(len(self.reports))
@@ -180,8 +185,7 @@ class MissTable(wiring.Component):
         return allocated
 
     def _walk(self, m: Module, name: str, entries: list[Any], moves: Value) -> _Walk:
-        """Over the entries, each once for each vector that is wanted of it, a step with
-        ``moves``."""
+        """Walks the entries, each once for each vector wanted of it, a step with ``moves``."""
         turn = Signal(name=f"{name}_second")
         ends = Signal(name=f"{name}_ends")
         place = ring_address(m, name, MISSES, advance=ends, clear=self.clear)

@@ -158,8 +158,10 @@ class RowJoin(wiring.Component):
     def _hold(
         self, m: Module, row: OutputRegister, piece: OutputRegister, place: Value, parts: int
     ) -> Value:
-        """The rows of a line that came before, in a word for each vector; returns those of the
-        piece at the output."""
+        """Holds the rows of a line that arrived before, in a word for each vector.
+
+        Returns the rows of the piece at the output.
+        """
         bits = self._config.pes * self._config.format.bits
         m.submodules.held = held = Memory(shape=parts * bits, depth=slots(self._config), init=[])
         write = held.write_port(granularity=bits)

@@ -243,8 +243,11 @@ class VectorWriter(wiring.Component):
             m.d.sync += scalar.eq(scalar + config.pes)
 
     def _take_windows(self, m: Module, join: RowJoin) -> None:
-        """Sums, or operands, where nothing of the program's is offered: their lines are held where
-        no vector's are. A row of w is the last one of its line, which has nothing else."""
+        """Accepts sums, or operands, where the program offers nothing.
+
+        Their lines are held where those of no vector are. A row of w is the last one of its line,
+        which has no other row.
+        """
         config, o = self._config, join.i.payload
         sums, operands = self.sums, self.operands
         size = config.piece_bytes

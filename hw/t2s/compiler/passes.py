@@ -381,8 +381,10 @@ PASSES: dict[str, Callable[[Program, Computation], Program]] = {
 
 
 def programs(computation: Computation) -> Iterator[tuple[str, Program]]:
-    """The definition, and what each pass makes of it. Raises MappingError for a directive that
-    cannot be followed."""
+    """Yields the definition, and the program after each pass.
+
+    Raises MappingError for a directive that cannot be followed.
+    """
     program = define(computation)
     yield "define", program
     for name, run in PASSES.items():

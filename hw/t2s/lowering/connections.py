@@ -18,8 +18,10 @@ __all__ = ["all_copies", "links", "named", "packed_along", "turn_of"]
 
 
 def all_copies(program: Program, routes: tuple[RoutePart, ...]) -> tuple[Copy, ...]:
-    """All copies of the functions on the device, and of what routes their words. Raises ValueError
-    for so many in a row that hardware does not count them."""
+    """Returns all copies of the functions on the device, and of the routes.
+
+    Raises ValueError for more copies in a row than hardware counts.
+    """
     found: list[Copy] = []
     names = {one.name for one in routes}
     for function in program.functions:

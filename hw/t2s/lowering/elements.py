@@ -33,8 +33,10 @@ def lanes_of(program: Program, tensor: str) -> int:
 
 
 def element_part(program: Program, arithmetic: LaneSum, vector: int = 1) -> ElementPart:
-    """The element of a program, with so many sums side by side. Raises ValueError for one that has
-    no hardware yet."""
+    """Lowers the element of a program, with a number of sums side by side.
+
+    Raises ValueError for an element that has no hardware yet.
+    """
     function = program.function(program.name)
     done = done_by(function)
     names = dict.fromkeys(one.what.name for one in done if isinstance(one.what, Receive))

@@ -16,8 +16,10 @@ __all__ = ["check_managers", "memory_part", "stored_lanes"]
 def memory_part(
     program: Program, function: Function, tensor: str, word_bits: int, fmt: Format
 ) -> MemoryPart:
-    """A loader or the unloader of a tensor of words of a format. Raises ValueError for one that has
-    no hardware yet."""
+    """Lowers a loader or the unloader of a tensor of words of a format.
+
+    Raises ValueError for a part that has no hardware yet.
+    """
     functions = program.tensor(tensor).functions
     if function.instances:
         loop = function.instances[0].name

@@ -44,8 +44,11 @@ class Work:
 
 
 def through(work: Work, stem: int, visits: Sequence[Visit]) -> Work:
-    """The work with other queues in place of one: they are visited in turn, anew when all have
-    been. Raises Unaligned if it ends in the middle of them."""
+    """Returns the work with a queue replaced by several, which are visited in turn.
+
+    The visits start anew when all have been visited. Raises Unaligned if the work ends in the
+    middle of them.
+    """
     each = abs(work.words(stem)) // max(1, work.times)
     around = sum(words for words, _ in visits)
     if not each:

@@ -91,8 +91,10 @@ class EntriesLoader(wiring.Component):
         return m
 
     def _cut(self, m: Module) -> Signal:
-        """Beats to vectors, and these to tokens. Returns whether the last one of an image
-        leaves."""
+        """Cuts beats into vectors, and these into tokens.
+
+        Returns whether the last token of an image leaves.
+        """
         part = self._part
         m.submodules.vectors = vectors = Gearbox(
             self._config.beat_bytes, (part.vector_bytes,), STEPS_BITS

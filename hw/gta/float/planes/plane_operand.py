@@ -32,8 +32,10 @@ def _longer(
 def exponent_is_any(
     formats: Sequence[str], mode: data.View[data.StructLayout], word: Value
 ) -> Value:
-    """A float's exponent is not all 0, of its upper bits without the sign: its significand has its
-    hidden bit."""
+    """Tells, from its upper bits without the sign, whether a float's exponent is not all 0.
+
+    If it is not, the significand has its hidden bit.
+    """
     found: Value = word[-_sizes(formats)[0] :].any()
     for part, here in _longer(formats, mode, word):
         found = found | (here & part.any())
