@@ -116,7 +116,7 @@ class NativeSimulator:
         return bits - (1 << shape.width) if shape.signed and bits >> shape.width - 1 else bits
 
     def _bits(self, value: Value) -> int:
-        """Those of a port, or of a part of one."""
+        """Returns the bits of a port, or of a part of one."""
         if isinstance(value, Slice):
             return self._bits(value.value) >> value.start & (1 << len(value)) - 1
         return self._ports[id(value)].get()

@@ -115,7 +115,7 @@ def command(python: str | Path, *words: str, directory: Path, **variables: str) 
 
 
 def check(done: Completed, said: str) -> None:
-    """It succeeded, without a word on standard error, and said what it should."""
+    """Checks that a command succeeded with an empty standard error and the expected output."""
     assert (done.returncode, done.stderr) == (0, "")
     assert said in done.stdout
 

@@ -27,7 +27,7 @@ SHORT = {"READ_LONGEST": "16", "WRITE_LONGEST": "16"}
 
 @dataclass(frozen=True)
 class Trace:
-    """Some cycles.
+    """Cycles of a bus, for a checker.
 
     Parameters
     ----------

@@ -137,7 +137,7 @@ def random_case(
     transposed: bool | None = None,
     rows: str | None = None,
 ) -> SidaCase:
-    """Any job, all values any patterns.
+    """Draws a job of any kind, with any patterns as values.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def _any(rng: np.random.Generator, most: int) -> int:
 
 
 def _stores_once(program: Program) -> Program:
-    """Without stores of a vector that the part has stored before."""
+    """Removes stores of a vector that the part has stored before."""
 
     def once(part: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
         kept: list[Instruction] = []

@@ -18,7 +18,7 @@ def test_python_examples_run() -> None:
 
 
 def test_registers_of_vectors_in_memory() -> None:
-    """Those that there are besides, and no other register is another one."""
+    """The page lists exactly the additional registers; all other registers are the same."""
     config = SidaConfig()
     windowed = SidaConfig(rows_limit=config.vector_words)
     every = register_rows(job_spec(windowed).registers)

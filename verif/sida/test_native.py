@@ -121,8 +121,8 @@ def test_programs_that_end_too_soon(device: Device) -> None:
 
 
 def test_rows_that_are_wrong(device: Device) -> None:
-    """Any words in place of pointers or columns by rows, which are read where elements were given
-    up: jobs end, with the first error of a panel, and a good one works afterwards."""
+    """Pointers or columns by rows, which are read where elements were evicted, have any value. Jobs
+    end with the first error of a panel, and a good job follows."""
     rng = rng_of(9)
     pair = (device.config.operators[0], device.config.operators[-1])
     seen = set()
@@ -215,7 +215,8 @@ def test_starts_and_soft_resets_in_any_order(device: Device) -> None:
 
 
 def test_counters_do_not_see_the_job_before(device: Device) -> None:
-    """Nothing is held by one product a pass; a column that a reset broke off does not come."""
+    """One product per pass buffers no elements. A column that a reset interrupted does not
+    appear."""
     rng = rng_of(11)
     config = device.config
     one, two = (config.operators[0], None), (config.operators[0], config.operators[-1])

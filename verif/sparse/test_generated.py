@@ -118,7 +118,7 @@ def test_indices_are_drawn_by_their_shares() -> None:
 
 
 def test_places_are_distinct_even_in_full_slices() -> None:
-    """Also if almost all draws hit the same cell."""
+    """Almost all draws may hit the same cell."""
     rng = np.random.default_rng(3)
     counts = np.array([0, 10, 3, 0, 9])
     slices, cells = distinct(rng, counts, 10, lambda each: np.zeros(len(each), np.int64))

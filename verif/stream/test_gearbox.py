@@ -109,7 +109,7 @@ def test_entries_follow_each_other_within_a_request(name: str, pauses: tuple[flo
 
 @pytest.mark.parametrize("name", slow_but(["slots", "long"], SIZES))
 def test_an_entry_or_a_line_a_cycle(name: str) -> None:
-    """Over requests too."""
+    """This rate holds across requests too."""
     line, sizes = SIZES[name]
     wanted = [(n % len(sizes), 40) for n in range(6)]
     run = Run(name, wanted)
@@ -120,7 +120,7 @@ def test_an_entry_or_a_line_a_cycle(name: str) -> None:
 
 @pytest.mark.parametrize("name", slow_but(["slots", "long"], SIZES))
 def test_an_entry_is_offered_before_it_is_taken(name: str) -> None:
-    """And stays as it is."""
+    """The offer does not change."""
     part, seen = RTL[name], []
 
     async def bench(sim: Any) -> None:

@@ -190,7 +190,7 @@ CAPACITIES = {
 
 @pytest.mark.parametrize("name", CAPACITIES)
 def test_capacity(name: str) -> None:
-    """While nothing is taken a part fills, and offers what came first."""
+    """A part fills while no output is accepted, and offers its first word."""
     run = Run(name, counts=[20] * len(ports(RTL[name])[0]), cycles=40, stall=1.0)
     assert (sum(map(len, run.sent)), run.taken) == (CAPACITIES[name], [])
     assert run.waits == min(sent for rows in run.sent for sent in rows)[1]
@@ -220,7 +220,7 @@ def test_clear_drops_what_is_inside(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 def test_a_gate_takes_nothing_back(stall: float) -> None:
-    """While held it offers nothing but what it has offered before; otherwise it passes all."""
+    """A held gate offers only what it has offered before. Otherwise it passes every word."""
     part, chosen = RTL["gate"], random.Random(5)
     seen = {"held": 0, "passed": 0, "stays": 0}
 
@@ -329,7 +329,7 @@ def test_round_robin_takes_the_next_that_offers(inputs: int, gap: float) -> None
 
 
 def test_skid_buffer_cuts_the_path_of_ready() -> None:
-    """Its ready is the same whatever the output's ready is in the cycle."""
+    """The ready of the input does not depend on the output's ready in the same cycle."""
     part = RTL["skid_buffer"]
     seen = []
 

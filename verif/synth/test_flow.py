@@ -319,7 +319,7 @@ def test_place_and_route(target: str) -> None:
 
 
 def test_nextpnr_works_for_the_clock_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And by default for 100 MHz; each has a result of its own in the cache."""
+    """The default clock is 100 MHz. Each clock has its own result in the cache."""
     monkeypatch.setattr(fpga, "require_nextpnr", lambda target: None)
     monkeypatch.setattr(fpga, "version", lambda package: "0")
     monkeypatch.setattr(

@@ -163,7 +163,8 @@ def _check_what_is_shown(report: AsicReport) -> None:
 
 
 def test_the_area_of_memories() -> None:
-    """Beside that of the logic, in the unit of the library and in its NAND gates."""
+    """The report has the area of memories apart from the logic's, in units of the library and in
+    its NAND gates."""
     report = _asic(Stores())
     assert report.memory_area == 6 * report.memory_bits == 38976
     assert report.area_with_memories == report.area + report.memory_area

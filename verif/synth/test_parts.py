@@ -59,7 +59,7 @@ def test_a_tree_is_a_product(a: int, b: int, signed: bool) -> None:
 def test_operands_are_taken_without_their_extension(
     operands: str, product: int, found: list[tuple[int, int, bool]]
 ) -> None:
-    """And only where no bit of the product is left out."""
+    """A multiplication shrinks to its operands only if the product keeps all bits."""
     ports = f"input [5:0] a, b, output [{product - 1}:0] o"
     files = {"top.v": f"module top({ports});\nassign o = {operands};\nendmodule\n"}
     script = "read_verilog top.v\nhierarchy -top top\nproc\nwrite_rtlil top.il"

@@ -83,7 +83,8 @@ def test_start_and_end_of_the_slowest_path_across_modules() -> None:
 
 
 def test_the_path_itself() -> None:
-    """Through one of the leaves into the accumulator, cell by cell and instance by instance."""
+    """The path leads through one of the leaves into the accumulator, cell by cell and instance by
+    instance."""
     path = _path(ACCUMULATOR, "accumulator")
     assert len(path.steps) == path.cells == sum(segment.cells for segment in path.segments)
     arrivals = [step.arrival for step in path.steps]

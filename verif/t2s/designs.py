@@ -65,5 +65,5 @@ SPARSE = {
 
 
 def bounds_of(design: Design) -> dict[str, int]:
-    """Its bounds by index."""
+    """Returns the bounds of a design by index."""
     return {name: int(bound) for name, bound in (word.split("=") for word in design.bounds.split())}

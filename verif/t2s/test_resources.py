@@ -54,7 +54,7 @@ def test_area() -> None:
 
 
 def test_what_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is named, with the look-up tables that it takes."""
+    """The table names the array and gives the look-up tables that it takes."""
 
     def synthesize(unit: object, config: T2sConfig, target: str) -> object:
         raise TooLarge("t2s", FAMILIES[target], 9000 + config.data_bits)

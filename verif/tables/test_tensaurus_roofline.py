@@ -243,6 +243,6 @@ def test_other_tables_take_no_such_options(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_sources_are_made_when_they_are_reached() -> None:
-    """Nothing is generated to be left out."""
+    """No source generates a tensor before it is reached."""
     for source in sources(1.0):
         assert isinstance(source, Source)

@@ -62,7 +62,7 @@ def random_case(
     most: int = 12,
     values: int = 200,
 ) -> TensorCase:
-    """Any patterns, in tiles of any size that fit.
+    """Draws a product with any patterns, in tiles of any size that fit.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def random_case(
 def _sparse(
     rng: np.random.Generator, config: TensaurusConfig, shape: tuple[int, ...], most: int
 ) -> Tensor:
-    """Some values, each place once, often many in one fiber."""
+    """Draws a tensor with distinct places, often many in one fiber."""
     cells = int(np.prod(shape))
     count = int(rng.integers(1, min(cells, most) + 1))
     places = rng.choice(cells, count, replace=False)

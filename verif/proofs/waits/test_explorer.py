@@ -36,7 +36,7 @@ def wanders(claim: Claim) -> None:
 
 
 def promises_too_much(claim: Claim) -> None:
-    """After its start nothing is allowed."""
+    """Allows nothing after the start."""
     counts(claim)
     started = Signal()
     claim.m.d.sync += started.eq(1)

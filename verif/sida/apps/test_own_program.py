@@ -72,7 +72,7 @@ def test_the_second_product_with_the_transpose(run: Run) -> None:
 
 
 def test_the_page_of_the_dataflow_has_a_program(run: Run) -> None:
-    """Its ranks after some passes, which nothing stores: so a line is added."""
+    """The program computes ranks. It does not store them, so the test adds a line that does."""
     content = re.search(r"^```\n(scalar.*?)^```", page("oei.md").read_text(), re.M | re.S)
     assert content is not None
     graph = random_graph(3, 30, density=0.1)
@@ -209,7 +209,7 @@ def test_files_that_are_refused(run: Run) -> None:
 
 
 def test_numbers_that_a_format_does_not_hold(run: Run) -> None:
-    """Those of the text are warned of; infinity is meant."""
+    """The command warns of numbers in the program, but not of infinity."""
     program = text(
         run, "vector v\ne1:\n  min r1, y, 1e5\n  max r1, r1, -inf\n  store v, r1\n  out r1\n"
     )

@@ -65,7 +65,7 @@ def test_negative_weights(run: Run, app: str) -> None:
 
 @pytest.mark.parametrize(("weight", "total"), [("1e308", "inf"), ("1e-310", "2e-310")])
 def test_weights_without_a_share(run: Run, weight: str, total: str) -> None:
-    """Nothing is said beside the refusal."""
+    """The command prints only the refusal."""
     path = matrix(run, f"1 2 {weight}", f"2 1 {weight}", f"1 3 {weight}", f"3 1 {weight}")
     for app, *options in (("pagerank",), ("label", "--labels", "1")):
         assert run.refused(app, path, *options, "--backend", "model") == (

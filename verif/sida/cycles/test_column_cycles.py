@@ -151,7 +151,7 @@ def _run(
 
 
 def on_model(job: Loading, cycles: int) -> Seen:
-    """So many cycles of the model."""
+    """Runs ``cycles`` cycles of the model."""
     matrix, config = job.matrix, job.matrix.config
     _, bases = job.image()
     machines = np.zeros(1, MACHINE)

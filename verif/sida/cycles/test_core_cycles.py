@@ -56,7 +56,7 @@ GATES = ("start", "i", "loaded", "o", "requests", "stored")
 
 @compiled
 def _run(machines: Any, p: Program, gates: Any, parts: int, seen: Any) -> int:
-    """Both parts of a program in turn, so many; returns the cycles."""
+    """Runs the two parts of a program in turn, ``parts`` in all; returns the cycles."""
     m = machines[0]
     begun = over = rows = row = 0
     there = False

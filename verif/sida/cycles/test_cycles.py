@@ -106,7 +106,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[SidaDevice]:
 
 
 def test_jobs_of_one_product(device: SidaDevice) -> None:
-    """Any program, any matrix, some passes."""
+    """Jobs have any program, any matrix and some passes."""
     rng = np.random.default_rng(1)
     built = device.config.operators
     for number in range(by_size(0, 20, 300)):
@@ -211,7 +211,7 @@ def test_rows_that_disagree(device: SidaDevice) -> None:
 
 
 def test_rows_that_are_not_read_again(device: SidaDevice) -> None:
-    """They may be anything."""
+    """Rows that are not refetched may have any content."""
     rng = np.random.default_rng(3)
     built = device.config.operators
     semirings = (built[0], built[-1])

@@ -236,7 +236,7 @@ def _events(seen: Patterns, sent: int) -> Seen:
 
 
 def load_on_model(job: Traffic, cycles: int) -> Seen:
-    """So many cycles of the model."""
+    """Loads on the model for ``cycles`` cycles."""
     machine = state.memory_bus(job.config, memory=job.pace.memory)
     alone = machine._replace(
         c=machine.c._replace(readers=1, groups=1, shared=0),
@@ -252,7 +252,7 @@ def load_on_model(job: Traffic, cycles: int) -> Seen:
 
 
 def store_on_model(job: Traffic, cycles: int) -> Seen:
-    """So many cycles of the model."""
+    """Stores on the model for ``cycles`` cycles."""
     machine = state.memory_bus(job.config, memory=job.pace.memory)
     seen = np.zeros((cycles, 3), np.uint8)
     rows = [(0, 0)] * job.rows

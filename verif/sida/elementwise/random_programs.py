@@ -79,7 +79,7 @@ def _instruction(draw: random.Random, operation: Operation, written: list[int]) 
 
 
 def random_values(rng: np.random.Generator, fmt: Format, size: int) -> Patterns:
-    """Any values, small ones more often than not, special ones now and then."""
+    """Draws values, mostly small and sometimes special."""
     if not isinstance(fmt, FloatFormat):
         near = rng.integers(-4, 5, size)
         wide = rng.integers(-(1 << fmt.bits - 1), 1 << fmt.bits - 1, size)

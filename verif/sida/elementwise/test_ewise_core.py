@@ -138,8 +138,8 @@ def test_random_programs(name: str) -> None:
 
 
 def test_rates() -> None:
-    """Without stalls an instruction takes a cycle a row, and so do the rows of y; a block has one
-    more cycle."""
+    """Without stalls an instruction and the rows of y take one cycle per row; a block takes one
+    more."""
     config = CONFIGS["small"]
     program = assemble(PAGERANK)
     rng = np.random.default_rng(9)
@@ -226,7 +226,8 @@ def faults() -> dict[str, tuple[str, list[int], int, int]]:
 
 @pytest.mark.parametrize("name", faults())
 def test_wrong_programs(name: str) -> None:
-    """Nothing behind what is wrong is done, or asked for, whatever a program before has left."""
+    """Instructions after the wrong one neither run nor load, whatever an earlier program has
+    left."""
     config = small()
     which, words, place, asked = faults()[name]
     y = encode(np.arange(40.0), config.format)
@@ -244,7 +245,7 @@ def test_wrong_programs(name: str) -> None:
 
 
 def test_a_root_that_was_given_up() -> None:
-    """Is not taken for one of the next part, however soon that begins."""
+    """The next part does not use the root, however soon it starts."""
     config = small()
     program = assemble("e1:\n sqrt r1, y\n out r1")
     y = encode(np.arange(1.0, 7.0), config.format)

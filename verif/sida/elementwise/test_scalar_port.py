@@ -102,7 +102,7 @@ class Bench:
             sim.set(self.part.i.valid, 0)
 
     async def until(self, sim: Any, name: str, *pulses: str) -> None:
-        """Until a pulse came once more."""
+        """Runs until the pulse ``name`` appears once more."""
         before = self.seen[name]
         for number in range(40 * SCALARS):
             sim.set(self.part.o.ready, int(self.rng.random() < 0.6))

@@ -89,7 +89,8 @@ def test_the_sums_of_the_transpose(name: str) -> None:
 
 
 def test_elements_of_the_transpose_wait_a_few_steps() -> None:
-    """Those of three steps at most, so that nothing is lost where there is space for them."""
+    """Elements of up to three steps are buffered, so none is evicted where the buffer has
+    capacity."""
     config = small(buffer_words=512)
     given = drawn_passes(config, 3, ["half"], 27, transposed=True)
     (found,) = ran(config, given)
@@ -100,7 +101,8 @@ def test_elements_of_the_transpose_wait_a_few_steps() -> None:
 
 @pytest.mark.slow
 def test_nothing_is_lost_where_there_is_space() -> None:
-    """And from four words a bank up what is lost is asked for, once each, the highest first."""
+    """With less capacity, down to four words per bank, the pass requests each evicted panel, the
+    highest last."""
     shape = ["half"]
     ample = small(buffer_words=1024)
     (found,) = ran(ample, drawn_passes(ample, 1, shape, 20))

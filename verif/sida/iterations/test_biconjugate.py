@@ -26,7 +26,7 @@ scipys = partial(scipys_iterates, bicgstab)
 
 
 def lopsided(seed: int, size: int = 50) -> Any:
-    """Not symmetric, with a diagonal that is stronger than the rest."""
+    """Draws an asymmetric matrix with a dominant diagonal."""
     graph = random_graph(seed, size)
     return csr_array(graph + (2 + graph.sum(axis=1).max()) * eye_array(size))
 

@@ -112,7 +112,7 @@ def test_jobs_on_the_model_of_the_device(value: str) -> None:
 
 
 def test_what_is_given_is_a_matrix() -> None:
-    """Its elements are read once for two columns of weights."""
+    """The elements of the features are read once for two columns of weights."""
     config = small()
     rules = Rules.of(config)
     graph, given, weights = drawn(6, 40, (40, 5, 2))

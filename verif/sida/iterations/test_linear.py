@@ -34,7 +34,7 @@ def values(found: Solution) -> Any:
 
 
 def test_every_iterate_is_scipys() -> None:
-    """After any number of iterations, in an odd or an even part of a pass."""
+    """The number of iterations is arbitrary; the last one may be either product of a pass."""
     for seed in range(max(2, cases(6))):
         matrix = definite(seed)
         b = np.random.default_rng(seed).normal(size=50)

@@ -64,7 +64,7 @@ def scipys(matrix: Any, b: Any, tolerance: float, restart: int, cycles: int = 10
 
 
 def lopsided(seed: int, size: int = 50) -> Any:
-    """Not symmetric, with a diagonal that is about as strong as the rest."""
+    """Draws an asymmetric matrix whose diagonal is about as strong as the rest."""
     graph = random_graph(seed, size)
     return csr_array(graph + 0.8 * graph.sum(axis=1).max() * eye_array(size))
 
@@ -119,8 +119,8 @@ def test_program_memories(words: int) -> None:
 
 @pytest.mark.parametrize(("value", "bound"), [("fp64", 1e-14), ("fp32", 1e-5), ("fp16", 0.05)])
 def test_the_basis_is_orthonormal(value: str, bound: float) -> None:
-    """Also of a matrix whose images have little that is new; residuals are SciPy's as well as the
-    format has them."""
+    """The matrix maps vectors almost to multiples of themselves. Residuals equal SciPy's within the
+    precision of the format."""
     rng = np.random.default_rng(3)
     matrix = csr_array(100 * eye_array(40) + 0.1 * rng.normal(size=(40, 40)))
     rules = Rules(fmt=FORMATS[value], leaves=4, subtensor=4)
@@ -135,8 +135,8 @@ def test_the_basis_is_orthonormal(value: str, bound: float) -> None:
 
 
 def test_an_image_with_little_that_is_new() -> None:
-    """Its own image would be that of roundings: the second product is not used, and the first ones
-    are as good as SciPy's."""
+    """The next image would consist of rounding errors. The second product is not used, and the
+    first ones are as good as SciPy's."""
     matrix = csr_array(diags_array([1.0, 1, 1, 1, 1e6, 2e6], shape=(6, 6)))
     matrix = csr_array(matrix + diags_array([1e-3], offsets=[1], shape=(6, 6)))
     b = np.array([1.0, 2, 3, 4, 1e-7, 1e-7])
@@ -167,7 +167,8 @@ def test_matrices_that_are_found(case: str) -> None:
 
 
 def test_spaces_with_their_own_image() -> None:
-    """After one vector, or two, or all; the solution is there if it is in it."""
+    """The space is complete after one vector, two or all. The solver finds a solution that is in
+    it."""
     b = np.arange(1.0, 6.0)
     found, x, _ = solved(DOUBLE, 4.0 * eye_array(5), b, 1e-6, 9)
     assert (found.iterations, found.settled) == (1, True)

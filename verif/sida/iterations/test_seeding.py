@@ -78,7 +78,7 @@ def test_the_same_seeds(shape: tuple[int, int], value: str) -> None:
 
 
 def test_distances_over_what_is_stored() -> None:
-    """They are the Euclidean ones where all is stored; else what is not stored does not count."""
+    """Distances are Euclidean where every coordinate is stored; other coordinates do not count."""
     whole = csr_array(np.random.default_rng(1).normal(size=(30, 30)))
     assert found(CONFIG, whole, 6, 1, distance="stored").chosen == found(CONFIG, whole, 6, 1).chosen
     points = cloud(2, 40, 40)

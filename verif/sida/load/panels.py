@@ -18,7 +18,7 @@ Asked = tuple[int, int]
 
 
 def asked_of(matrix: Matrix, rng: random.Random, count: int) -> list[Asked]:
-    """Some panels, each up to any column, or all of them."""
+    """Draws panels, each up to any column or whole."""
     panels = -(-matrix.size // matrix.config.subtensor)
     return [
         (rng.randrange(panels), rng.choice([matrix.size, rng.randint(1, matrix.size)]))

@@ -138,7 +138,7 @@ def test_stop_in_the_middle_of_anything(name: str) -> None:
 
 
 def test_a_stop_that_comes_with_the_start() -> None:
-    """Nothing begins."""
+    """The loader does not start."""
     part = ColumnLoader(CONFIGS["small"])
     job = job_layout(CONFIGS["small"]).const({"columns": 9})
     stop = Wire(part.stop, lambda cycle: int(cycle == 0))
@@ -206,7 +206,7 @@ FAULTS: list[tuple[str, Spoil]] = [
 
 @pytest.mark.parametrize("number", slow_but([1], range(len(FAULTS)), [4]))
 def test_every_wrong_matrix(number: int) -> None:
-    """Is told of, with its first wrong column, and none of that leaves but what is right."""
+    """The loader reports the first wrong column, and sends only elements that are right."""
     fault, spoil = FAULTS[number]
     for seed in range(by_size(1, 1, 10)):
         rng = random.Random(f"{seed} {number}")

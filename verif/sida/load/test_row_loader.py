@@ -201,7 +201,7 @@ FAULTS: list[tuple[str, Spoil]] = [
 
 @pytest.mark.parametrize("number", slow_but([1], range(len(FAULTS)), [4]))
 def test_every_wrong_matrix(number: int) -> None:
-    """Is told of, with its first wrong row, and none of that leaves but what is right."""
+    """The loader reports the first wrong row, and sends only elements that are right."""
     fault, spoil = FAULTS[number]
     for seed in range(by_size(1, 1, 10)):
         rng = random.Random(f"{seed} {number}")

@@ -91,7 +91,7 @@ def test_without_a_stop() -> None:
 
 
 def test_memory() -> None:
-    """Both arrangements of the matrix, read again by plain Python, and all else."""
+    """Plain Python reads back both arrangements of the matrix and everything else."""
     rng = np.random.default_rng(5)
     for shape in ("sparse", "gaps", "empty", "dense", "power"):
         matrix = drawn(rng, SMALL, 23, shape)

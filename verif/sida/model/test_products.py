@@ -59,7 +59,7 @@ def column(terms: dict[int, Any], plus: Both, leaves: int, partials: int) -> Any
 
 
 def slowly(rules: Rules, name: str, matrix: Columns, vector: Any, second: bool) -> list[int]:
-    """Either product, element by element."""
+    """Computes either product element by element."""
     row, fmt = SEMIRINGS[name], rules.fmt
 
     def plus(x: Any, y: Any) -> Any:

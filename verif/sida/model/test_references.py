@@ -76,7 +76,7 @@ def test_where_lanes_are_the_limit() -> None:
 @pytest.mark.parametrize("program", [PAGERANK, REACH, PATHS, CORENESS])
 @pytest.mark.parametrize("iterations", [1, 2, 5, 8])
 def test_each_is_better_than_the_one_before(program: Program, iterations: int) -> None:
-    """And no pass is worth more than two iterations, each with x from memory and its result."""
+    """No pass is worth more than two iterations that read x from memory and write their result."""
     demand = replace(DEMAND, program=program, iterations=iterations)
     one, two, three = (reference(SLOW, demand) for reference in (ideal, fused, oracle))
     assert one.cycles > two.cycles >= three.cycles

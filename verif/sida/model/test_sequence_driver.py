@@ -139,7 +139,7 @@ def test_nothing_is_written_outside_of_the_arrays() -> None:
 
 
 def test_vectors_in_memory_have_places_of_their_own() -> None:
-    """Whatever a job leaves there, the next one gives what it has to."""
+    """The result of a job does not depend on what the job before leaves in these places."""
     config, size, first = small(**WINDOWED["windowed"]), 90, 1 << 15
     device, made = SidaModel(config, 1 << 18), setup(1, size)
     registers = JobRegisters(device, job_spec(config))

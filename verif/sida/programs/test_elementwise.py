@@ -56,7 +56,7 @@ EXPECTED: dict[str, Callable[..., Any]] = {
 
 
 def numbers(rng: np.random.Generator, fmt: str, count: int) -> Any:
-    """Any values: small whole ones, of all sizes, and what is special."""
+    """Draws values of all sizes, small integers and special values."""
     if fmt == "int32":
         return rng.choice(
             [-(2**31), -1, 0, 1, 2**31 - 1, *rng.integers(-(2**31), 2**31, 20)], count

@@ -113,7 +113,7 @@ class Pass:
             yield (word, self.number, False), ((one.base, tuple(found)) if found else None)
 
     def _junk(self) -> int:
-        """Any word."""
+        """Draws any word."""
         return int.from_bytes(self._rng.bytes(terms_layout(self.config).size // 8), "little")
 
 

@@ -208,7 +208,7 @@ def test_memory_has_the_vectors_and_nothing_else(name: str) -> None:
 
 @pytest.mark.parametrize("name", slow_but(["four rows a line"], CONFIGS, ["two lines a row"]))
 def test_stop_in_the_middle_of_anything(name: str) -> None:
-    """Nothing of before is left; then all is written as ever."""
+    """No writes from before the stop remain. Afterwards all vectors are written as usual."""
     for seed in range(by_size(2, 3, 30)):
         stop_at = random.Random(seed).randint(1, 90)
         scene = drawn(CONFIGS[name], f"stop {name} {seed}", scalars=False, stop_at=stop_at)

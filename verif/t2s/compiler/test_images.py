@@ -41,7 +41,7 @@ Y.accumulate(stall="allowed")
     ("semiring", "reduced"), [("mma", np.sum), ("maxplus", np.max), ("minmax", np.min)]
 )
 def test_a_window_that_no_weight_ends(tmp_path: Path, semiring: str, reduced: np.ufunc) -> None:
-    """Nothing but X has r, and where r is beyond its bound, X[2 n + r] may be a word."""
+    """Only X has r. Beyond the bound of r, X[2 n + r] may be a word."""
     file = tmp_path / "window.py"
     file.write_text(_WINDOW.format(semiring=semiring))
     words = np.random.default_rng(1).integers(-99, 100, 2 * 6 + 5)
@@ -269,7 +269,7 @@ def test_depths_depths(name: str) -> None:
 
 @pytest.mark.parametrize("depth", [1, 2, 40])
 def test_depths_that_are_said(depth: int) -> None:
-    """They stay, and others are found around them; runs stop if one of all is too short."""
+    """Given depths stay, and the compiler finds the others. Runs stop if one depth is too short."""
     computation = load_mapping(FOLDER / "ttv.py", largest=3)
     bounds = bounds_of(DESIGNS["ttv"])
     found = needed_depths(compiled(computation), bounds)

@@ -121,7 +121,7 @@ def test_bounds_that_do_not_fit(bounds: dict[str, int], message: str) -> None:
 
 
 def test_a_tensor_that_is_called_like_the_result() -> None:
-    """Its serializer is no deserializer."""
+    """The serializer of the tensor is not the deserializer of the result."""
     i, k = indices("i k")
     operand = tensor("C_x", "int8", i, k)
     done = compute("C", "int8", i, sum_over=k)[operand[i, k]]

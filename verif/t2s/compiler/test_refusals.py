@@ -158,7 +158,7 @@ def test_directives(before: str, line: str, message: str, tmp_path: Path) -> Non
 
 
 def test_sums_that_are_too_many(tmp_path: Path) -> None:
-    """Those of an element, 32 bits each; the place is the definition's."""
+    """The limit counts the sums of an element at 32 bits each. The error names the definition."""
     lines = START.partition("C.tile")[0].splitlines()
     tiled = "C.tile(i, (ii, 1024), (iii, {})).order(i, j, k, ii, iii)"
     text = "\n".join([*lines, tiled.format(512)])
@@ -206,7 +206,7 @@ def test_names(names: tuple[str, ...], message: str, tmp_path: Path) -> None:
 
 
 def test_names_that_share_a_beginning(tmp_path: Path) -> None:
-    """They are no others' names."""
+    """Such names do not collide."""
     (tmp_path / "mine.py").write_text(named("C", "A", "A_b", "b", "c"))
     assert compiled(load_mapping(tmp_path / "mine.py")).channel("A_c_forward")
 

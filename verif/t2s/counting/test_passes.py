@@ -127,7 +127,7 @@ def test_registers_stay_loops() -> None:
 
 
 def test_what_stands_beside_a_loop() -> None:
-    """It goes into the first, and the last iteration."""
+    """Statements beside a loop move into its first and its last iteration."""
     body = nest([loop("x", 8)], (TAKEN, SENT, *nest([loop("y", 10)], (TAKEN, SENT)), TAKEN, SENT))
     function = passed(body, perfect)
     assert text(function) == [
@@ -142,7 +142,7 @@ def test_what_stands_beside_a_loop() -> None:
 
 
 def test_loops_that_follow_each_other() -> None:
-    """They become one, whose trip count is the sum of theirs, also under a condition."""
+    """The loops merge into one whose trip count is the sum of theirs, also under a condition."""
     first, second = [loop("y", 3), loop("z", 2)], [loop("w", 5)]
     body = nest(
         [loop("x", 8)],

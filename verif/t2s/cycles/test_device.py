@@ -63,7 +63,7 @@ def test_counts_of_bounds_are_those_of_a_job() -> None:
 
 
 def test_memories() -> None:
-    """None moves more than it can; a clock that is faster waits longer."""
+    """No memory moves more bytes than its bandwidth allows. A faster clock waits more cycles."""
     flat = counts_of(CONFIG, BOUNDS)
     assert counts_of(CONFIG, BOUNDS, memory=replace(FLAT, latency=200)).cycles > flat.cycles
     found = {}

@@ -96,7 +96,7 @@ def statement(
 
 @pytest.mark.parametrize("seed", range(cases(160)))
 def test_random(seed: int) -> None:
-    """Any nests, several jobs; in half of the runs there is a reset in the middle."""
+    """Nests are drawn, and several jobs run; half of the runs have a reset in the middle."""
     rng = Random(f"random {seed}")
     drawn = draw(rng)
     gap, stall = rng.choices([0.0, 0.3, 0.7], k=2)
@@ -137,7 +137,8 @@ def test_rate(seed: int, double: bool) -> None:
 
 
 def test_words_of_others_do_not_wait() -> None:
-    """While a block of its own is stuck, all words for copies behind it pass, to its next own."""
+    """While a copy's own block is stuck, all words for later copies pass, up to its next own
+    word."""
     turn = Count("turn", None, turn=True)
     digit = Count("d", 3)
     part = FeederPart("f", 8, (turn, digit), ("d",), (), (digit,), ("d",), (3,), double=False)

@@ -150,7 +150,7 @@ def test_designs(name: str) -> None:
 
 @pytest.mark.parametrize("kernel", sorted(KERNELS))
 def test_random_mappings(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that have hardware. How deep queues are is of no concern here."""
+    """Only mappings with hardware count. The depths of queues do not matter here."""
     monkeypatch.setattr("tilewright.hw.t2s.lowering.design.with_depths", lambda found, said: found)
     wanted, ran = cases(24), 0
     for seed in range(100 * wanted):

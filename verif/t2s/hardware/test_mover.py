@@ -65,7 +65,7 @@ def statement(part: MoverPart, copies: int, trips: dict[str, int], rng: Random, 
 
 @pytest.mark.parametrize("seed", range(cases(160)))
 def test_random(seed: int) -> None:
-    """Any nest, several jobs; then the same in the middle of which there is a reset."""
+    """Nests are drawn, and several jobs run; the same runs follow with a reset in the middle."""
     rng = Random(seed)
     drawn = draw(rng)
     gap, stall = rng.choices([0.0, 0.3, 0.7], k=2)

@@ -238,7 +238,8 @@ def test_results_wait_while_sums_go_on() -> None:
 
 
 def test_a_reset_forgets_what_is_under_way() -> None:
-    """Whatever waits or is computed, what comes then is as if it came first."""
+    """The reset arrives while operations run and results wait. Afterwards the element works as from
+    the start."""
     part = part_of(_lanes(2, "fp16", "fp32"), FEW_SUMS + 1)
     operations = random_operations(part, [1, 2], seed=6)
     run = _Run(part, operations, gap=0.1, stall=0.1, result_stall=0.7)

@@ -45,7 +45,8 @@ def _patterns(fmt: Format) -> npt.NDArray[np.uint64]:
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("fmt", _TYPES)
 def test_they_are_numpys(fmt: str, name: str) -> None:
-    """But for NaN, which is the canonical one, and for relu of -0, of which NumPy says nothing."""
+    """The exceptions are NaN, which is the canonical one, and relu of -0, which NumPy does not
+    define."""
     row = FORMATS[fmt]
     words = _patterns(row)
     numbers = words.astype(f"u{row.bits // 8}").view(_TYPES[fmt])

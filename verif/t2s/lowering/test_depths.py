@@ -167,7 +167,8 @@ def test_no_depth_is_enough(tmp_path: Path, order: str, forward: str) -> None:
 
 
 def test_depths_that_are_said(tmp_path: Path) -> None:
-    """They stay, others are found around them; one that is too short is told."""
+    """Given depths stay, and the compiler finds the others. It refuses a depth that is too
+    short."""
     file = tmp_path / "mine.py"
     file.write_text(SAID + "feed_x.fifo(7)\nY.fifo(5)\n")
     design = T2sConfig(design=str(file)).plan

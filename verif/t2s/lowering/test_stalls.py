@@ -57,13 +57,13 @@ def test_allowed(tmp_path: Path) -> None:
 
 
 def test_cut_factors(tmp_path: Path) -> None:
-    """Those of a trial are not held against a mapping which has enough of its own."""
+    """Cut factors of a trial do not refuse a mapping that has enough sums without them."""
     assert interval_of(config(tmp_path, (8, 8), largest=2).plan.element) == (4, 5)
     assert refused(tmp_path, (2, 2), largest=0)
 
 
 def test_stages(tmp_path: Path) -> None:
-    """They are the mapping's, unless the unit is given others; so is what a sum takes."""
+    """The mapping gives the stages and the cycles of a sum, unless the unit's settings do."""
     six = "C.clock_pipeline(6)\n"
     assert "one takes 6 cycles: 5 operations every 7" in refused(tmp_path, (5, 1), six)
     assert config(tmp_path, (7, 1), six).plan.element.arithmetic.pipeline == 6

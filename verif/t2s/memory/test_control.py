@@ -100,7 +100,7 @@ WRONG = wrong_values(SPEC, JOB)
 
 
 def test_counts() -> None:
-    """Beside a plain count of what happened in each cycle, of two jobs."""
+    """A plain count of the events in each cycle gives the expected counters of two jobs."""
     part = Counters(MTTKRP)
     rng = random.Random("counts")
     zero = dict.fromkeys(SPEC.counters, 0)

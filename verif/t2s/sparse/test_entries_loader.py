@@ -73,7 +73,7 @@ class Image:
         return prod(one.extent or self.trips[one.name] for one in part.again)
 
     def tokens(self, part: EntriesPart, content: bytearray) -> list[list[int]]:
-        """Those of each element, without what fills them up."""
+        """Returns the tokens of each element, without padding."""
         size, mask = part.layout.bytes, (1 << part.layout.bits) - 1
 
         def token(vector: int, element: int) -> int:
@@ -133,7 +133,7 @@ def draw_image(part: EntriesPart, beat: int, rng: random.Random, most_bytes: int
 
 @pytest.mark.parametrize("seed", range(cases(40)))
 def test_random(seed: int) -> None:
-    """Any layout, several jobs, on any width of memory."""
+    """The layout and the width of memory are drawn; several jobs run."""
     rng = random.Random(f"entries {seed}")
     part = draw(rng)
     data_bits = rng.choice([64, 128, 128, 256])
@@ -148,8 +148,8 @@ def test_random(seed: int) -> None:
 @pytest.mark.parametrize("stop_after", slow_but([11], [1, 2, 5, 11, 19, 30, 47, 80], [5, 30]))
 @pytest.mark.parametrize("elements", [1, 4])
 def test_after_a_stop_it_begins_anew(elements: int, stop_after: int) -> None:
-    """Also where some elements have taken their tokens of a vector, and others have not, and where
-    an image is requested in part."""
+    """The stop may find some elements with their tokens of a vector and others without, or an image
+    that is partly requested."""
     part = entries_part(layout_of(5), elements, "j")
     for seed in range(by_size(1, 2, 8)):
         bench = Bench(part, seed=f"{stop_after} {seed}", outstanding=2)
@@ -222,7 +222,8 @@ def test_images_that_wait() -> None:
 
 
 def test_an_element_that_waits() -> None:
-    """It keeps the others from the next vector, but from nothing of its own."""
+    """An element that waits keeps the others from the next vector, but not from their own
+    tokens."""
     part = entries_part(layout_of(4), 3)
     bench = Bench(part, stall=0.0, manner=Manner())
     late, *others = bench.loading.sinks

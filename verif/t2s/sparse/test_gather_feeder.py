@@ -114,7 +114,7 @@ def job_of(part: GatherPart, rng: Random, *, rounds: int = 4) -> Job:
 
 @pytest.mark.parametrize("seed", range(cases(160)))
 def test_random(seed: int) -> None:
-    """Any loops, several jobs; in half of the runs there is a reset in the middle."""
+    """Loops are drawn, and several jobs run; half of the runs have a reset in the middle."""
     rng = Random(f"gather {seed}")
     part = draw(rng)
     gap, stall = rng.choices([0.0, 0.3, 0.7], k=2)
@@ -195,8 +195,8 @@ def test_ends_of_other_levels_are_nothing(double: bool) -> None:
 @pytest.mark.parametrize("double", [True, False])
 @pytest.mark.parametrize("full", ["here", "ahead"])
 def test_words_stop_where_there_is_no_room(full: str, double: bool) -> None:
-    """Without tokens a copy takes what fits; one whose next copy takes nothing takes nothing. What
-    a copy does not take is not passed on."""
+    """Without tokens a copy accepts the words that fit. If the next copy accepts none, it accepts
+    none either. It passes on only words that it accepts."""
     part = part_of(3, 2, double=double)
     built = GatherFeeder(part)
     source = Source(built.i, range(100))

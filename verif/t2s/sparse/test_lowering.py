@@ -264,7 +264,7 @@ def test_too_many_managers() -> None:
 
 
 def test_random_mappings() -> None:
-    """They have hardware, or a line says why not, and where."""
+    """A mapping has hardware, or an error gives the reason and the place."""
     config = T2sConfig(design="sparse/spmv")
     said: list[str] = []
     for kernel in KERNELS:
@@ -280,7 +280,7 @@ def test_random_mappings() -> None:
 
 @pytest.mark.parametrize("kernel", FORMS)
 def test_forms_have_hardware(kernel: str) -> None:
-    """Whatever is drawn of what hardware takes."""
+    """Every mapping drawn from the directives of the hardware has hardware."""
     for seed in range(10):
         assert DrawnSparse(kernel=kernel, seed=seed, format="int8").plan.sparse
 

@@ -152,7 +152,7 @@ def test_rate(seed: int, kind: str) -> None:
 @pytest.mark.parametrize("names", [("i_a", "i_b"), ("i_a",), ("i_b",)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_says_nothing_is_dropped_at_once(kind: str, names: tuple[str, ...]) -> None:
-    """Whatever the other stream has, and while nothing that leaves is taken."""
+    """The other stream may have any token, and the output may wait."""
     rng, merger, job = Random(9), merger_of(kind), Job({})
     for name in names:
         for _ in range(5):
@@ -164,7 +164,7 @@ def test_what_says_nothing_is_dropped_at_once(kind: str, names: tuple[str, ...])
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_end_waits_for_the_other(kind: str) -> None:
-    """And entries wait, until it is known whether the other tensor has something before them."""
+    """Entries also wait until it is known whether the other tensor has an entry before them."""
     merger = merger_of(kind)
     layout = merger.layout
     ended = [token(layout, ends=2), token(layout, at_k=3, value=5, present=1)]

@@ -69,7 +69,7 @@ ROWS = {
 
 
 def _clocked(collector: ResultCollector) -> Module:
-    """It has no register if there is one element, and a simulation needs a clock."""
+    """Adds a register: a collector of one element has none, and a simulation needs a clock."""
     m = Module()
     m.submodules.collector = collector
     m.d.sync += Signal(name="ticks").eq(1)

@@ -195,7 +195,7 @@ def test_drawn_elements(seed: int) -> None:
 def _expected_cycles(
     part: SparseElementPart, entries: Sequence[Entry]
 ) -> tuple[list[int], list[int]]:
-    """When tokens and results are taken, if all are as soon as they can be."""
+    """Returns the cycles in which tokens and results move if each moves as early as possible."""
     timing, sums = entry_timing(part), part.element.sums
     taken, results = list[int](), list[int]()
     rows: dict[int, int] = {}
@@ -220,7 +220,7 @@ def _expected_cycles(
 
 @pytest.mark.parametrize("seed", slow_but(range(2), range(200), range(12)))
 def test_cycles(seed: int) -> None:
-    """Nothing takes a cycle more or less than entries and halves make it, to the last result."""
+    """All tokens and results move exactly in the cycles that entries and halves determine."""
     part = _drawn(random.Random(seed))
     rows = None if seed % 3 else [0]
     entries = random_entries(part.layout.slots, 8, seed, rows=rows)
@@ -277,7 +277,7 @@ def test_results_wait_while_other_sums_go_on(halves: int) -> None:
 
 
 def test_tokens_that_say_nothing_never_wait() -> None:
-    """Nor do those which end no iteration of the outermost level."""
+    """Tokens that end no iteration of the outermost level do not wait either."""
     part = element_of(INT8, 6, halves=1)
     entries = [Entry(0), LAST, *[Entry(), INNER] * 5, LAST, Entry(2), LAST]
     run = _Run(part, work_of(part, entries, seed=5), stall=1.0)
@@ -302,7 +302,8 @@ RESET = {
 
 @pytest.mark.parametrize("name", slow_but(["few"], RESET, ["many"]))
 def test_a_reset_forgets_what_is_under_way(name: str) -> None:
-    """Whatever is computed, waits or is cleared, what comes then is as if it came first."""
+    """The reset may arrive while operations run, results wait or sums are cleared. Afterwards the
+    element works as from the start."""
     part = RESET[name]
     before, after = (
         work_of(part, random_entries(part.layout.slots, 8, seed=[9, n]), seed=n) for n in range(2)

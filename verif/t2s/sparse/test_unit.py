@@ -178,7 +178,8 @@ def filled(words: Numbers) -> Numbers:
 @pytest.mark.parametrize("completed", [False, True])
 @pytest.mark.parametrize("name", SPARSE)
 def test_designs(name: str, completed: bool) -> None:
-    """Beside NumPy's sums over all indices, as they stand and completed for hardware."""
+    """The reference is NumPy's sum over all indices. Designs run as written and completed for
+    hardware."""
     design = SPARSE[name]
     bounds = bounds_of(design)
     computation = load_mapping(FOLDER / f"{name}.py", {}, 3)

@@ -115,7 +115,7 @@ def test_other_sizes(changes: dict[str, Any]) -> None:
 
 
 def test_numbers() -> None:
-    """Through the driver, beside NumPy."""
+    """The driver's result equals NumPy's."""
     config = _config("gemm", "int8")
     rng = np.random.default_rng(5)
     a, b = rng.integers(-128, 128, (7, 9)), rng.integers(-128, 128, (9, 6))

@@ -50,7 +50,7 @@ def _run(kind: str, fmt: str, folder: Path, *, seed: int, jobs: int) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_numbers(kind: str, tmp_path: Path) -> None:
-    """Through the driver, beside NumPy: of numbers whose opposites int8 has."""
+    """The driver's result equals NumPy's, for numbers whose negatives int8 can hold."""
     config = T2sConfig(design=str(written(kind, tmp_path)), format="int8")
     rng = np.random.default_rng(5)
     a, b = rng.integers(-127, 128, (7, 9)), rng.integers(-127, 128, (9, 8))

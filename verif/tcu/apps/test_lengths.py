@@ -44,7 +44,7 @@ def report_of(words: str) -> dict[str, Any]:
 
 
 def expected(lengths: Array) -> Array:
-    """Over one edge or more: to a neighbour, and on from there."""
+    """Computes the lengths of paths of one edge or more."""
     graph = networkx.DiGraph()
     graph.add_nodes_from(range(len(lengths)))
     edges = np.argwhere((lengths != 0) & np.isfinite(lengths)).tolist()

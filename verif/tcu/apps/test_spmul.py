@@ -77,7 +77,7 @@ def test_integers(product: str) -> None:
 @pytest.mark.parametrize("modulus", [97, 12289, 2**61 - 1])
 @pytest.mark.usefixtures("files")
 def test_residues(modulus: int) -> None:
-    """Beside Python's integers: sums that vanish modulo the prime are no entries."""
+    """The reference uses Python's integers. Sums that vanish modulo the prime are not entries."""
     rng = np.random.default_rng(2)
     few = rng.integers(0, min(modulus, 2**50), (2, 40, 40)) * (rng.random((2, 40, 40)) < 0.1)
     few[0, 0], few[1, :, 0] = 0, 0

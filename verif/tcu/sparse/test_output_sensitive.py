@@ -161,7 +161,7 @@ def test_residues(modulus: int) -> None:
 
 
 def test_nothing_comes_of_nothing() -> None:
-    """Nor of sums that all cancel: the check tells it before any product."""
+    """Sums that all cancel make no calls either: the check finds this before any product."""
     row, minus = np.array([[1, -1]]), np.array([[3], [3]])
     wide = np.kron(np.eye(20, dtype=int), row), np.kron(np.eye(20, dtype=int), minus)
     for a, b in ((np.zeros((3, 4), int), np.ones((4, 2), int)), (row, minus), wide):

@@ -184,7 +184,7 @@ def test_sparse_floats_count_on_limbs_of_integers(weak: bool) -> None:
     st.sampled_from((FP32, FP64)), st.integers(1, 6), st.integers(0, 40), st.integers(0, 999)
 )  # fmt: skip
 def test_floats_are_within_their_bound(words: Words, s: int, spread: int, seed: int) -> None:
-    """Beside fractions, of magnitudes that differ widely, too."""
+    """The reference is a product in fractions; magnitudes differ widely."""
     rng = np.random.default_rng(seed)
     a, b = rng.standard_normal((2, s, s)) * 2.0 ** rng.integers(-spread, spread + 1, (2, s, s))
     a, b = words.array(a), words.array(b)

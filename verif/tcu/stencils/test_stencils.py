@@ -48,7 +48,8 @@ BOTH = ("periodic", "open")
 def test_integers_exactly(
     shape: tuple[int, int], k: int, s: int, boundary: str, weak: bool, seed: int
 ) -> None:
-    """Any grid, sides below and above the sweeps, even and odd numbers of them."""
+    """Grids have any shape, with sides below and above the number of sweeps, which is even or
+    odd."""
     rng = np.random.default_rng(seed)
     grid, weights = rng.integers(-9, 10, shape), rng.integers(-3, 4, (3, 3))
     unit = unit_of(s, weak=weak)

@@ -62,7 +62,7 @@ def test_products(
 
 @pytest.mark.parametrize("s", [4, 8, 16])
 def test_half_of_the_words_are_streamed(s: int) -> None:
-    """Beside a dense operand; blocks are twice as deep, and half as many."""
+    """A dense operand needs twice the words: sparse blocks are twice as deep, and half as many."""
     for q in (2, 4, 6, 8, 10, 12, 14, 16):
         n = q * s
         a, b = drawn(q, n, n), drawn(q, n, n) + 1

@@ -42,7 +42,8 @@ def distance(found: Array, expected: Array) -> float:
 @pytest.mark.parametrize("words", FLOATS, ids=lambda words: words.name)
 @pytest.mark.parametrize("s", slow_but([4], among=(2, 4, 8, 16)))
 def test_every_length_up_to_70(words: Floats, s: int) -> None:
-    """Beside SciPy's, in double precision, whose own error is a part of the smallest bound."""
+    """The reference is SciPy's transform in double precision; the smallest bound includes its
+    error."""
     number = COMPLEX_WORDS if words.dtype.kind == "c" else REALS
     for n in range(1, 71):
         x = drawn(words, n, 2, n)

@@ -184,7 +184,8 @@ class ArrayBench:
         return cycles
 
     def run_in_part(self, tile: Tile, slots: int, pauses: Pauses) -> None:
-        """So many slots of each row of a tile, at most all but the last; nothing is checked."""
+        """Runs up to ``slots`` slots of each row of a tile, without the last one, and checks
+        nothing."""
         given: dict[str, list[dict[str, object]]] = {
             f"slots__{r}": self.slots(slices)[:-1][:slots] for r, slices in enumerate(tile.slices)
         }

@@ -171,7 +171,7 @@ def rate(
 
 
 def one_row() -> TensaurusConfig:
-    """Without conflicts, since nobody else asks."""
+    """Returns a configuration of one row, which has no bank conflicts."""
     return small(order=3, rows=1, cols=1, vlen=1, spm_bytes=4096, out_bytes=16384)
 
 
@@ -181,7 +181,7 @@ LENGTHS = [1, 2, 3, 4, 5, 6, 7, 8, 12, 25, 60, 130, 300]
 @pytest.mark.slow
 @pytest.mark.parametrize("vectors", [1, 2, 3, 4])
 def test_fibers_of_every_length(vectors: int) -> None:
-    """Not a cycle is lost at the change of a fiber."""
+    """The change of a fiber takes no cycle."""
     for length in LENGTHS:
         fibers = max(12, 700 // (length * vectors))
         assert rate(one_row(), "mttkrp", vectors, length=length, fibers=fibers) >= 0.97, length
@@ -189,8 +189,8 @@ def test_fibers_of_every_length(vectors: int) -> None:
 
 @pytest.mark.slow
 def test_slices_of_every_length() -> None:
-    """Nor at the change of a slice, but for its header where each vector takes a slot of its own;
-    half as many slots as vectors find time for it."""
+    """The change of a slice takes no cycle, except one for its header if each vector has its own
+    slot. With half as many slots as vectors, the header is hidden."""
     for vectors in (2, 4):
         for length in (4, 8, 30, 150):
             slices = max(4, 500 // length)

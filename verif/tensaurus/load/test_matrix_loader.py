@@ -324,7 +324,7 @@ RATED = {
 
 @pytest.mark.parametrize("name", slow_but([], RATED, ["one channel"]))
 def test_all_of_the_ports(name: str) -> None:
-    """While operand follows operand, and the rows are quick."""
+    """This rate holds while operands follow one another and the rows do not stall."""
     job = Job(RATED[name], "mttkrp", 0, tiles=4, load=1.0, full=True)
     run = Run(job, PERFECT)
     assert run.bench.port_use() >= 0.98

@@ -361,7 +361,7 @@ RATED = {
 
 @pytest.mark.parametrize("name", slow_but([], RATED, ["one channel"]))
 def test_an_entry_a_cycle_or_all_of_the_ports(name: str) -> None:
-    """Over the ends of two streams."""
+    """This rate holds across the ends of two streams."""
     config = RATED[name]
     rng = random.Random(name)
     tiles = [SparseTile(config, (4 * config.rows, 9, 9), rng, 1.0, 80) for _ in range(3)]

@@ -48,7 +48,7 @@ def kernels(config: TensaurusConfig) -> list[Kernel]:
 
 
 def patterns(rng: np.random.Generator, shape: tuple[int, ...], fmt: Format) -> Patterns:
-    """Any patterns of a format: moderate ones mostly, which do not all end in infinities."""
+    """Draws patterns of a format, mostly moderate ones so that not all results are infinite."""
     if not isinstance(fmt, FloatFormat):
         found: Patterns = rng.integers(0, 1 << fmt.bits, shape, np.uint64)
         small = rng.integers(-4, 5, shape).astype(np.uint64) & np.uint64((1 << fmt.bits) - 1)

@@ -182,7 +182,7 @@ def test_any_mode_is_the_slices(mode: int) -> None:
 
 @pytest.mark.parametrize("order", [3, 4])
 def test_bits_are_those_of_one_tile_where_one_suffices(order: int) -> None:
-    """Through memory and back, dense and sparse: the golden sums, patterns and all."""
+    """Dense and sparse results, through memory and back, are the golden sums to the bit."""
     rng = np.random.default_rng(order)
     config = device()
     shape = (5, 4, 3, 6)[:order]

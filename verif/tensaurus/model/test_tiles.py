@@ -172,7 +172,7 @@ def test_few_long_fibers_are_not_cut() -> None:
 
 
 def test_a_plan_is_the_best_of_all_loops() -> None:
-    """Any loop order that is asked for takes as long or longer."""
+    """No other loop order takes less time."""
     config = device(**SMALL)
     work = Work(kernel="mttkrp", shape=(40, 50, 20), ranks=(6, 6))
     lengths = np.full(40, 30)

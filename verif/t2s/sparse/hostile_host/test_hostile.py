@@ -197,9 +197,9 @@ def test_verilog(seed: int, tmp_path: Path) -> None:
     ],
 )
 def test_images_that_are_none(seed: int, tmp_path: Path) -> None:
-    """Nothing but the result's image is written. Where the job does not end, a soft reset ends it;
-    nothing of it meets the next job. With seeds 1 and 7 tokens, or words of the result, were left
-    for it."""
+    """The job writes only the result's image. A soft reset stops a job that does not end, and
+    nothing of it affects the next job. With seeds 1 and 7, tokens or words of the result once
+    remained."""
     rng = np.random.default_rng(seed)
     kind = str(rng.choice(["one", "one", "intersection", "union"]))
     drawn = drawn_file(rng, kind=kind)

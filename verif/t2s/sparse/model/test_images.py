@@ -303,6 +303,6 @@ def test_rows_are_apart_over_tiles() -> None:
 
 
 def test_one_row_cannot_be_apart() -> None:
-    """It is laid out without gaps: elements wait by themselves."""
+    """A single row is laid out without gaps, because elements can wait."""
     slots = np.zeros(5, np.int64)
     assert interleaved(slots, slots, slots, 4).tolist() == [0, 1, 2, 3, 4]
