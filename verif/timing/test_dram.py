@@ -43,7 +43,7 @@ def _play(time: Timing, state: Channels, pages: Any, queue: int, ends: Any) -> N
 
 
 def play(model: MemoryModel, pages: Any, gigahertz: float = 2.0) -> npt.NDArray[np.float64]:
-    """When the data of each read have come."""
+    """Returns the times at which the data of each read have arrived."""
     ends = np.zeros(len(pages))
     pages = np.asarray(pages, np.int64)
     _play(timing(model, gigahertz), channels(model, 1), pages, model.read_queue, ends)

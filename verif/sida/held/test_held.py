@@ -101,8 +101,8 @@ def test_elements_of_the_transpose_wait_a_few_steps() -> None:
 
 @pytest.mark.slow
 def test_nothing_is_lost_where_there_is_space() -> None:
-    """With less capacity, down to four words per bank, the pass requests each evicted panel, the
-    highest last."""
+    """A buffer of four words per bank evicts panels; the pass requests them in ascending order, up
+    to the highest."""
     shape = ["half"]
     ample = small(buffer_words=1024)
     (found,) = ran(ample, drawn_passes(ample, 1, shape, 20))

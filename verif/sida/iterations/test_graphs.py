@@ -113,7 +113,7 @@ def test_steps(value: str) -> None:
 
 
 def test_steps_that_are_limited() -> None:
-    """With k steps the solver finds the vertices within k hops, and does not settle."""
+    """The solver finds the vertices within k hops in k steps, and does not settle."""
     graph = random_graph(3)
     lengths = dijkstra(graph, unweighted=True, indices=0)
     for most in range(1, 6):

@@ -221,7 +221,7 @@ def test_a_size_of_one_and_all_that_there_may_be() -> None:
 
 @pytest.mark.long
 def test_where_there_is_room_each_row_comes_once() -> None:
-    """With less capacity some rows are fetched again, as rows of a slot alternate."""
+    """Less capacity fetches some rows again, as rows of a slot alternate."""
     ample = few(vector_words=64)
     size = 37
     given = drawn_passes(ample, 3, ["lower"], size)

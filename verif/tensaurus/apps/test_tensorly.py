@@ -20,7 +20,7 @@ def decomposition() -> Any:
 
 
 def noisy(shape: tuple[int, ...], rank: int, seed: int) -> np.ndarray:
-    """Some terms and noise, rounded to fp16, which every format holds."""
+    """Draws a low-rank tensor with noise, rounded to fp16, which every format holds."""
     rng = np.random.default_rng(seed)
     factors = [rng.random((size, rank)) for size in shape]
     letters = "abcd"[: len(shape)]

@@ -121,7 +121,8 @@ def test_slices_that_have_no_values(device: Device) -> None:
 
 @pytest.mark.parametrize("memory", [FLAT, HBM, HBM_32], ids=lambda memory: memory.name)
 def test_a_work_is_the_job_of_its_driver(memory: MemoryModel) -> None:
-    """Without values as with them, and the same again."""
+    """The counts of a work are those of its driver's job, with values or without, and again on a
+    second run."""
     rng = np.random.default_rng(2)
     config = small(rows=4, channels=4)
     for number in range(12):

@@ -134,7 +134,8 @@ SPARSE_FAULTS: dict[str, Change] = {"entries": _set("entries", lambda tiles: 0)}
     ),
 )
 def test_what_is_wrong_is_found(job: str) -> None:
-    """And nothing else is: all tiles before it pass, as do those of lists that hold."""
+    """No other tile fails: all tiles before the wrong one pass, and so do those of correct
+    lists."""
     name, kernel = job.split()
     faults = [
         *((fault, dense) for fault in FAULTS.values() for dense in (0, 1)),

@@ -58,7 +58,7 @@ class Rows:
         self._begin()
 
     def _rest(self) -> None:
-        """Nothing is on its way."""
+        """Clears the units in flight."""
         self._ahead: deque[tuple[int, Any, int]] = deque([(0, None, 0)] * 2)
 
     def _begin(self) -> None:

@@ -83,7 +83,7 @@ class WritingChannel:
 
     @property
     def quiet(self) -> bool:
-        """Nothing is owed."""
+        """True if no responses are outstanding."""
         return not self._bursts and not self._answers
 
     def drive(self, sim: Any, cycle: int) -> None:

@@ -35,7 +35,7 @@ class Pace(NamedTuple):
 
     @classmethod
     def random(cls, rng: np.random.Generator) -> Pace:
-        """Any."""
+        """Draws any pace."""
         return cls(
             int(rng.choice([1, 2, 5, 20, 60])),
             float(rng.choice([0.0, 0.3, 0.9])),

@@ -225,7 +225,7 @@ def _run(
 
 
 def on_model(job: Reading, machine: Bus, cycles: int) -> Seen:
-    """So many cycles of the model."""
+    """Runs ``cycles`` cycles of the model."""
     count = len(job.readers)
     most = max(len(requests) for requests in job.requests)
     requests = np.zeros((count, most, 2), np.int64)

@@ -51,6 +51,6 @@ def test_a_reader_alone(name: str) -> None:
 
 @pytest.mark.parametrize("name", slow_but([], GEOMETRIES, ["four"]))
 def test_groups_of_readers(name: str) -> None:
-    """Those of a group share an input of the channels' interconnects."""
+    """Readers of a group share an input of the channels' interconnects."""
     for seed in range(by_size(1, 1, 6)):
         check(name, seed, 7, groups=[[3, 2, 1, 1], [1, 3, 3]][seed % 2])

@@ -129,7 +129,7 @@ def _run(b: Bus, cycles: int, extents: Any, lines: int, offers: Any, puts: Any, 
 
 
 def on_model(job: Writing, machine: Bus, cycles: int) -> Seen:
-    """So many cycles of the model."""
+    """Runs ``cycles`` cycles of the model."""
     seen = np.zeros((cycles, 3), np.uint8)
     _run(machine, cycles, np.array(job.extents), job.lines, job.offers, job.puts, seen)
     asked, lines = (np.flatnonzero(seen[:, n]).tolist() for n in range(2))
