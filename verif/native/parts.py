@@ -133,7 +133,7 @@ class NativeSimulator:
 
 
 class NativeParts:
-    """Components by name; they are built together when the first of them is asked for.
+    """Components by name; all are built together when the first one is requested.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The wheel alone: what it holds, and that commands work where there is nothing else.
+"""Tests of the wheel alone: its files, and its commands in an empty environment.
 
 The long test installs it, with what pip brings along, for each Python that the package says it runs
 on, where there is one; the shorter one unpacks it and uses the packages that are here.
@@ -84,7 +84,8 @@ def build_wheel(directory: Path) -> Path:
 
 
 def install(python: str, wheel: Path, extras: Sequence[str], directory: Path) -> Path:
-    """A new environment with a wheel and what the extras need; the path of its Python."""
+    """Makes a new environment with a wheel and the packages of the extras; returns the path of its
+    Python."""
     made = [python, "-m", "venv", str(directory)]
     subprocess.run(made, env=clean_environment(), check=True)
     own = directory / "bin" / "python"

@@ -30,8 +30,8 @@ _WIDE = 48
 
 
 def _told(payload: Any) -> Value:
-    """The bits of a payload by which it is told from another one: all, but of a wide field, whose
-    bits no part looks at, the lowest two and the highest two."""
+    """Returns the bits of a payload that claims compare: all bits, but only the lowest two and the
+    highest two of a wide field, which no part interprets."""
     if isinstance(payload, data.View):
         shape = payload.shape()
         fields = [payload[key] for key, _ in shape]
@@ -185,7 +185,7 @@ class Claim(wiring.Component):
         excused: ValueLike = 0,
         only: tuple[str, ...] | None = None,
     ) -> None:
-        """Claim that what a stream offers stays as it is until it is taken."""
+        """Claims that a stream's offer does not change until the transfer."""
         fields = [port.payload] if only is None else [port.payload[field] for field in only]
         payload = Cat(*(_told(field) for field in fields))
         offered = Signal(name=f"{name}_offered")

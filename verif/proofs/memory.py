@@ -175,8 +175,8 @@ class WatchedWrites:
 
 
 class WatchedReads:
-    """AR and R of a manager: addresses stay until they are accepted, and no more than ``most`` are
-    under way of an ID.
+    """AR and R of a manager: addresses stay until they are accepted, and up to ``most`` requests of
+    an ID are in flight.
 
     The memory sends what was asked for: of different IDs in any order and interleaved.
 

@@ -181,8 +181,8 @@ class Netlist:
         return number
 
     def paths_back(self, instance: tuple[str, ...], output: str, port: str) -> list[str]:
-        """The combinational path, if there is one, from an output of an instance through what is
-        around it to an input of it."""
+        """Returns the combinational path, if one exists, from an output of an instance through its
+        surroundings to an input of it."""
         module = self._within(instance)
         sources = [(instance, bit) for bit in module.outputs[output]]
         before = self._reached(sources)

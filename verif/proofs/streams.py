@@ -1,4 +1,5 @@
-"""Claims on the streams of any part: what is offered stays, and a clear leaves the part empty."""
+"""Claims on the streams of any part: an offer stays until its transfer, and a clear leaves the part
+empty."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def test_a_ready_that_follows_its_valid_or_its_payload_is_named(tmp_path: Path) 
 
 
 class Waiting(wiring.Component):
-    """A lazy fork with an output that is ready only for what is offered."""
+    """A lazy fork with an output whose ready needs its valid."""
 
     def __init__(self) -> None:
         signature = stream.Signature(1)
@@ -199,7 +199,7 @@ def test_no_valid_of_a_stream_follows_from_its_ready(tmp_path: Path) -> None:
 
 
 class Impatient(wiring.Component):
-    """A stream that offers only what is taken at once."""
+    """A stream that offers only in cycles with a transfer."""
 
     def __init__(self) -> None:
         signature = stream.Signature(1)

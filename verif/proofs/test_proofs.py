@@ -1,4 +1,4 @@
-"""Every proof of the table holds, and what it is about can happen; every broken part is found."""
+"""Every proof of the table holds, and the events in it can happen; every broken part is found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The example of docs/sida.md works, and what it says of vectors in memory is so."""
+"""The example of docs/sida.md works, and its text on vectors in memory is true."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""SIDA's vectors in memory: random jobs, errors of what is read and written of them, resets, and
-what comes of stores where x is."""
+"""SIDA's vectors in memory: random jobs, errors when these vectors are read and written, resets,
+and stores to the place of x."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
 
 def large_job(device: Device, rng: np.random.Generator, *, passes: int | None = None,
               transposed: bool = False) -> Placed:  # fmt: skip
-    """Two products with a matrix whose rows all have elements, more than there is room for."""
+    """Draws two products with a matrix whose rows all have elements, more than the chip has space
+    for."""
     pair = (device.config.operators[0], device.config.operators[-1])
     return random_job(rng, device.config, device.memory_bytes, size=SIZE, shape="half",
                       semirings=pair, passes=passes, transposed=transposed)  # fmt: skip
@@ -116,7 +117,8 @@ def place_of(rng: np.random.Generator, config: SidaConfig, placed: Placed, array
 
 
 def test_operands_that_the_program_overwrites(device: Device) -> None:
-    """Each vector in turn where x is: the operand of the first pass is what was there before."""
+    """Each vector in turn is at the place of x: the operand of the first pass is the content before
+    the job."""
     rng = rng_of(4)
     overwritten = 0
     for number in range(by_size(2, 3, 100)):
@@ -130,7 +132,8 @@ def test_operands_that_the_program_overwrites(device: Device) -> None:
 
 
 def test_sequences_of_jobs(device: Device) -> None:
-    """Each takes vectors and scalars of the one before, and none what is still on chip of that."""
+    """Each job uses vectors and scalars of the one before, and nothing that is still on chip from
+    it."""
     rng = rng_of(6)
     for number in range(by_size(1, 2, 60)):
         device.behave(any_behaviour(rng) if number else AxiBehaviour())

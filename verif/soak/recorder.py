@@ -21,7 +21,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecordedJob:
-    """A job that ended, and what it left.
+    """A job that ended, with its results.
 
     Parameters
     ----------

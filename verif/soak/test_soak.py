@@ -1,4 +1,4 @@
-"""Soak runs: what they run, how they continue, and that they find what is wrong."""
+"""Soak runs: their jobs, their continuation, and the faults that they find."""
 
 from __future__ import annotations
 

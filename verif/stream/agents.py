@@ -84,7 +84,7 @@ class Source:
 
 
 class Sink:
-    """Takes what a stream offers, and holds it to the rules of streams.
+    """Accepts the words of a stream, and checks the rules of streams.
 
     Parameters
     ----------

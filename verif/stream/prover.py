@@ -153,8 +153,8 @@ def _status(directory: Path, number: int) -> tuple[bool | None, int]:
 def prove(
     claim: wiring.Component, directory: Path, *, cycles: int | None = None, within: int = 60
 ) -> Verdict:
-    """Look for a sequence of inputs that breaks a claim, and for one that reaches each of what it
-    says can be reached.
+    """Looks for a sequence of inputs that breaks a claim, and for one that reaches each of its
+    events.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ def _changed(m: Module, name: str, port: Any) -> Value:
 
 
 class WatchedFork(wiring.Component):
-    """A fork, beside a plain record of which outputs have taken what is at its input.
+    """A fork, with a plain record of the outputs that have accepted the word at its input.
 
     Parameters
     ----------

@@ -57,8 +57,8 @@ class _Operations(NamedTuple):
 
 
 class HardwareNumbers:
-    """Words of operands are patterns of their format, and what is found are patterns of sums. What
-    sums start from has to be made a sum first, by :meth:`started`.
+    """Words of operands are patterns of their format, and results are patterns of sums.
+    :meth:`started` converts an initial value to a sum first.
 
     For programs after all passes: of one that does not say what is done at once, each product is an
     operation of its own. Of each program it can be used once.

@@ -1,4 +1,4 @@
-"""``tilewright t2s``: what it shows and checks, what it refuses, and its page."""
+"""``tilewright t2s``: its output, its checks, its refusals and its page."""
 
 from __future__ import annotations
 

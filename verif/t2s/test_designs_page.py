@@ -1,4 +1,4 @@
-"""The page of designs: all are on it, and each drawing is what the command draws."""
+"""The page of designs has all of them, and each drawing is the command's."""
 
 from __future__ import annotations
 

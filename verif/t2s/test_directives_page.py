@@ -1,4 +1,4 @@
-"""The page of directives: it is what the docstrings say, and what they say is refused is."""
+"""The page of directives equals the docstrings, and the refusals in it happen."""
 
 from __future__ import annotations
 

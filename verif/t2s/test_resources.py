@@ -1,4 +1,4 @@
-"""Tables of resources: what is said of the thesis, what is measured, what is refused."""
+"""Tables of resources: figures of the thesis, measured figures, and refusals."""
 
 from __future__ import annotations
 

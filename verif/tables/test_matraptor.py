@@ -1,4 +1,4 @@
-"""The table of MatRaptor's area: what it adds up, and its shape on a small configuration."""
+"""The table of MatRaptor's area: its sums, and its shape on a small configuration."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _check_shape(table: Table, target: str) -> None:
 
 
 def _report(unit: str, config: Any, target: str, **_: bool) -> AsicReport:
-    """A made-up report of two lanes: each part's logic has an area of its own."""
+    """A made-up report of two lanes: the logic of each part has another area."""
     assert (unit, config) == ("matraptor", MatRaptorConfig(lanes=2, channels=2))
     parts: dict[str, tuple[int, float, int]] = {
         "processing_element": (2, 100.0, 10000),

@@ -173,7 +173,7 @@ SUM = sum(10 * 2 ** SEMIRINGS[name].opcode for name in SEMIRINGS if name != "mma
 
 
 def _report_simd2(unit: str, config: Simd2Config, target: str, **_: bool) -> AsicReport:
-    """A made-up report: every operation has an area and a delay of its own, and so has all else."""
+    """A made-up report: every operation has another area and delay, and so has the rest."""
     area = sum(10.0 * 2**row.opcode for row in config.semirings)
     area *= config.tile**3 * config.lane_bits / 1024 * (1 if config.shared else 2)
     area += max(56 - config.window_bits, 0) if config.is_float else 3

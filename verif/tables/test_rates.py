@@ -1,4 +1,4 @@
-"""The table of what is reached on the RTL: what it puts together, and its bars."""
+"""The table of rates on the RTL: its composition and its bars."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SIZES = {"processing": (4, 2), "lane": (5, 2), "converter": (6, 5), "cycle": (5,
 
 @pytest.fixture
 def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Measurements that say what they were asked for."""
+    """Measurements that record their requests."""
     worst = {name: 0.01 * n for n, name in enumerate(COUNTERS)}
     for part, name in (
         (element_rate, "element_unit"),

@@ -1,4 +1,4 @@
-"""The table of SIDA's area: what it adds up, and its shape on a small configuration."""
+"""The table of SIDA's area: its sums, and its shape on a small configuration."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ EVERYTHING: dict[str, tuple[float, int]] = {
 
 
 def _report(unit: str, config: Any, target: str, **_: bool) -> AsicReport:
-    """Each part's logic has an area of its own."""
+    """A made-up report: the logic of each part has another area."""
     parts: dict[str, tuple[int, float, int]] = {
         "column_loader": (1, 100.0, 500),
         "row_loader": (1, 90.0, 400),

@@ -1,4 +1,4 @@
-"""The table of SIDA's rates: what it makes of counters, and a small accelerator on the RTL."""
+"""The table of SIDA's rates: its figures from counters, and a small accelerator on the RTL."""
 
 from __future__ import annotations
 
@@ -142,8 +142,8 @@ def test_lines_and_their_means() -> None:
 
 @pytest.mark.slow
 def test_sequences_of_jobs() -> None:
-    """Solvers with a product a pass read the matrix once for each, whatever the room, and are in no
-    mean."""
+    """Solvers with one product per pass read the matrix once for each, for any buffer size, and are
+    in no mean."""
     table = sida_speedup("cmos", only="cg,", **SMALL)
     assert [row.label.split(",")[0] for row in table.rows] == ["cg"] * len(GRAPHS) * len(RATIOS)
     for row in table.rows:

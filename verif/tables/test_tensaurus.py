@@ -1,4 +1,4 @@
-"""The table of Tensaurus' area: what it adds up, and its shape on the smallest configuration."""
+"""The table of Tensaurus' area: its sums, and its shape on the smallest configuration."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ EVERYTHING = {**COUNTED, **OTHERS}
 
 
 def _report(unit: str, config: Any, target: str, **_: bool) -> AsicReport:
-    """Each part's logic has an area of its own."""
+    """A made-up report: the logic of each part has another area."""
     parts: dict[str, tuple[int, float, int]] = {
         "processing_element": (4, 100.0, 0),
         "row": (2, 40.0, 0),

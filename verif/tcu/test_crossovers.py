@@ -104,7 +104,7 @@ def test_runs_agree(name: str) -> None:
 
 
 class Counted:
-    """A number that counts what is done with it."""
+    """A number that counts the operations on it."""
 
     adds = multiplies = 0
 

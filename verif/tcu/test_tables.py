@@ -1,4 +1,4 @@
-"""The tables of the TCU model: figures of the page, files, and one line for whatever is wrong."""
+"""The tables of the TCU model: figures of the page, files, and one line for any error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The unit of the model: what it counts, what it refuses, and rows of any number."""
+"""The unit of the model: its counts, its refusals, and rows of any number."""
 
 import re
 from typing import Any

@@ -156,7 +156,7 @@ def _content(device: TensorRtl) -> Bytes:
 
 
 def check_placed(device: TensorRtl, placed: Placed) -> JobStatus:
-    """Run a job that must end well, and leave what the model leaves. Raises Mismatch."""
+    """Runs a job that must end without error, with the results of the model. Raises Mismatch."""
     model = TensaurusModel(placed.config, device.memory_bytes)
     expected = _run(model, placed, {})
     found = _run(QuietAtEnd(device), placed, {})
@@ -273,7 +273,7 @@ def test_random_products(device: Device) -> None:
 
 
 def test_the_same_sums_in_memory_again_and_again(device: Device) -> None:
-    """Tiles of a few slices, so that most units are wanted while they are under way."""
+    """Tiles have few slices, so that most units are requested while they are in flight."""
     rng = rng_of(13)
     kinds = [kernel for kernel in fitting(device.config) if kernel.name != "mv"]
     for _ in range(by_size(10, 20, 400)):

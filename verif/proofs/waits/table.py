@@ -1,4 +1,4 @@
-"""All claims on waits, with what was found."""
+"""Table of all claims on waits, with the longest waits found."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_nothing_left_of_the_residual(run: Run, method: str) -> None:
 
 
 def test_a_matrix_that_is_not_definite(run: Run) -> None:
-    """The residual grows, or is none at all: status 1, whatever is reached is kept."""
+    """The residual grows or is not a number: status 1, and the last iterate is kept."""
     matrix = csr_array(np.diag([1.0, -1.0, 2.0, 0.0]))
     path, most = save_graph(run, matrix), ("--max-iterations", 9)
     found = report(run, "cg", path, *most, "--form", "pipelined", status=1)
@@ -195,7 +195,7 @@ def test_generalised_minimal_residuals(run: Run, restart: int) -> None:
 
 
 def test_minimal_residuals_that_do_not_converge(run: Run) -> None:
-    """Status 1, what is reached is kept, and the residual named."""
+    """The status is 1, the last iterate is kept, and the residual is printed."""
     path, out = save_graph(run, lopsided(6)), run.directory / "x.npy"
     found = report(run, "gmres", path, "--max-iterations", 3, "-o", out, status=1)
     assert (found["iterations"], found["settled"], found["ended"]) == (3, False, None)

@@ -1,4 +1,4 @@
-"""``tilewright run gcn --unit sida``: a graph network against SciPy, what is refused, on RTL."""
+"""``tilewright run gcn --unit sida``: a graph network against SciPy, refusals, and runs on RTL."""
 
 from __future__ import annotations
 

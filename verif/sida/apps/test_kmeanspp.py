@@ -1,4 +1,4 @@
-"""``tilewright run kmeanspp``: seeds and distances against SciPy, what is refused, and on RTL."""
+"""``tilewright run kmeanspp``: seeds and distances against SciPy, refusals, and runs on RTL."""
 
 from __future__ import annotations
 

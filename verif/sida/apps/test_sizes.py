@@ -1,4 +1,4 @@
-"""Vectors of the models as long as the data needs, and refusals that name what is enough."""
+"""Vectors of the models are as long as the data needs, and refusals name a sufficient size."""
 
 from __future__ import annotations
 

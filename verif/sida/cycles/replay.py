@@ -1,4 +1,4 @@
-"""A part's inputs given cycle by cycle, and its outputs seen likewise, at native speed.
+"""Drives a part's inputs and records its outputs cycle by cycle, at native speed.
 
 A model runs first, with whoever gives to it and takes from it at random, and writes down what it
 saw; the hardware gets the same inputs in the same cycles, whatever it does. As long as it does what

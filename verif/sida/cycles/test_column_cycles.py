@@ -1,4 +1,4 @@
-"""The column loader in the cycle model: every set in its cycle, and what is in it."""
+"""The column loader in the cycle model: every set in its cycle, with its contents."""
 
 from __future__ import annotations
 

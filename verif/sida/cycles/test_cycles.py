@@ -39,7 +39,8 @@ class _Noting(QuietAtEnd[SidaConfig]):
 
 
 def compare_counts(device: SidaDevice, job: Placed, latency: int) -> dict[str, int]:
-    """The counters of a job on a flat memory, and what it leaves in memory: both must be equal."""
+    """Compares the counters of a job on a flat memory, and the memory after it; both must be
+    equal."""
     found, model = compare_status(device, job, latency)
     assert found.error == "none"
     content = device.read_memory(0, device.memory_bytes)

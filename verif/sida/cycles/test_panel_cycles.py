@@ -1,4 +1,4 @@
-"""The row loader in the cycle model: every part of a row in its cycle, and what is in it."""
+"""The row loader in the cycle model: every part of a row in its cycle, with its contents."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class Seen:
 
 @dataclass
 class Reloading:
-    """Panels that are asked for, and taken, where patterns [cycle] are 1; ``matrix`` calls its rows
-    columns."""
+    """Panels that are requested, and accepted, where patterns [cycle] are 1; ``matrix`` calls its
+    rows columns."""
 
     matrix: Matrix
     asked: Sequence[Asked]

@@ -188,7 +188,7 @@ _UNPAUSED = Pauses()
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A part of a program, and what it is run on.
+    """A part of a program, with its operands.
 
     Parameters
     ----------

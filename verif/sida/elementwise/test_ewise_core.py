@@ -55,7 +55,8 @@ def small(**others: object) -> SidaConfig:
 
 
 def random_parts(config: SidaConfig, count: int, seed: int) -> list[Part]:
-    """Programs of all lengths on vectors of all sizes; one in six is given up in the middle."""
+    """Draws programs of all lengths on vectors of all sizes; one in six is cleared in the
+    middle."""
     rng = np.random.default_rng(seed)
     found = []
     for number in range(count):

@@ -168,7 +168,7 @@ class RunningPass:
         return True
 
     def see(self, sim: Any) -> None:
-        """Asks for a row of w, and takes the one that was asked for before."""
+        """Requests a row of w, and records the one requested before."""
         if self.reads:
             self.add_row(sim.get(Value.cast(self.dut.w)))
         more = self.reads * self.config.pes < self.given.matrix.size

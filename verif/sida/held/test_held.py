@@ -1,4 +1,4 @@
-"""The late part of the second product, bit for bit, whatever the buffer and the timing."""
+"""The late part of the second product, bit for bit, for any buffer and any timing."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_programs_of_any_accelerator_by_default() -> None:
 
 
 def test_what_breaks_down() -> None:
-    """No step leads further: said, and what is reached is kept."""
+    """No further step is possible: the method reports this and keeps its last iterate."""
     turn = csr_array([[0.0, 1.0], [-1.0, 0.0]])
     found, x = solved(DOUBLE, turn, np.ones(2), 1e-6, 9)
     assert (found.iterations, found.settled) == (0, False)

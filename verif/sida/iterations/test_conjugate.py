@@ -68,7 +68,7 @@ def test_a_solution_that_is_there_at_once(value: str) -> None:
 
 
 def test_a_direction_whose_image_is_orthogonal() -> None:
-    """No step leads further: said, and what is reached is kept."""
+    """No further step is possible: the method reports this and keeps its last iterate."""
     found, x = solved(DOUBLE, csr_array([[1.0, 0], [0, -1]]), np.ones(2), 1e-6, 9)
     assert (found.iterations, found.settled) == (0, False)
     assert found.why == "the direction times its image is 0"

@@ -32,7 +32,7 @@ FOUND = {
 
 
 class Watched(ModelMachine):
-    """The golden model, with what it ran."""
+    """The golden model, with a record of its jobs."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -183,8 +183,8 @@ def test_spaces_with_their_own_image() -> None:
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_systems_without_a_solution(size: int) -> None:
-    """The space is whole, and the right side not in its image: said, and what is reached is
-    kept."""
+    """The space is complete, and the right side is not in its image. The method reports this and
+    keeps its last iterate."""
     matrix = csr_array(([1.0], ([0], [0])), shape=(size, size))
     b = np.array([3.0, 1, 1][:size])
     found, x, _ = solved(DOUBLE, matrix, b, 1e-6, 50)

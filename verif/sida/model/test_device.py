@@ -1,4 +1,4 @@
-"""The model of the device: jobs in memory, what they leave and count, what is wrong with them."""
+"""The model of the device: jobs in memory, their results and counters, and their errors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ CONFIGS = [
 
 
 class Rtl(SidaModel):
-    """A model that says of itself what a simulation of the hardware does."""
+    """A model that reports the properties of a hardware simulation."""
 
     under_way = 0
 

@@ -39,7 +39,8 @@ def test_every_instruction_is_there() -> None:
 
 
 def test_the_drawing() -> None:
-    """Every element's step, and what comes, is used and waits in each."""
+    """The drawing has every element's step, and the elements that arrive, are used and wait in
+    each."""
     lines = re.findall(r"^       ([0-5]) ((?:[.\d] ){6})", PAGE.read_text(), re.M)
     steps = {
         (int(row), col): int(cell)

@@ -67,8 +67,8 @@ def test_integers_are_exact() -> None:
 
 
 def test_other_semirings() -> None:
-    """Least sums, squared distances of what is stored, values where z is true: rows without
-    elements have the identity."""
+    """The cases are least sums, squared distances of stored elements, and values where z is true.
+    Rows without elements have the identity."""
     rng = np.random.default_rng(3)
     config = replace(SMALL, value="fp64")
     rules = Rules.of(config)

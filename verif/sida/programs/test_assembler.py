@@ -1,4 +1,4 @@
-"""The assembler: text and words and back, and what it says of text that is no program."""
+"""The assembler: text to words and back, and its errors for wrong text."""
 
 from __future__ import annotations
 

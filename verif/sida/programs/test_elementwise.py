@@ -180,7 +180,8 @@ def test_stores_are_loaded_again() -> None:
 
 
 def test_a_pass() -> None:
-    """Two products and what is between them, against SciPy; reductions of E1 reach E2."""
+    """A pass has two products and the operations between them, compared with SciPy; reductions of
+    E1 reach E2."""
     text = (
         "scalar half = 0.5\nreduce total sum\nreduce late max\n"
         "e1:\n mul r1, y, half\n reduce total, r1\n out r1\n"

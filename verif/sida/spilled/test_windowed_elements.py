@@ -1,5 +1,5 @@
-"""The late part of the second product with w in memory, bit for bit: whatever is on chip of it,
-and however long the memory takes."""
+"""The late part of the second product with w in memory, bit for bit, for any part of w on chip and
+any latency of memory."""
 
 from __future__ import annotations
 
@@ -253,6 +253,6 @@ def test_a_slot_without_a_row_is_not_read() -> None:
 
 @pytest.mark.slow
 def test_a_memory_that_takes_little() -> None:
-    """Columns go no further than there is room for what they begin with."""
+    """Columns advance only as far as their initial partial sums have space."""
     config = few(subtensor=16, vector_words=16)
     run_windowed(config, drawn_passes(config, 5, ["empty"], 64), stall=0.97)

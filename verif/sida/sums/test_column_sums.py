@@ -56,7 +56,7 @@ CONFIGS = {
 
 
 class Pass:
-    """One of the two products with a matrix: what comes in, by cycles, and what is to come out."""
+    """One of the two products with a matrix: its inputs by cycle, and its expected results."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ def first_sums(
     vector: Patterns,
     present: npt.NDArray[np.bool_],
 ) -> Patterns:
-    """The sums of what is present, by the model's order."""
+    """Returns the sums of the present elements, in the model's order."""
     fmt = config.format
     terms = product(row, vector[matrix.rows[present]], matrix.values[present], fmt, fmt)
     columns, sums = tree_sums(
@@ -174,8 +174,8 @@ def run(config: SidaConfig, cycles: list[Cycle]) -> dict[int, Result]:
 def expected_of(
     config: SidaConfig, rng: np.random.Generator, kinds: list[str]
 ) -> tuple[list[Cycle], dict[int, Result]]:
-    """Passes one after the other, and what is to come of them. A pass of another semiring begins
-    when the one before has left, or where that is forgotten in the middle."""
+    """Returns passes one after the other, and their expected results. A pass of another semiring
+    begins when the one before has left, or where a clear interrupts that."""
     latency = config.sums_latency
     cycles: list[Cycle] = []
     expected: dict[int, Result] = {}

@@ -159,8 +159,8 @@ CONFIGS_WINDOWED = {
 
 
 class Blocks:
-    """The vectors in memory: rows in the order of requests, each some cycles later. Of z only what
-    is complete when it is asked for is right.
+    """Vectors in memory: rows in the order of requests, each some cycles later. Only those elements
+    of z that are complete at the request are right.
 
     Members
     -------

@@ -1,4 +1,4 @@
-"""The vector writer where vectors are in memory: what is kept of them, and when it is there."""
+"""The vector writer with vectors in memory: which of them are kept, and when memory has them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Piece = tuple[int, int]
 
 
 class Announced:
-    """Holds each piece that is said to be in memory against what the channels have answered.
+    """Compares each piece that is announced as in memory with the answers of the channels.
 
     Members
     -------

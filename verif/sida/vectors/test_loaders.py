@@ -233,7 +233,7 @@ def test_a_row_a_cycle(name: str) -> None:
 
 
 class RunWindowLoader:
-    """Blocks of x and z, and rows of w, asked for at random.
+    """Blocks of x and z, and rows of w, requested at random.
 
     Members
     -------

@@ -1,5 +1,5 @@
-"""Depths for any bounds: with them runs of larger bounds end, with one less they do not; and where
-none is known, what is needed does grow."""
+"""Depths for any bounds: runs of larger bounds end with them, and do not with one less. Where no
+depth is known, the need does grow."""
 
 from __future__ import annotations
 

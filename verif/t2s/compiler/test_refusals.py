@@ -278,7 +278,7 @@ def test_commands_say_it(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """The unit's commands complete a mapping first, which does not hide what is wrong with it."""
+    """The unit's commands complete a mapping first, which must not hide its error."""
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(before + line)
     told = f"mine.py:{before.count(chr(10)) + 1}: {message}"

@@ -69,7 +69,7 @@ def part_of(
 
 
 class RegisteredPe(wiring.Component):
-    """An element, with the registers of channels behind what it passes on.
+    """An element, with the registers of channels after its outputs.
 
     Members are those of :class:`Pe`.
     """
@@ -107,7 +107,7 @@ class RegisteredPe(wiring.Component):
 
 @dataclass(frozen=True)
 class Operations:
-    """Words of an element's streams, and what it makes of them.
+    """Words of an element's streams, and their results.
 
     Members
     -------

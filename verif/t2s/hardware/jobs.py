@@ -1,4 +1,5 @@
-"""Jobs of a function that moves words: what comes in, what must leave, where."""
+"""Jobs of a function that moves words: its input words, and the words that must leave at each
+output."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class End:
 
 
 class Ends(dict[Any, End]):
-    """Ends of channels, made when they are asked for."""
+    """Ends of channels, made when they are first used."""
 
     def __init__(self, job: Job, part: Part, summed: Mapping[str, int], seed: int) -> None:
         super().__init__()

@@ -101,6 +101,6 @@ def test_rate(seed: int) -> None:
     ],
 )
 def test_classes(role: str, said: str) -> None:
-    """Roles have classes of their own, so that the hardware's text says what a module is for."""
+    """Each role has its own class, so that the hardware's text names the purpose of a module."""
     text = emit_component(mover(MoverPart("f", role, 8), TRIP_BITS), name="f").verilog
     assert f"// {said}" in text

@@ -1,5 +1,5 @@
-"""Depths of queues in hardware: whatever trip counts are, designs go on with them, and stop with a
-word less; where none are known, a longer job needs more."""
+"""Depths of queues in hardware: designs run with them for any trip counts, and stop with a word
+less. Where no depth is known, a longer job needs more."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class _Memory:
 
 
 class ReadMemory(_Memory):
-    """Answers at ``r`` what is asked at ``ar``.
+    """Answers the requests of ``ar`` at ``r``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Registers of designs, the control of a job, and what is counted while it runs."""
+"""Registers of designs, the control of a job, and its counters."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def driver_of(config: T2sConfig = GEMM, memory_bytes: int = 1 << 16) -> Driver:
 
 
 def check_whole_numbers(name: str, largest: int) -> None:
-    """Their sums are exact, whatever their order."""
+    """Compares sums of whole numbers, which are exact in any order."""
     config = T2sConfig(design=name, largest=largest, data_bits=64, format="fp32")
     bounds = bounds_of(IN_HARDWARE[name])
     operands = random_operands(config.plan.program, bounds, seed=2)

@@ -53,7 +53,7 @@ def draw_entry(rng: Random, layout: TokenLayout) -> dict[str, int]:
 
 
 def draw_nothing(rng: Random, layout: TokenLayout) -> dict[str, int]:
-    """The fields of a token that says nothing, whatever its other fields are."""
+    """Draws the fields of a token without meaning; its other fields are random."""
     fields = {one.name: rng.getrandbits(one.bits) for one in layout.fields}
     return fields | {"ends": 0, "present": 0}
 
@@ -66,7 +66,7 @@ def random_ends(rng: Random, layout: TokenLayout) -> int:
 
 
 def end_token(rng: Random, layout: TokenLayout, ends: int) -> int:
-    """The token behind the entries of a tile, whatever its other fields are."""
+    """Returns the token after the entries of a tile; its other fields are random."""
     return token(layout, **(draw_nothing(rng, layout) | {"ends": ends}))
 
 
@@ -127,7 +127,7 @@ LAST, INNER = Entry(ends=0b11), Entry(ends=0b10)
 
 @dataclass
 class Work:
-    """Words of an element's streams, and what it makes of them.
+    """Words of an element's streams, and their results.
 
     Members
     -------

@@ -205,7 +205,7 @@ def test_no_pause(name: str) -> None:
 
 
 def test_images_that_wait() -> None:
-    """More of them than bursts may be under way fit into the reader."""
+    """The reader has space for more images than bursts may be in flight."""
     part = entries_part(layout_of(4), 1, "j")
     bench = Bench(part, stall=1.0, manner=Manner(), outstanding=4)
     (sink,) = bench.loading.sinks

@@ -208,7 +208,7 @@ def test_words_stop_where_there_is_no_room(full: str, double: bool) -> None:
 
 
 class Chain(wiring.Component):
-    """Copies one behind the other, which all receive what the first one does."""
+    """Copies in a chain, which all receive the words of the first one."""
 
     def __init__(self, part: GatherPart, copies: int, *, registered: bool) -> None:
         self._copies = [GatherFeeder(part) for _ in range(copies)]
@@ -238,7 +238,7 @@ class Chain(wiring.Component):
 @pytest.mark.parametrize("registered", [False, True])
 @pytest.mark.parametrize("seed", range(cases(20)))
 def test_copies(seed: int, registered: bool) -> None:
-    """Each copy has all words and tokens of its own, however far it is behind the others."""
+    """Each copy receives all its words and tokens, however far it is behind the others."""
     rng = Random(f"copies {seed}")
     part, copies = draw(rng, most=3), 3
     jobs = []

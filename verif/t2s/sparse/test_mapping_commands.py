@@ -1,4 +1,4 @@
-"""``tilewright t2s`` of mappings with sparse tensors: what it shows and checks."""
+"""``tilewright t2s`` with mappings of sparse tensors: its output and its checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The processing element of entries beside exact arithmetic, at any pace of what is around it."""
+"""The processing element of entries against exact arithmetic, at any pace of its surroundings."""
 
 from __future__ import annotations
 

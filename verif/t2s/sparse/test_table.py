@@ -1,4 +1,4 @@
-"""Tables of sparse operands: inputs, what is refused, results that are checked, figures."""
+"""Tables of sparse operands: inputs, refusals, checked results and figures."""
 
 from __future__ import annotations
 

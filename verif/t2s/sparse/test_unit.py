@@ -1,6 +1,5 @@
-"""Designs with sparse operands as hardware, from memory to memory: random jobs beside the model,
-whatever the memory does.
-"""
+"""Designs with sparse operands as hardware, from memory to memory: random jobs against the model,
+for any behaviour of memory."""
 
 from __future__ import annotations
 

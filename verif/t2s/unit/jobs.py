@@ -82,7 +82,7 @@ __all__ = ["Case", "check_case", "largest_case_bytes", "random_case", "run_case"
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A job, and what it works on.
+    """A job, with its operands.
 
     Parameters
     ----------

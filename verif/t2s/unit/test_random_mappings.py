@@ -1,4 +1,4 @@
-"""Random mappings as hardware: random jobs beside the model, whatever the memory does."""
+"""Random mappings as hardware: random jobs against the model, for any behaviour of memory."""
 
 from __future__ import annotations
 

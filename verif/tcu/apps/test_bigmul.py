@@ -1,4 +1,4 @@
-"""``tilewright run bigmul``: results, reports, and one line for whatever is wrong."""
+"""``tilewright run bigmul``: results, reports, and one line for any error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands about the TCU model: results, reports, and one line for whatever is wrong."""
+"""The commands about the TCU model: results, reports, and one line for any error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tilewright run eliminate``: results, reports, and one line for whatever is wrong."""
+"""``tilewright run eliminate``: results, reports, and one line for any error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tilewright run fft``: results, reports, and one line for whatever is wrong."""
+"""``tilewright run fft``: results, reports, and one line for any error."""
 
 from __future__ import annotations
 

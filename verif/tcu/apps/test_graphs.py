@@ -1,5 +1,4 @@
-"""``tilewright run closure`` and ``distances``: results, reports, and one line for whatever is
-wrong."""
+"""``tilewright run closure`` and ``distances``: results, reports, and one line for any error."""
 
 from __future__ import annotations
 

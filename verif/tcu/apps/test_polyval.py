@@ -1,4 +1,4 @@
-"""``tilewright run polyval``: values, reports, and one line for whatever is wrong."""
+"""``tilewright run polyval``: values, reports, and one line for any error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers at the ends of floats: what underflows is within bounds, what overflows is told without
+"""Numbers at the ends of floats: underflow stays within bounds, and overflow is reported without
 warnings."""
 
 from __future__ import annotations

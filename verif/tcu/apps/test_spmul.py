@@ -1,4 +1,4 @@
-"""``tilewright run spmul``: products, reports, and one line for whatever is wrong."""
+"""``tilewright run spmul``: products, reports, and one line for any error."""
 
 from __future__ import annotations
 

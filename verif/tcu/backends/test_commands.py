@@ -1,4 +1,4 @@
-"""Commands on backends of hardware: reports, calibration, one line for what is wrong."""
+"""Commands on backends of hardware: reports, calibration, and one line for any error."""
 
 from __future__ import annotations
 

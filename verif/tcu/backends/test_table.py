@@ -1,4 +1,4 @@
-"""The table of what the model predicts: its bar, and where the model breaks."""
+"""The table of the model's predictions: its bar, and the cases in which the model breaks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ BAR = 3
 
 
 def check(found: ModelBesideHardware) -> None:
-    """Within 3 % of what is measured where calls are longer than 16 latencies."""
+    """Checks that predictions are within 3 % of measured cycles for calls longer than 16
+    latencies."""
     *parts, calls = found.parts
     for part, row in zip(parts, calls.rows, strict=True):
         if "RTL" not in row.label:

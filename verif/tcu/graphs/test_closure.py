@@ -121,7 +121,7 @@ def test_rows_that_the_paper_prints_are_too_few(n: int, s: int) -> None:
 
 
 def test_work_of_the_cpu_grows_as_the_theorem_says() -> None:
-    """n^3 / s sums beside n^2 s words on blocks, by the formulas, which are what is counted."""
+    """The formulas, which equal the counts, have n^3 / s sums beside n^2 s words on blocks."""
     large = [2**h for h in range(10, 16)]
     assert fitted(large, [costs.closure(n, 4).cpu for n in large]) == pytest.approx(3, abs=0.05)
     near = [2**h for h in range(13, 16)]

@@ -107,8 +107,8 @@ def test_the_square_of_the_matrix_alone_is_not_enough() -> None:
 
 
 def test_work_of_the_cpu_grows_as_products_do() -> None:
-    """n^3 / s sums a level, by the formulas, which are what is counted: a path's levels are the
-    logarithm of its length."""
+    """The formulas, which equal the counts, have n^3 / s sums per level; the levels of a path are
+    the logarithm of its length."""
     large = [2**h + 1 for h in range(10, 16)]
     far = [costs.distances(n, n - 1, 4).cpu / costs.halvings(n - 1) for n in large]
     assert fitted(large, far) == pytest.approx(3, abs=0.05)

@@ -209,7 +209,7 @@ def test_duplicates_and_zeros_of_files_are_one_entry_or_none() -> None:
 
 
 class OneBucket:
-    """Draws that put everything into few buckets, for as many rounds as asked for."""
+    """Draws that put everything into few buckets, for a given number of rounds."""
 
     def __init__(self, bad: int) -> None:
         self.rng, self.bad, self.asked = np.random.default_rng(0), bad, 0

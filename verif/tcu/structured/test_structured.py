@@ -1,4 +1,4 @@
-"""2:4 sparsity: what is kept, products beside dense ones and hw/simd2's model, counts."""
+"""2:4 sparsity: the values kept, products against dense ones and the model of hw/simd2, counts."""
 
 from __future__ import annotations
 

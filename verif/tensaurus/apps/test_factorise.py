@@ -167,7 +167,7 @@ def test_nothing_and_what_is_not_finite_cannot_be_factorised(run: Run) -> None:
 
 @pytest.mark.slow
 def test_missing_values_do_not_count(run: Run) -> None:
-    """A tensor of one term is found whatever is missing, of .tns files by NaN, too."""
+    """A tensor of one term is found for any missing values; in .tns files these may be NaN, too."""
     path, out = run.directory / "t.tns", run.directory / "f.npz"
     places = [(i, j, k) for i in range(1, 4) for j in range(1, 4) for k in range(1, 3)]
     missing = places[::5]

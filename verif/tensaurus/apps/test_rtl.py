@@ -1,4 +1,4 @@
-"""The commands on RTL, each value and what is counted beside the model's."""
+"""The commands on RTL: each value and each counter is compared with the model's."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ __all__ = ["ArrayUnit"]
 
 
 class ArrayUnit(wiring.Component):
-    """The array, and registers for what it needs beside streams.
+    """The array, with registers for its inputs that are not streams.
 
     Parameters
     ----------

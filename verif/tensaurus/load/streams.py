@@ -1,4 +1,4 @@
-"""Tensors for the loader: what is in memory, and what each row must get of it."""
+"""Tensors for the loader: their content in memory, and the entries that each row must receive."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Operand:
 
 
 class Scratchpads:
-    """Holds what is written, takes tokens, and works on each tile for some cycles in each row.
+    """Stores the words written, accepts tokens, and works on each tile for some cycles in each row.
 
     From its token until the last row is done a tile's operands must be where the token says.
 

@@ -318,7 +318,7 @@ FAULTS: list[tuple[str, Change, int, int]] = [
 
 @pytest.mark.parametrize("name", slow_but([], CONFIGS, ["small"]))
 def test_a_wrong_entry_reaches_no_row(name: str) -> None:
-    """All before it do; its first wrong slot tells what is wrong."""
+    """All entries before it arrive; its first wrong slot determines the error."""
     config = CONFIGS[name]
     for seed in range(by_size(1, 1, 8)):
         for number, (fault, change, modes, rows) in enumerate(FAULTS):

@@ -1,4 +1,4 @@
-"""The model of the device: what is wrong with streams, tiles and memory, in its registers."""
+"""The model of the device: errors of streams, tiles and memory, in its registers."""
 
 from __future__ import annotations
 

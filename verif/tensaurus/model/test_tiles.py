@@ -1,4 +1,4 @@
-"""The tile planner: what it expects to be moved is moved, and nothing cheaper was left out."""
+"""The tile planner: its predicted bytes are moved, and no cheaper plan was left out."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Given:
 
 @dataclass
 class Rows:
-    """An agent that gives what the rows of the array would; ``stall``: share of idle cycles.
+    """An agent that replaces the rows of the array; ``stall``: share of idle cycles.
 
     What leaves a row is at the store two cycles later.
     """

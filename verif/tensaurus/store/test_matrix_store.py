@@ -160,7 +160,7 @@ def test_a_vector_every_cycle() -> None:
 
 
 def test_last_slices_without_values_take_no_time() -> None:
-    """The walk over an output ends with what is written, whatever of it was added to."""
+    """The walk over an output depends on its writes, not on the slices that have sums."""
     config = DEVICES["units of three columns"]
     kernel = Kernel(name="mm", order=2)
     slices, rng, took = config.out_units, np.random.default_rng(6), []

@@ -1,4 +1,4 @@
-"""The store side where sums are in memory: whatever memory does, and the same units again."""
+"""The store side with sums in memory: any behaviour of memory, and the same units again."""
 
 from __future__ import annotations
 
@@ -139,7 +139,8 @@ def coherent(
     bad_reads: frozenset[int] = frozenset(),
     bad_writes: frozenset[int] = frozenset(),
 ) -> list[ReadChannel | WritingChannel]:
-    """All channels of a memory, both sides. What is read in a cycle is what was before it."""
+    """Connects all channels of a memory, both sides. A read in a cycle returns the content before
+    that cycle."""
     channels = range(geometry.channels)
     shared: Any = content
     return [

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.long
 
 
 def check(geometry: ChannelGeometry, line_blocks: int, seed: int) -> None:
-    """A writer of any size, and what it is asked for."""
+    """Compares a writer of any size, with random requests, in the model and on the RTL."""
     rng = np.random.default_rng([seed, geometry.channels, geometry.data_bits])
     outstanding, requests = int(rng.choice([1, 2, 4, 15, 16, 32])), int(rng.choice([1, 2, 4]))
     writer = Writer(

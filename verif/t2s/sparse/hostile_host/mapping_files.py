@@ -1,4 +1,4 @@
-"""Mapping files with sparse operands, drawn at random, and what a host must know of them."""
+"""Draws mapping files with sparse operands, with the facts that a host needs about them."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ class _Writer:
         dense: Mapping[str, tuple[tuple[str, ...], ...]],
         result: tuple[str, ...],
     ) -> list[str]:
-        """Tensors, and what is computed."""
+        """Returns the lines of the tensors and of the computation."""
         names = ", ".join(order)
         rng = self._rng
         shown = {

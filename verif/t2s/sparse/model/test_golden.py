@@ -71,7 +71,7 @@ def by_numpy(kernel: Kernel, sparse: Mapping[str, Any], dense: Mapping[str, Any]
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("seed", range(cases(10)))
 def test_integers(name: str, seed: int, style: str) -> None:
-    """Exact, whatever the order."""
+    """Results are exact in any order."""
     rng = rng_of(seed)
     kernel, plan = KERNELS[name], plan_of(name, rng, INTEGERS, style)
     fmt, bounds = FORMATS["int16"], random_bounds(rng)

@@ -1,4 +1,4 @@
-"""Sums of entries word by word: semirings, infinities, what is not stored."""
+"""Sums of entries word by word: semirings, infinities and absent entries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Words = npt.NDArray[np.uint64]
 @pytest.mark.parametrize("semiring", ["minplus", "maxplus", "minmax", "maxmin", "orand"])
 @pytest.mark.parametrize("merge", ["", "intersection", "union"])
 def test_semirings(semiring: str, merge: str) -> None:
-    """Word by word: what is not stored is not there."""
+    """The reference computes word by word, without absent entries."""
     rng = rng_of(4)
     sparse = {"A": "ik"} if not merge else {"A": "ik", "B": "ik"}
     dense = {"x": "k"} if merge != "intersection" else {}
