@@ -29,7 +29,7 @@ class FloatDivide(IterativeOperator):
     """
 
     def __init__(self, format: FloatFormat) -> None:
-        # One before the point, which may be zero, and one behind the last place.
+        # One before the point, which may be zero, and one after the last place.
         super().__init__(format, ("a", "b"), format.significand_bits + 2)
 
     def elaborate(self, platform: object) -> Module:

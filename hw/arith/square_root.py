@@ -30,7 +30,7 @@ class FloatSquareRoot(IterativeOperator):
     """
 
     def __init__(self, format: FloatFormat) -> None:
-        # One behind the last place; the first is never zero.
+        # One after the last place; the first is never zero.
         super().__init__(format, ("a",), format.significand_bits + 1)
 
     def elaborate(self, platform: object) -> Module:

@@ -19,7 +19,7 @@ __all__ = ["BurstReader"]
 class BurstReader(wiring.Component):
     """Reads the requested beats, as INCR bursts that never cross 4 KiB.
 
-    A burst is issued when fewer than ``outstanding`` are under way and the buffer has room for
+    A burst is issued when fewer than ``outstanding`` are in flight and the buffer has room for
     a longest one beside all that are, so that ``r`` is always ready. One burst a cycle and one
     beat a cycle, over all boundaries. Three cycles from a request to its first burst, two
     from a beat at ``r`` to ``o``.
@@ -31,7 +31,7 @@ class BurstReader(wiring.Component):
     ----------
     addr_bits: width of an address
     data_bits: width of a beat, a power of two
-    outstanding: bursts under way at a time, at least 1; requests of one beat run without a pause
+    outstanding: bursts in flight at a time, at least 1; requests of one beat run without a pause
         if it is at least the memory's latency and 3 (behind a ``ReadManager``)
     count_bits: width of a request's number of beats
     burst_beats: beats of the longest burst, a power of two of at most 256 beats and 4 KiB; bursts

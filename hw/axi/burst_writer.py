@@ -41,7 +41,7 @@ class BurstWriter(wiring.Component):
     ----------
     addr_bits: width of an address
     data_bits: width of a beat, a power of two
-    outstanding: bursts under way at a time, at least 1; requests of one beat run without a pause
+    outstanding: bursts in flight at a time, at least 1; requests of one beat run without a pause
         if it is at least the memory's latency and 5 (behind a ``WriteManager``)
     count_bits: width of a request's number of beats
     burst_beats: beats of the longest burst, a power of two of at most 256 beats and 4 KiB; bursts

@@ -35,14 +35,14 @@ def _channel(
 
 
 def _send(m: Module, stream: Any, to: dict[str, Value]) -> None:
-    """Connect an output stream to a channel; a field the stream lacks is zero."""
+    """Connects an output stream to a channel; a field the stream lacks is zero."""
     m.d.comb += [to["valid"].eq(stream.valid), stream.ready.eq(to["ready"])]
     for name, _ in stream.payload.shape():
         m.d.comb += to[name].eq(stream.payload[name])
 
 
 def _receive(m: Module, stream: Any, source: dict[str, Value]) -> None:
-    """Connect a channel to an input stream."""
+    """Connects a channel to an input stream."""
     m.d.comb += [stream.valid.eq(source["valid"]), source["ready"].eq(stream.ready)]
     for name, _ in stream.payload.shape():
         m.d.comb += stream.payload[name].eq(source[name])
@@ -101,7 +101,7 @@ class ManagerPort:
     ) -> None:
         """Connects the streams of readers (``ar``, ``r``) and of writers (``aw``, ``w``, ``b``).
 
-        A direction that nobody uses never asks for anything. A stream without ``id`` has ID 0.
+        A direction that nobody uses never requests anything. A stream without ``id`` has ID 0.
         """
         if read is not None:
             self._request(m, top, "ar", read.ar)
@@ -150,7 +150,7 @@ class LitePort:
         return names | {"addr_bits": self.addr_bits, "data_bits": WORD_BITS, "id_bits": 0}
 
     def connect(self, m: Module, top: wiring.Component, registers: AxiLiteRegisters) -> None:
-        """Connect the registers."""
+        """Connects the registers."""
         for letters, stream in (("aw", registers.aw), ("ar", registers.ar)):
             _receive(m, stream, _channel(top, self.prefix, letters, ("address",)))
         _receive(m, registers.w, _channel(top, self.prefix, "w", ("data", "strobe")))

@@ -125,7 +125,7 @@ class AxiLiteRegisters(wiring.Component):
         return Signal(bits, name=name, reset_less=reset_less, decoder=IntEnum("Place", names))
 
     def _accept(self, m: Module) -> tuple[Value, Value, Value, Value]:
-        """Wait for AW and W; the moment of the write, its word's number, data and bit mask."""
+        """Waits for AW and W; returns the write enable, its word's number, data and bit mask."""
         have_place = Signal()
         have_word = Signal()
         write = Signal()

@@ -39,9 +39,9 @@ class ConverterControl(wiring.Component):
     the job registers, as :class:`AxiLiteRegisters` names them
     start, soft_reset: pulses, as written to CTRL; soft_reset wins
     the members of ``FAILURES``: each with ``_detail``, held until ``stop``
-    finished: all is written, and nothing is under way
-    quiet: nothing is under way on the bus
-    job: the job at hand, constant while it runs
+    finished: all is written, and nothing is in flight
+    quiet: nothing is in flight on the bus
+    job: the current job, constant while it runs
     taken, go, stop, busy, done, error, code, detail: see :class:`JobStates`
     """
 
@@ -76,7 +76,7 @@ class ConverterCounters(wiring.Component):
 
     Members
     -------
-    clear: in, a pulse: a job is taken
+    clear: in, a pulse: a job is accepted
     go: in, a pulse: it begins
     mode: in; of the job, constant while it runs
     running: in; a job runs

@@ -36,7 +36,7 @@ class RowPointers(wiring.Component):
     start: in, a pulse while no row is left
     rows: in; of the matrix, at least 1; constant from ``start`` on
     spans: see ``span_layout``; a block each
-    beats: those; what is behind the last pointer is dropped
+    beats: those; data after the last pointer is dropped
     o: see ``found_row_layout``
     unsorted, unsorted_row: out; the error and its row, until ``start`` or ``clear``
     clear: in; forgets everything at the end of the cycle
@@ -214,7 +214,7 @@ class ConverterReader(wiring.Component):
     """Finds the rows in order, and sends their entries.
 
     In C2SR it reads the beats that the rows are in, in CSR whole blocks. One token a cycle, rows of
-    one entry included, as long as the bursts under way last for the memory's latency.
+    one entry included, as long as the bursts in flight last for the memory's latency.
 
     Members
     -------

@@ -28,7 +28,7 @@ class StripePairs(wiring.Component):
     Members
     -------
     start: in, a pulse while no row is left
-    rows: in; of the matrix, at least 1, looked at with ``start``
+    rows: in; of the matrix, at least 1, sampled with ``start``
     spans: see ``span_layout``; a beat each
     beats: those
     o: see ``found_row_layout``

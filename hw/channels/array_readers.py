@@ -44,7 +44,7 @@ def reader_members(geometry: ChannelGeometry, outstanding: int) -> dict[str, wir
 def connect_readers(
     m: Module, loader: wiring.Component, readers: dict[str, OrderedReader], busy: Signal
 ) -> None:
-    """Connect the members of :func:`reader_members`; the error is that of the first reader."""
+    """Connects the members of :func:`reader_members`; the error is that of the first reader."""
     supervise(m, loader, [readers[name] for name in READERS], busy=busy)
     for name in READERS:
         reader, r = readers[name], getattr(loader, f"{name}_r")

@@ -100,7 +100,7 @@ class BeatPacker(wiring.Component):
         return m
 
     def _send(self, m: Module, words: Value, filled: Value, put: Value, sends: Value) -> None:
-        """Fill the beat, and send it."""
+        """Fills the beat, and sends it."""
         word = self.i.payload
         beat = Signal(self.o.payload.shape(), reset_less=True)
         strobes = filled | Mux(put, word.places, 0)

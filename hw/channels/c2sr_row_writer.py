@@ -73,7 +73,7 @@ class C2srRowWriter(wiring.Component):
     in bursts of whole blocks; pairs in bursts of those neighbouring beats of a block in which the
     lane has rows. Only bytes of the lane's own entries and pairs have strobes. One token a cycle.
 
-    An entry for which there is no room sets ``region``, and nothing is taken until ``stop``.
+    An entry for which there is no room sets ``region``, and nothing is accepted until ``stop``.
 
     Parameters
     ----------

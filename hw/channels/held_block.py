@@ -26,12 +26,12 @@ class HeldBlock(wiring.Component):
     -------
     beats: the blocks' beats, in order; ``last`` is that of a block
     want: in; the beat ``beat`` of a block is wanted: of the ``next`` block, or else of the one
-        at hand (the next, too, if nothing of it was ever there)
-    discard: in; the rest of the block at hand is not wanted any more
+        current (the next, too, if nothing of it was ever there)
+    discard: in; the rest of the current block is not wanted any more
     here: out; the wanted beat is there
     take: in; the beat is used; only with ``here``
     done: in; with ``take``, the beat is not wanted again
-    clear: in; no block is at hand any more
+    clear: in; no block is current any more
     """
 
     def __init__(self, geometry: ChannelGeometry) -> None:

@@ -132,8 +132,8 @@ class StripedReader(wiring.Component):
     ----------
     geometry: of the memory's channels
     line_blocks: at most the channels
-    outstanding: blocks that may be under way, or wait for others, in each channel
-    requests: that may be under way
+    outstanding: blocks that may be in flight, or wait for others, in each channel
+    requests: that may be in flight
     id_bits: width of an ID; default: what these need
 
     Members

@@ -125,7 +125,7 @@ class StripedWriter(wiring.Component):
     geometry: of the memory's channels
     line_blocks: blocks of a line, at most as many as channels
     bytes_bits: width of a request's number of bytes
-    outstanding: bursts of a channel under way at a time
+    outstanding: bursts of a channel in flight at a time
     requests: that may wait for their channel to be known, where it takes time
     blocks: that may wait before each channel, 1 or 2; two, so that runs of a few lines follow each
         other without a pause, whichever channels they begin in
@@ -134,7 +134,7 @@ class StripedWriter(wiring.Component):
     -------
     request: see :func:`extent_layout`
     i: lines of all requests, one after the other; of a request's last line the first bytes count
-    wrote: out; of each channel, whether it gets a block of the line that is taken in this cycle
+    wrote: out; of each channel, whether it gets a block of the line that is accepted in this cycle
     aw, w, b: of each channel (arrays)
     stop, idle, error, error_address: see :class:`Supervision`; ``stop`` drops what has not begun
     """

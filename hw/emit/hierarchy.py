@@ -319,7 +319,7 @@ class Hierarchy:
         return candidate
 
     def _replace_submodules(self, module: Module, reset: Value) -> None:
-        """Put an instance in the place of every component below ``module``."""
+        """Puts an instance in the place of every component below ``module``."""
         named = module._named_submodules
         for index, (submodule, location) in enumerate(module._anon_submodules):
             named[f"{_snake_case(type(submodule).__name__)}_{index}"] = (submodule, location)
@@ -343,7 +343,7 @@ class Hierarchy:
         return Instance(block.module, *wires)
 
     def _claim(self, design: Design, module: str) -> None:
-        """Check that no inner signal of a module is used in another one."""
+        """Checks that no inner signal of a module is used in another one."""
         ports = {id(signal) for _, signal, _ in design.ports}
         for info in design.fragments.values():
             for signal in info.used_signals:

@@ -40,7 +40,7 @@ _TAKEN = {
 
 
 def check_module_name(name: str) -> None:
-    """Raise TypeError or ValueError for a name that a top module must not have."""
+    """Raises TypeError or ValueError for a name that a top module must not have."""
     if not isinstance(name, str):
         raise TypeError(f"`name` must be a str, not {name!r}")
     if not re.fullmatch(rf"[A-Za-z_][A-Za-z0-9_]{{0,{_LONGEST - 1}}}", name):

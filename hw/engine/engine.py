@@ -102,7 +102,7 @@ class Counters(wiring.Component):
 
     Members
     -------
-    clear: pulse: a job is taken
+    clear: pulse: a job is accepted
     running: a job runs
     offered, taken: the unit has an operation at its input, takes it
     beats: beats that were read, a bit a reader

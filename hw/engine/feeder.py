@@ -25,7 +25,7 @@ class Feeder(wiring.Component):
     """Reads the tiles of an operation, pads them after the last k, and offers the operation to the
     unit.
 
-    Lanes of A and B behind the last k get the operation's padding, or where its format has none
+    Lanes of A and B after the last k get the operation's padding, or where its format has none
     the lane of the first k: those operations are idempotent, so that the product it repeats
     changes nothing. Rows and columns outside the matrices are left as they are, as they are never
     stored. The first operation of a sum takes C, or the operation's neutral addend.

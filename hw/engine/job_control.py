@@ -31,9 +31,9 @@ class JobControl(wiring.Component):
     start, soft_reset: pulses, as written to CTRL; soft_reset wins
     read_error, read_address, write_error, write_address: of the bus, held until ``stop``
     finished: every byte of D is stored and answered for
-    quiet: nothing is under way in the bus or the unit
-    job: the job at hand, constant while it runs
-    taken: pulse: a job is taken, and will be checked
+    quiet: nothing is in flight in the bus or the unit
+    job: the current job, constant while it runs
+    taken: pulse: a job is accepted, and will be checked
     go: pulse: begin
     stop: level: begin nothing more, drop all
     busy; done, error: pulses; code, detail: why the last job failed

@@ -39,7 +39,7 @@ class Sequencer(wiring.Component):
     """Walks block rows, block columns, chunks of k; in a chunk k tiles, tile rows, tile columns.
 
     One operation a cycle. The next k step of a tile waits until the result of the one before is
-    back, so it waits only if a block has fewer tiles than operations are under way.
+    back, so it waits only if a block has fewer tiles than operations are in flight.
 
     Source: SIMD2, section on the tiled algorithm.
 
@@ -50,7 +50,7 @@ class Sequencer(wiring.Component):
     stored: pulse: a result buffer was stored and is free
     written: pulse: a result has come back and can be read in the next cycle
     chunk_done: pulse: the last operation on the buffers of A and B has left
-    running: operations are left, or results under way
+    running: operations are left, or results in flight
     o: see :func:`step_layout`
     """
 

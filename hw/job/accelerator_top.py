@@ -60,7 +60,7 @@ class AcceleratorTop(wiring.Component):
         self._managers[number].connect(m, self, read=read, write=write)
 
     def connect_registers(self, m: Module, control: Any, counters: Any) -> None:
-        """Connect the registers with the accelerator's control, counters and interrupt.
+        """Connects the registers with the accelerator's control, counters and interrupt.
 
         Parameters
         ----------

@@ -61,7 +61,7 @@ def counter_members(spec: JobSpec) -> dict[str, Member]:
 
 
 def count(m: Module, counters: wiring.Component, name: str, step: Value) -> None:
-    """Add ``step`` to a counter of a component in every cycle; its ``clear`` begins from zero."""
+    """Adds ``step`` to a counter of a component in every cycle; its ``clear`` begins from zero."""
     counter: Value = getattr(counters, name)
     if len(step) > 1:
         m.d.sync += counter.eq(counter + step)

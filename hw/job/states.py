@@ -76,12 +76,12 @@ class JobStates(wiring.Component):
     -------
     start, soft_reset: pulses, as written to CTRL; soft_reset wins
     wrong_code, wrong_detail: of the check that the job registers fail, now; code 0: none
-    prepared: the job may begin; looked at in the cycles after ``taken``
+    prepared: the job may begin; sampled in the cycles after ``taken``
     failed: the running job cannot go on; failed_code (not 0), failed_detail: why. Held until
         ``stop``
     finished: the running job has reached its end
-    quiet: nothing is under way
-    taken: pulse: a job is taken, and will be checked; ``busy`` rises in the next cycle, in which
+    quiet: nothing is in flight
+    taken: pulse: a job is accepted, and will be checked; ``busy`` rises in the next cycle, in which
         what is left of the former job has to be gone
     go: pulse: begin
     stop: level: begin nothing more, drop all
@@ -183,7 +183,7 @@ def run_states(
     *,
     registered: bool = False,
 ) -> JobStates:
-    """Put the states into a control that has their members (:func:`control_members`).
+    """Puts the states into a control that has their members (:func:`control_members`).
 
     Parameters
     ----------
@@ -219,9 +219,9 @@ def run_states(
 
 
 def connect_control(m: Module, registers: Any, control: Any, irq: Value) -> None:
-    """Connect the fields of CTRL, STATUS and ERROR_DETAIL, and the interrupt.
+    """Connects the fields of CTRL, STATUS and ERROR_DETAIL, and the interrupt.
 
-    A start that is taken clears done and error: they are low when busy rises. The interrupt falls
+    An accepted start clears done and error: they are low when busy rises. The interrupt falls
     a cycle before, in the first one of the response to the start, so that nobody who waits for that
     response sees the former job's.
 

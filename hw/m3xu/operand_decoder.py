@@ -239,7 +239,7 @@ class OperandDecoder(wiring.Component):
         return entry
 
     def _assign(self, m: Module, entry: Value, element: Value) -> None:
-        """Connect an element, its significand cut or padded at the low end."""
+        """Connects an element, its significand cut or padded at the low end."""
         width = self._layout["significand"].width
         have = len(element.significand)
         if have >= width:

@@ -189,7 +189,7 @@ class MmaSequencer(wiring.Component):
         return Cat(*elements)
 
     def _results(self, m: Module, unit: M3xu, tags: Queue, tile: Value) -> Value:
-        """Send results on, or keep them as partial sums; returns the partial sum of ``tile``."""
+        """Sends results on, or keeps them as partial sums; returns the partial sum of ``tile``."""
         tag = tags.o.payload
         d = unit.o.payload.d.as_value()
         tiles = self._config.row_tiles * self._config.col_tiles

@@ -26,7 +26,7 @@ class StepControl(wiring.Component):
     """Accepts operations from the input stream and controls their steps.
 
     One operation after the other, without a gap: the next one is loaded while the last step of
-    the one before is under way. Everything moves only while ``advance`` is set.
+    the one before is in flight. Everything moves only while ``advance`` is set.
 
     Source: M3XU, microarchitecture: steps of FP32 and FP32C.
 

@@ -28,7 +28,7 @@ class LaneRows(wiring.Component):
     Members
     -------
     start: pulse: divide
-    rows: looked at with ``start``
+    rows: sampled with ``start``
     ready: the counts are there: 33 cycles after ``start``, or one if ``lanes`` is a power of two
     counts: rows of each lane
     """
@@ -119,9 +119,9 @@ class Control(wiring.Component):
     start, soft_reset: pulses, as written to CTRL; soft_reset wins
     failures: of each lane, see :func:`failure_layout`; held until ``stop``
     write_error, write_address: of the bus, held until ``stop``
-    finished: all lanes have written their rows, and nothing is under way
-    quiet: nothing is under way on the bus
-    job: the job at hand, constant while it runs
+    finished: all lanes have written their rows, and nothing is in flight
+    quiet: nothing is in flight on the bus
+    job: the current job, constant while it runs
     lane_rows: how many rows of it each lane has
     taken, go, stop, busy, done, error, code, detail: see :class:`JobStates`
     """

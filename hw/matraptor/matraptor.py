@@ -44,7 +44,7 @@ class Counters(wiring.Component):
 
     Members
     -------
-    clear: pulse: a job is taken
+    clear: pulse: a job is accepted
     running: a job runs
     the members of ``EVENTS``: of each lane, whether it happens
     conflicts: requests that wait for another lane's
@@ -67,7 +67,7 @@ class Counters(wiring.Component):
         m = Module()
         config = self._config
         m.submodules.activity = activity = Activity()
-        # Lanes know late whether a product is taken.
+        # Lanes know late whether a product is accepted.
         multiplied = Signal(config.lanes, name="multiplied_before")
         m.d.sync += multiplied.eq(self.multiplied)
         m.d.comb += [

@@ -110,7 +110,7 @@ class C2srLayout(Striping):
         )
 
     def check_beat(self, data_bits: int) -> None:
-        """Raise ValueError if a beat holds no entry."""
+        """Raises ValueError if a beat holds no entry."""
         if data_bits < 8 * self.entry_bytes:
             raise ValueError(
                 f"`data_bits` must be at least {8 * self.entry_bytes} for entries of "

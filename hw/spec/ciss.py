@@ -112,7 +112,7 @@ class CissLayout(Config):
         return self.largest_index if mode else self.largest_slice
 
     def check_shape(self, shape: tuple[int, ...]) -> None:
-        """Raise ValueError unless tensors of this shape, slices first, fit."""
+        """Raises ValueError unless tensors of this shape, slices first, fit."""
         if len(shape) != self.order:
             raise ValueError(f"`shape` must have {self.order} modes, not {len(shape)}")
         for mode, size in enumerate(shape):

@@ -10,7 +10,7 @@ __all__ = ["bypass_unless", "demultiplex", "multiplex"]
 
 
 def demultiplex(m: Module, select: Value, source: Any, sinks: tuple[Any, Any]) -> None:
-    """Connect a stream to the first sink, or while ``select`` is set to the second.
+    """Connects a stream to the first sink, or while ``select`` is set to the second.
 
     Here as below, ``select`` changes only while no transfer is on offer.
     """
@@ -25,7 +25,7 @@ def demultiplex(m: Module, select: Value, source: Any, sinks: tuple[Any, Any]) -
 
 
 def multiplex(m: Module, select: Value, sources: tuple[Any, Any], sink: Any) -> None:
-    """Connect the first source to the sink, or while ``select`` is set the second."""
+    """Connects the first source to the sink, or while ``select`` is set the second."""
     first, second = sources
     m.d.comb += [
         sink.payload.eq(_choice(select, first, second)),
@@ -36,7 +36,7 @@ def multiplex(m: Module, select: Value, sources: tuple[Any, Any], sink: Any) -> 
 
 
 def bypass_unless(m: Module, enable: Value, source: Any, part: tuple[Any, Any], sink: Any) -> None:
-    """Connect the source to the sink, or while ``enable`` is set to the input of a part, and its
+    """Connects the source to the sink, or while ``enable`` is set to the input of a part, and its
     output to the sink."""
     begin, end = part
     m.d.comb += [

@@ -46,9 +46,9 @@ class Control(wiring.Component):
     tile_error, tile: of the list of tiles; which
     index_error, slice_error, stream_error: of a stream; ``entry`` of tile ``entry_tile``
     ready: a job may begin
-    finished: the output is in memory, and nothing is under way
-    quiet: nothing is under way on the bus
-    job: the job at hand, constant while it runs
+    finished: the output is in memory, and nothing is in flight
+    quiet: nothing is in flight on the bus
+    job: the current job, constant while it runs
     running: the job has begun and has not ended
     taken, go, stop, busy, done, error, code, detail: see :class:`JobStates`
 
@@ -116,7 +116,7 @@ class Counters(wiring.Component):
 
     Members
     -------
-    clear: pulse: a job is taken
+    clear: pulse: a job is accepted
     running: a job runs
     single: of the vectors of a product one value counts
     the members of ``ROW_EVENTS``, with ``_now`` behind them: of each row, whether it happens

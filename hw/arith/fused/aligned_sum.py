@@ -113,7 +113,7 @@ class AlignedSum(wiring.Component):
     Members
     -------
     significands, distances, negative: the products: value, ``A`` minus its exponent, sign
-    addend, addend_distance: likewise the addend
+    addend, addend_distance: the same for the addend
     rows, carry: two rows and a bit whose sum modulo ``2**sum_bits`` is the signed total
     lost_positive, lost_negative: some positive (negative) term was truncated
     """

@@ -38,7 +38,7 @@ class OperandRegister(wiring.Component):
     Members
     -------
     i: the packed operands, in their containers
-    legal: without it all operands are taken as positive zeros
+    legal: without it all operands are positive zeros
     load: enables the registers
     o: see :func:`operand_layout`
     next: (compared) the packed operands at ``i``, which are taken up with ``load``
@@ -97,7 +97,7 @@ class AddendRegister(wiring.Component):
     Members
     -------
     i: the packed addend
-    legal: without it the addend is taken as a positive zero
+    legal: without it the addend is a positive zero
     load, advance: (advance: delayed) enable the registers
     o: see :func:`addend_layout`
     """

@@ -47,7 +47,7 @@ def _used_widths(text: ModuleText, drivers: dict[str, Cell]) -> dict[str, int]:
 
 
 def _narrow_cell(text: ModuleText, cell: Cell, used: int) -> None:
-    """Give a cell's result, and the operands that need no more bits, a width."""
+    """Sets the width of a cell's result, and of the operands that need no more bits."""
     if cell.kind == "$mux":
         for port in ("\\A", "\\B"):
             text.set_port(cell, port, text.resized(cell.ports[port][0], used, signed=False))
@@ -82,7 +82,7 @@ def _narrow(text: ModuleText) -> None:
 
 
 def _extend(text: ModuleText) -> None:
-    """Give both operands of an operation the width at which it is computed."""
+    """Extends both operands of an operation to the width at which it is computed."""
     for cell in text.cells:
         if cell.kind == "$mul" or cell.kind not in _MODULAR | _COMPARED:
             continue
@@ -100,7 +100,7 @@ def _extend(text: ModuleText) -> None:
 
 
 def _drop_dead(text: str) -> str:
-    """Remove signals that nothing reads, with the operations that only made those."""
+    """Removes signals that nothing reads, with the operations that only made those."""
     lines = text.split("\n")
     found = list(elements(lines))
     drivers: dict[str, list[Element]] = {}
@@ -129,7 +129,7 @@ def _drop_dead(text: str) -> str:
 
 
 def _merge_equal(text: str) -> str:
-    """Compute equal operations once, for results without a name of their own."""
+    """Computes equal operations once, for results without a name of their own."""
     replaced: dict[str, str] = {}
     seen: dict[str, str] = {}
     lines = text.split("\n")
@@ -152,7 +152,7 @@ def _merge_equal(text: str) -> str:
 
 
 def _attach_outputs(text: ModuleText) -> None:
-    """Let instances drive their part of a wider signal, if nothing else is that part's."""
+    """Lets instances drive their part of a wider signal, if nothing else drives that part."""
     counts = Counter(name for line in text.lines for name in NAME.findall(line))
     pins: dict[str, int] = {}
     for cell in text.cells:

@@ -136,7 +136,7 @@ def _alike(one: Statement, other: Statement) -> bool:
 
 
 def _merge(body: list[Statement], more: Sequence[Statement]) -> None:
-    """Add the statements of another register, in their order, to switches that are alike."""
+    """Adds the statements of another register, in their order, to switches that are alike."""
     start = 0
     for statement in more:
         place = start

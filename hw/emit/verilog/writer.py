@@ -89,7 +89,7 @@ def _operation_names(rtlil: str) -> dict[str, str]:
 
 
 def _rename(text: str, names: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Replace escaped identifiers by plain ones; returns also which."""
+    """Replaces escaped identifiers by plain ones; also returns the replacements."""
     taken = set(re.findall(r"(?<![\\\w$'])[A-Za-z_]\w*", text))
     chosen: dict[str, str] = {}
     for escaped in dict.fromkeys(_ESCAPED.findall(text)):

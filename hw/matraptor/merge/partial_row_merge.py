@@ -169,7 +169,7 @@ class PartialRowMerge(wiring.Component):
     free: in; a set of queues is there to be filled
     source: in; the queue that ``source_queue`` names, see :func:`source_layout`
     clear: in; as after a reset, at the end of the cycle
-    source_queue, pop: out; the queue to be merged, and whether its head is taken
+    source_queue, pop: out; the queue to be merged, and whether its head is removed
     move, entry: out; an entry is moved, see :func:`move_layout`
     row_end, ended: out; the last entry of a row moves or has moved, see :func:`row_end_layout`
     starved: out; a merge waits for a head that is on its way

@@ -143,11 +143,11 @@ class ProcessingElement(wiring.Component):
     stop: in; drops everything; afterwards all is as after a reset
     overflow: out; an entry would have gone into a full queue. Until ``stop``, nothing more is
         taken; rows before it still leave
-    unsorted: out; likewise: the columns of a row of B do not ascend
+    unsorted: out; the same way: the columns of a row of B do not ascend
     error_row: out; with an error, the row of A
     start, job, lane, rows_in_lane, columns, index_error: where there is an outer-product mode, see
         :class:`OuterProduct`; in that mode ``i`` are rows of B
-    multiplied: out; a product is taken in this cycle
+    multiplied: out; a product is accepted in this cycle
     merge_step: out; an entry is moved in a merge of phase I
     merge_wait: out; a merge of phase I waits for an entry that is in the adder
     set_wait: out; a product waits until phase II has emptied a set of queues

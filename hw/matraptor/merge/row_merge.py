@@ -188,7 +188,7 @@ class RowMerge(wiring.Component):
     active: in; the queues hold a row, until ``done``
     ended: in; which one, see :func:`row_end_layout`
     heads, valid, empty, single: in; of each queue, see :class:`SortingQueue`
-    pop: out; the queues whose heads are taken
+    pop: out; the queues whose heads are removed
     done: out; with the last of them
     clear: in; forgets everything at the end of the cycle
     o: the row's entries, see :func:`result_layout`

@@ -37,7 +37,7 @@ class OuterColumns(wiring.Component):
     """Reads the lane's part of A by columns; requests row k of B once for each column k.
 
     Row ``k * lanes + lane`` of A as it is stored is the lane's part of column k, and its columns
-    count the lane's rows of C. A column without entries asks for nothing.
+    count the lane's rows of C. A column without entries requests nothing.
 
     Source: MatRaptor, sections on the outer product and on future work.
 

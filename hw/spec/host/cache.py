@@ -63,7 +63,7 @@ def used(entry: Path) -> None:
 
 @contextmanager
 def alone(directory: Path) -> Iterator[None]:
-    """Keep other processes from using a cache of this one: those that begin wait.
+    """Keeps other processes from using a cache of this one: those that begin wait.
 
     Raises CacheInUse if one uses it already.
     """
@@ -132,7 +132,7 @@ def _held(directory: Path) -> int:
 
 
 def _remove_left(directory: Path) -> None:
-    """Remove a directory that no process holds. A young one may just not be held yet."""
+    """Removes a directory that no process holds. A young one may just not be held yet."""
     with suppress(OSError):
         if time.time() - directory.stat().st_mtime > _LEFT_SECONDS:
             os.close(_held(directory))

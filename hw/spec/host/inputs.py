@@ -18,7 +18,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def note_content(path: Path) -> None:
-    """Take the note of a regular file that is not empty, and that is not read as a whole, however
+    """Takes the note of a regular file that is not empty, and that is not read as a whole, however
     large it is. Raises OSError if it cannot be read."""
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
         note_file(str(path), content)

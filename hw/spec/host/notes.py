@@ -41,7 +41,7 @@ _all: list[Notes] = []
 
 @contextmanager
 def noting() -> Iterator[Notes]:
-    """The notes that are taken meanwhile."""
+    """Notes that are collected in the context."""
     notes = Notes()
     _all.append(notes)
     try:

@@ -81,7 +81,7 @@ def run_program(
     environment: Mapping[str, str] | None = None,
     scratch: Path | None = None,
 ) -> Completed:
-    """Run a program to its end, whatever its status.
+    """Runs a program to its end, whatever its status.
 
     Parameters
     ----------
@@ -109,10 +109,10 @@ def run_programs(
     scratch: Path | None = None,
     check: Callable[[Completed], None] = lambda done: None,
 ) -> list[Completed]:
-    """Run programs side by side, ``at_once`` at a time; otherwise as `run_program`.
+    """Runs programs side by side, ``at_once`` at a time; otherwise as `run_program`.
 
     ``check`` is given each that has ended, in their order. An exception, its own or one that
-    interrupts this function, ends those that are under way.
+    interrupts this function, ends those that run.
     """
     variables = dict(os.environ if environment is None else environment)
     if scratch is not None:

@@ -32,7 +32,7 @@ def run_wasm_tool(
     said: str = "",
     scratch: Path | None = None,
 ) -> Completed:
-    """Run a tool to its end, whatever its status; see `run_program`.
+    """Runs a tool to its end, whatever its status; see `run_program`.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def tool_environment() -> dict[str, str]:
 
 @contextmanager
 def _first_alone(kept: Path, package: str) -> Iterator[None]:
-    """Hold other runs of a tool back, in this process and in others, while its first one compiles
+    """Delays other runs of a tool, in this process and in others, while its first one compiles
     it: side by side they would do so together, and write one file."""
     compiled = kept / f".{package}-{version(package.replace('_', '-'))}"
     if compiled.exists():

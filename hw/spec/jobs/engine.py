@@ -48,7 +48,7 @@ FLAGS = Register(
 )
 
 WITH_C = Condition(register="FLAGS", field="use_c")
-"""C's registers are looked at only for jobs that read C."""
+"""C's registers are checked only for jobs that read C."""
 
 
 def _checks(config: EngineConfig) -> tuple[Check, ...]:

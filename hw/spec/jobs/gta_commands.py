@@ -149,7 +149,7 @@ format: see ``FORMATS_OF_GTA``
 group: the mask of the lanes that work
 use_c: sums begin with what the memory of results has; else with 0; SIMD: those of chains
 lateral: 1: the columns' folds are the inner ones; 0: the rows'
-overlap: 1: a fold begins while the one before is under way; 0: behind it
+overlap: 1: a fold begins while the one before is in flight; 0: behind it
 result_size: an element of the result has 4 << result_size bytes, see :func:`widths_of_results`
 rows_last: rows of elements that the last fold of rows uses, of OS on integers whole groups
 row_folds, col_folds: folds downwards and across

@@ -32,7 +32,7 @@ class EntriesPart:
     layout: of a token
     elements: tokens of a vector, that of element 0 in the low bytes
     again: loops around, outermost first, in which the stream comes again
-    style: how the host lays rows out: "csr", as loops say; "ciss", dealt to the elements
+    style: how the host lays rows out: "csr", as loops say; "ciss", distributed over the elements
     """
 
     name: str

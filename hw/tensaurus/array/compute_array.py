@@ -106,8 +106,8 @@ class DrainGrant(wiring.Component):
     Members
     -------
     offers: in; the rows that offer a vector
-    hold: in; none is taken
-    taken: out; the row whose vector is taken
+    hold: in; none is accepted
+    taken: out; the row whose vector is accepted
     valid, row: out; whether there is one, and its number
     clear: in; the first row is next again
     """
@@ -160,7 +160,7 @@ class ComputeArray(wiring.Component):
     by slices.
 
     All elements of a row do the same thing, a cycle after each other. So the row's head decides it
-    once, operands are asked for once, and a control word travels along the row; what the
+    once, operands are requested once, and a control word travels along the row; what the
     scratchpads read travels along the columns, a column a cycle.
 
     The job must be constant from two cycles before the first slot on, until ``quiet``.
@@ -184,9 +184,9 @@ class ComputeArray(wiring.Component):
     drained: out; pulse a row: all slices of its current tile have left
     drain, drain_data: out; see :func:`drain_layout`; by column, c cycles later
     products, conflicts, wait_slots, wait_operands, wait_sums, wait_output: out; a bit a row: a
-      product is carried out; operands are asked for, and no bank is free; there is none to carry
-      out for want of slots, of operands, of sums or room for them, of room in the output register
-    quiet: out; nothing is under way
+      product is carried out; operands are requested, and no bank is free; there is none to carry
+      out for lack of slots, of operands, of sums or room for them, of room in the output register
+    quiet: out; nothing is in flight
     clear: in; forgets everything at the end of the cycle but what is in the scratchpads
     """
 

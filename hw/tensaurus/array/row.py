@@ -233,7 +233,7 @@ class Row(wiring.Component):
     open, offer, slot, slice, vector, taken, drained: see :class:`RowDrain`
     ended: out; all operations of a tile have been carried out
     the members of ``ROW_EVENTS``: out; whether it happens
-    idle: out; nothing is under way
+    idle: out; nothing is in flight
     clear: in; forgets everything at the end of the cycle
     """
 

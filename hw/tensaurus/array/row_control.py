@@ -40,7 +40,7 @@ class RowControl(wiring.Component):
     fetch, multiply, sum, store: out; see :class:`ProcessingElement`
     released: out; a slice is complete, or an end of a tile is next
     ended: out; the row has carried out all operations of a tile
-    idle: out; nothing is under way
+    idle: out; nothing is in flight
     clear: in; forgets everything at the end of the cycle
     """
 

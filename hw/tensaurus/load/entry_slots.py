@@ -53,7 +53,7 @@ class EntrySlots(wiring.Component):
     Members
     -------
     job: in; constant
-    tiles: of which the entries are; each is taken with its last entry
+    tiles: of which the entries are; each is accepted with its last entry
     entries: see ``entry_layout`` of the gearbox
     o: see :func:`row_slots_layout`
     stream_error, slice_error, index_error: out; what is wrong, until ``clear``

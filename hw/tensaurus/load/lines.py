@@ -47,7 +47,7 @@ def reader_members(config: TensaurusConfig) -> dict[str, wiring.Member]:
 
 
 def connect_bus(m: Module, loader: Any, reader: StripedReader) -> None:
-    """Connect the members ``ar`` and ``r``."""
+    """Connects the members ``ar`` and ``r``."""
     for ar, r, its_ar, its_r in zip(loader.ar, loader.r, reader.ar, reader.r, strict=True):
         wiring.connect(m, its_ar, wiring.flipped(ar))
         wiring.connect(m, wiring.flipped(r), its_r)

@@ -35,7 +35,7 @@ class DenseRow(wiring.Component):
     -------
     row: in; which one; constant
     job: in; constant
-    tiles: each is taken with its last slot
+    tiles: each is accepted with its last slot
     lines: the row's, in order; one waits here
     o: see ``slot_layout``
     clear: in; forgets everything at the end of the cycle
@@ -302,11 +302,11 @@ class TensorLoader(wiring.Component):
         return m
 
     def _admit(self, m: Module, tiles: Any) -> Value:
-        """Let tiles in, and count them until each row's end of them has left. Returns whether
+        """Accepts tiles, and counts them until each row's end of them has left. Returns whether
         there are any.
 
         A tile counts from its first cycle on: a row without a slice may be at its end long before
-        the last line of a dense tensor is asked for.
+        the last line of a dense tensor is requested.
         """
         full = Signal(self._config.rows)
         some = Signal(self._config.rows)

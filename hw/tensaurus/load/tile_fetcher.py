@@ -23,7 +23,7 @@ class TileCheck(wiring.Component):
     """Reads descriptions, rejects faulty ones, and counts a dense slice's elements.
 
     Some five cycles a tile; of a dense tensor a bit of a size more for each mode behind the first.
-    After a tile that is wrong nothing is taken any more, until ``clear``.
+    After a tile that is wrong nothing is accepted any more, until ``clear``.
 
     Wrong are addresses that are no multiples of a line or too wide, those of operands that are
     loaded; such a pitch; an operand of nothing, or beyond its scratchpad, or with more rows than
@@ -86,7 +86,7 @@ class TileCheck(wiring.Component):
         return m
 
     def _states(self, m: Module, fields: dict[str, Value], fault: Value) -> Signal:
-        """Look at a description, and make its product of sizes. Returns that."""
+        """Computes and returns the product of sizes of a description."""
         config = self._config
         tile = self.o.payload
         bits = len(tile.size_1)

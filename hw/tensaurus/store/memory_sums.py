@@ -45,7 +45,7 @@ class UnitLines(wiring.Component):
     read: out; see :func:`slot_read_layout`
     unit: in; what was read, from a cycle after ``read`` until the next
     lines: stream; what is behind a unit is anything
-    sent: out; bytes of the unit in the line that is taken in this cycle
+    sent: out; bytes of the unit in the line that is accepted in this cycle
     clear: in; forgets everything at the end of the cycle
     """
 
@@ -103,12 +103,12 @@ class Hazards(wiring.Component):
     Parameters
     ----------
     bits: width of an address
-    slots: addresses that are under way at most; whoever sends them counts them
+    slots: addresses that are in flight at most; the sender counts them
 
     Members
     -------
     i, o: streams of addresses
-    done: in, a pulse: the oldest is no longer under way
+    done: in, a pulse: the oldest is no longer in flight
     clear: in; forgets everything at the end of the cycle
     """
 
@@ -166,7 +166,7 @@ class UnitAnswers(wiring.Component):
 
     Members
     -------
-    wrote: in; of each channel, whether it gets a block of the line that is taken in this cycle
+    wrote: in; of each channel, whether it gets a block of the line that is accepted in this cycle
     answered: in; of each channel, whether it answers a block
     done: out, a pulse: one more unit is in memory
     clear: in; forgets everything at the end of the cycle
@@ -239,7 +239,7 @@ class MemorySums(wiring.Component):
     sum: in; it, a cycle later
     request, lines: to a :class:`StripedWriter`
     wrote, answered: in; see :class:`UnitAnswers`
-    sent: out; bytes of units in the line that is taken in this cycle
+    sent: out; bytes of units in the line that is accepted in this cycle
     empty: out; all sums are in memory
     ar, r: of each channel (arrays)
     stop, idle, error, error_address: of the reads, see :class:`Supervision`

@@ -23,7 +23,7 @@ class OutputWalk(wiring.Component):
     """Reads a side from its first unit on, sends its first bytes as lines, and sets every unit that
     it passes to the identity.
 
-    A unit a cycle as long as lines are taken; behind the last byte, too.
+    A unit a cycle as long as lines are accepted; after the last byte, too.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ class OutputWalk(wiring.Component):
     start: in, a pulse, while not ``busy``
     extent: with ``start``: what is written, see :func:`output_extent`
     units: with ``start``: how many units are set to the identity, those that are written besides
-    busy: out; not all units are set, or not all lines are taken
+    busy: out; not all units are set, or not all lines are accepted
     walk: see ``walk_layout``; a read and its clearing are a cycle apart
     unit: the unit that was read, a cycle after ``read``
     request, lines: to a :class:`StripedWriter`
-    sent: out; bytes of the line that is taken in this cycle
+    sent: out; bytes of the line that is accepted in this cycle
     clear: in; forgets everything at the end of the cycle
     """
 

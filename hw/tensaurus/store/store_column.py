@@ -83,11 +83,11 @@ class StoreColumn(wiring.Component):
 
     Members
     -------
-    side: which side is added to; changes only while nothing is under way
+    side: which side is added to; changes only while nothing is in flight
     i: see :func:`addend_layout`
     onward: the same for the next column, a cycle later
     vector: what the column adds; a cycle before ``i``
-    direct: constant while anything is under way
+    direct: constant while anything is in flight
     read: see :func:`slot_read_layout`
     given: what is added then
     walk: see :func:`walk_layout`

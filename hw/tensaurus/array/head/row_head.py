@@ -233,8 +233,8 @@ class RowHead(wiring.Component):
     o: stream of operations, see :func:`operation_layout`
     released: stream of slices that are complete as soon as their operation is carried out
     freed: in; slots of the output register that are free again
-    idle: out; nothing is under way here
-    wait_slots, wait_sums, wait_output: out; there is no operation but a pause: for want of slots,
+    idle: out; nothing is in flight here
+    wait_slots, wait_sums, wait_output: out; there is no operation but a pause: for lack of slots,
       of sums or of room for them, of room in the output register
     clear: in; forgets everything at the end of the cycle
     """

@@ -38,7 +38,7 @@ class PairSums(wiring.Component):
 
     The total of a pair is where its right side was. A group takes one cycle to look at, and one of
     ``vectors`` pairs then as many as it takes to have them all ``taken``. A sum is offered only
-    when both of its sides are complete, and from then on until it is taken.
+    when both of its sides are complete, and from then on until it is accepted.
 
     Parameters
     ----------
@@ -159,9 +159,9 @@ class SumLevel(wiring.Component):
     """Assigns slots to the products of a row's operations, and selects the partial sums that are
     added.
 
-    A group's summands, of ``vectors`` vectors each, are dealt out to as many partial sums as the
-    adder's latency asks for; each begins in a slot of its own, in the order of the operations, on
-    a ring. When a group is closed its partial sums are added, pair by pair, in operations that
+    A group's summands, of ``vectors`` vectors each, are distributed over as many partial sums as
+    the adder's latency requires; each begins in a slot of its own, in operation order, on a ring.
+    When a group is closed its partial sums are added, pair by pair, in operations that
     leave the adder free; then it is complete. Groups are complete, finished and freed in order.
 
     Time is counted in operations: what is said here holds if they are carried out in order, at most
