@@ -32,7 +32,7 @@ WAITS = ("list", "loads", "stores", "results")
 
 
 class Counters(wiring.Component):
-    """The counters of the register map; they keep their values after a job.
+    """Counters of the register map; they keep their values after a job.
 
     An event is counted two cycles after it at the latest.
 

@@ -17,7 +17,7 @@ _BITS = 32
 
 
 class LaneRows(wiring.Component):
-    """Divides the rows among the lanes: lane ``n`` has rows ``n``, ``n + lanes``, ...
+    """Divides the rows among the lanes: lane ``n`` has rows ``n``, ``n + lanes`` and so on.
 
     Source: MatRaptor, section on the sparse matrix format.
 

@@ -182,7 +182,7 @@ __all__ = ["Pe"]
 
 
 class Pe(wiring.Component):
-    """Processing element that adds products to the sums it keeps, to one after the other.
+    """Processing element that adds products to the sums it keeps, one sum after the other.
 
     Operations are ``sums[n] = sums[n] (+) products``, for n = 0, 1, ... ``sums`` - 1, 0, ...
     An operation takes a word of each operand and passes them on, in the same cycle: none is taken

@@ -156,7 +156,7 @@ class JobControl(wiring.Component):
 
 
 class Counters(wiring.Component):
-    """The counters of ``hw/spec/jobs/t2s.py``; they keep their values after a job.
+    """Counters of ``hw/spec/jobs/t2s.py``; they keep their values after a job.
 
     Members
     -------
@@ -205,7 +205,7 @@ __all__ = ["T2s"]
 
 
 class T2s(AcceleratorTop):
-    """A computation in the loops and the space that its mapping says.
+    """Executes a computation in the loops and the space that its mapping describes.
 
     Loaders bring the images of operands, as the host has laid them out; an unloader takes that of
     the result to memory. Outermost loops have their trip counts from registers.

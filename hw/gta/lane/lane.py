@@ -198,7 +198,7 @@ __all__ = ["Lane"]
 
 
 class Lane(wiring.Component):
-    """8 x 8 elements, memories for their rows, columns and results, and control of its own.
+    """Lane of 8 x 8 elements, with memories for their rows, columns and results, and its control.
 
     Source: the paper's section 4.2. A lane at the left edge of its region feeds its rows, one at
     the top its columns, and one at the bottom takes the results; else they come from, and go to,
