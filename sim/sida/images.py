@@ -56,7 +56,8 @@ def matrix_images(matrix: Columns, fmt: Format, late: int | None = None) -> dict
 
 
 def program_words(program: Program, *, second: bool = True) -> tuple[list[int], int]:
-    """The words of E1, and behind them of E2 if there is a second product; where E2 begins."""
+    """Returns the words of E1, followed by those of E2 if there is a second product, and the start
+    of E2."""
     first = words_of(program.e1)
     return first + (words_of(program.e2) if second else []), len(first) if second else 0
 

@@ -93,7 +93,7 @@ class Demand:
         return self.size * self.features * self.value_bytes
 
     def part(self, iteration: int) -> tuple[Instruction, ...]:
-        """The element-wise work behind a product, counted from 0."""
+        """Element-wise work after a product; products count from 0."""
         return self.program.part(PARTS[iteration % 2])
 
 

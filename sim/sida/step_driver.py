@@ -11,7 +11,7 @@ __all__ = ["StepDriver"]
 
 
 class StepDriver(SidaDriver):
-    """A problem in a device's memory, of which each pass is a job of its own, and begins with the
+    """Runs a problem in a device's memory pass by pass. Each pass is one job, and begins with the
     operand that the host has written.
 
     Parameters

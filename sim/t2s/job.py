@@ -172,7 +172,7 @@ def fetched(config: T2sConfig, memory: Bytes, places: Places, image: Image) -> B
 
 
 def put(config: T2sConfig, memory: Bytes, places: Places, image: Image, rows: Bytes) -> None:
-    """Write the bytes of an image's runs; behind a run its last beat stays as it was."""
+    """Write the bytes of an image's runs; the rest of a run's last beat is not changed."""
     beats, numbers = _beats(config, memory), _numbers(config, places, image)
     size, beat = image.part.run_bytes, config.beat_bytes
     whole, rest = divmod(size, beat)

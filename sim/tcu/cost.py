@@ -63,7 +63,7 @@ class Cost:
         return self.work.unit_time(s, latency)
 
     def copy(self) -> Cost:
-        """The counters as they are now."""
+        """Returns a copy of the counters."""
         return replace(self)
 
     def __add__(self, other: Cost) -> Cost:

@@ -1,4 +1,4 @@
-"""Whole computations on units, and what is said about them: commands of registrations."""
+"""Applications that run whole computations on units, and their commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drawings of tables: what the SVG of each begins and ends with."""
+"""Draws tables: the head and the tail of each SVG."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ FULL: dict[str, Case] = {
     "DTTMc, 32 x 64 x 64, F = 4, 32": ("ttmc", (32, 64, 64), (4, 32), 498.9),
     "GEMV, 256 x 1024": ("mv", (256, 1024), (1,), None),
 }
-"""The same for the paper's size."""
+"""Cases at the paper's size."""
 
 SMALL = TensaurusConfig(rows=4, cols=2, vlen=2, channels=4, data_bits=64, spm_bytes=4096)
 

@@ -1,4 +1,4 @@
-"""Cycle model of ``ColumnLoader``: what is read, and the windows of the columns' ends."""
+"""Cycle model of ``ColumnLoader``: its reads, and the windows of the columns' ends."""
 
 from __future__ import annotations
 

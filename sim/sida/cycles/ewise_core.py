@@ -1,4 +1,4 @@
-"""Cycle model of ``EwiseCore``: the order of instructions, and what they wait for."""
+"""Cycle model of ``EwiseCore``: the order of instructions, and their waits."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Iterative computations as passes: their programs, what they start from, when they end."""
+"""Runs iterative computations as passes: their programs, initial values and stop rules."""

@@ -64,7 +64,7 @@ class Block:
         )
 
     def parts(self, come: int, leave: int) -> Iterator[tuple[int, int, Block]]:
-        """Blocks up to this one for a layer's weights, each with the columns it begins with."""
+        """Cuts a layer's weights into blocks of up to this size, each with its first columns."""
         for output in range(0, leave, self.outputs):
             for given in range(0, come, self.inputs):
                 inputs, outputs = min(self.inputs, come - given), min(self.outputs, leave - output)

@@ -40,7 +40,7 @@ class Stop:
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """A computation ``x' = E(x L)``, again and again; E1 and E2 are E, each with names of its own.
+    """Iterated computation ``x' = E(x L)``; E1 and E2 are E, each with names of its own.
 
     Parameters
     ----------

@@ -148,8 +148,8 @@ class Outcome:
 
 
 def begin(program: Program, fmt: Format, given: Mapping[str, float]) -> list[int]:
-    """Patterns of all scalars before the first pass: constants and those that are given, rounded
-    to the format; reductions as they are of no elements.
+    """Returns patterns of all scalars before the first pass: constants and given ones, rounded to
+    the format; reductions have their value of no elements.
 
     Raises ValueError if one that comes with the job is missing, or an unknown one is given.
     """

@@ -1,4 +1,4 @@
-"""A pass over the matrix: two products with it and the element-wise work behind each."""
+"""Computes a pass over the matrix: two products with it, and the element-wise work after each."""
 
 from __future__ import annotations
 

@@ -128,8 +128,8 @@ __all__ = ["python_text"]
 
 
 def python_text(function: Function, bounds: Mapping[str, int]) -> str:
-    """The source of a function ``run`` whose parameters are the instance's loops, and which gives a
-    list of generators: what it does, and what it does at the same time.
+    """Returns the source of a function ``run``. Its parameters are the instance's loops; it returns
+    a list of generators: its body, and the body that runs at the same time.
 
     It uses names of the machine that runs it: ``queues``, ``depth_of``, ``moved``, ``load``,
     ``store``, ``stored``, ``plus``, ``times``, ``fold``, ``fold_each``, ``pack``, ``identity``,

@@ -182,8 +182,8 @@ def counts_of(
     memory: MemoryModel = FLAT,
     gigahertz: float = 1.0,
 ) -> Counts:
-    """The counters of the first job behind a reset for these bounds, with images that follow each
-    other as the driver lays them out.
+    """Predicts the counters of the first job after a reset for these bounds, with images one after
+    the other as the driver places them.
 
     Raises ValueError for bounds that are not the design's, or need more iterations than registers
     hold.

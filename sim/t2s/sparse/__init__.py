@@ -1,1 +1,1 @@
-"""Sparse operands: how the host lays out their entries, and what is computed with them."""
+"""Lays out the entries of sparse operands on the host, and computes with them."""

@@ -1,4 +1,4 @@
-"""A job with sparse operands: what elements find in memory, and what they make of it."""
+"""Runs a job with sparse operands: decodes their images, and computes the result."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The matrix units of the catalogue as backends: what they hold, results and cycles."""
+"""Backends of the catalogue's matrix units: their words, results and cycles."""

@@ -49,9 +49,9 @@ def compressed_product(
     sizes: Sizes,
     scheme: Bilinear | None,
 ) -> Compressed:
-    """A B less what is ``known`` of it, compressed into buckets of rows and of columns: three
-    products of ``sizes``, of which those by rows and by columns are left out where a bucket tells
-    them.
+    """Computes A B less its ``known`` entries, compressed into buckets of rows and of columns.
+    There are three products of ``sizes``; those by rows and by columns are left out where a bucket
+    determines them.
 
     CPU: operands are written, an add an entry and a move a word; what is known is subtracted.
     """

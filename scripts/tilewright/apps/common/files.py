@@ -43,7 +43,7 @@ MARKET = (".mtx", ".mtx.gz")
 ARRAYS = (".npy", ".npz", *MARKET)
 """Suffixes of files of matrices and arrays, read and written."""
 ARRAY_NAMES = ".npy, .npz, .mtx or .mtx.gz"
-"""The same in a help text."""
+"""Suffixes of files of arrays, for a help text."""
 TENSOR_NAMES = ".tns, .npy, .npz, .mtx or .mtx.gz"
 """Suffixes of files of tensors, for a help text."""
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")

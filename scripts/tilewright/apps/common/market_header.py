@@ -1,4 +1,4 @@
-"""The first lines of a Matrix Market file: what it holds, and how large that is; packed files.
+"""Reads the first lines of a Matrix Market file: its kind and its size; packed files, too.
 
 They are looked at alone, without NumPy, before anything else of a file is. Comments may be in any
 encoding. A file that gzip has packed is never unpacked to more than what it says it holds.
@@ -68,7 +68,7 @@ class Lines:
 
 
 def read_header(source: Lines) -> Header:
-    """The header of a file, and nothing behind it.
+    """Reads the header of a file, and nothing after it.
 
     Raises UserError that names the file, the line, what is wrong and what is allowed.
     """

@@ -33,7 +33,7 @@ def filter_picture(
     output: Path | None,
     pictures: Path | None,
 ) -> None:
-    """Filter a picture by some of `FILTERS`, write what is asked for, and report."""
+    """Filter a picture by some of `FILTERS`, write the requested files, and report."""
     bank = _bank(names)
     check_size(f"the patches of {title}", bank[0].size, *pixels.shape)
     numbers = choice.numbers

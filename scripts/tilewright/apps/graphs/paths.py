@@ -149,7 +149,7 @@ def _format_for(notation: Notation, values: Floats, *, exactly: bool = False) ->
 def best_paths(
     problem: Problem, graph: Graph, choice: UnitChoice, how: GraphOptions, tree: Path | None
 ) -> None:
-    """Compute the closure of a graph, write what is asked for, and report it."""
+    """Compute the closure of a graph, write the requested files, and report it."""
     notation = Notation(problem, choice.numbers)
     reference = problem.reference(graph)
     foresee(notation, graph, reference)

@@ -1,1 +1,1 @@
-"""Applications of GTA: products of matrices in eight formats, and what is made of them."""
+"""Applications of GTA: products of matrices in eight formats, and computations built on them."""

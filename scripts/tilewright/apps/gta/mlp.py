@@ -1,4 +1,4 @@
-"""Full layers on GTA: a p-GEMM each, its bias as C; what is below 0 becomes 0 between them."""
+"""Full layers on GTA: a p-GEMM each, its bias as C; negative values become 0 between them."""
 
 from __future__ import annotations
 

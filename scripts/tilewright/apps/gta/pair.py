@@ -73,7 +73,7 @@ class _Product:
 
 
 def multiply_pair(jobs: tuple[PairJob, PairJob], choices: tuple[GtaChoice, GtaChoice]) -> None:
-    """Compute, write what is asked for, and report; exit with 1 if anything is wrong. Raises
+    """Compute, write the requested files, and report; exit with 1 if anything is wrong. Raises
     UserError for values and shapes that do not fit."""
     products = [_read(job, choice) for job, choice in zip(jobs, choices, strict=True)]
     choice, watch = choices[0], Stopwatch()

@@ -1,4 +1,4 @@
-"""Products of matrices on GTA, as all applications compute them: values, and what they take."""
+"""Computes products of matrices on GTA for all applications: values and costs."""
 
 from __future__ import annotations
 

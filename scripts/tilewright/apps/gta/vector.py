@@ -1,4 +1,4 @@
-"""Operations on vectors on GTA, against NumPy where it computes exactly what they are."""
+"""Runs operations on vectors on GTA, against NumPy where that computes the same exactly."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def finish(
     *,
     moves: str | None,
 ) -> None:
-    """Write what is asked for, and report.
+    """Write the requested files, and report.
 
     Parameters
     ----------

@@ -121,7 +121,8 @@ def read_vector(path: Path, size: int) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnInputs:
-    """A program, and by name what it begins with. ``stop``: when it ends, but for the passes."""
+    """Program with its initial values by name. ``stop``: its stop rule beside the number of
+    passes."""
 
     program: Program
     scalars: Mapping[str, float]

@@ -1,4 +1,4 @@
-"""A program of the user's, pass after pass, and what it leaves."""
+"""Runs a program of the user's, pass after pass, and reports its results."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def find_neighbours(
     output: Path | None,
     distances: Path | None,
 ) -> None:
-    """Find so many neighbours of each query in so many operations, write what is asked for, and
+    """Find so many neighbours of each query in so many operations, write the requested files, and
     report."""
     reference = _reference(samples)
     foresee_distances(choice.numbers, samples, reference)

@@ -1,4 +1,4 @@
-"""A graph convolutional network: what is given, its result in float64, and what is said of it."""
+"""Graph convolutional network: its inputs, its result in float64, and its report."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ __all__ = ["on_sida"]
 
 
 def on_sida(choice: SidaChoice, given: Given) -> None:
-    """Run a network on the unit, write what is asked for, and report.
+    """Run a network on the unit, write the requested files, and report.
 
     Raises UserError for what is too large for a backend.
     """

@@ -60,7 +60,7 @@ class Operands:
 def multiply_sparse(
     choice: SparseChoice, of: Operands, *, output: Path | None, picture: Path | None
 ) -> None:
-    """Multiply, write what is asked for, and report."""
+    """Multiply, write the requested files, and report."""
     config, left, right = choice.config, of.left, of.right
     if of.transposed:
         right = right.T.tocsr()

@@ -1,1 +1,1 @@
-"""Algorithms on the (m, l)-TCU model on backends: what is asked for, run, and reported."""
+"""Runs algorithms on the (m, l)-TCU model on backends, and reports them."""

@@ -45,7 +45,7 @@ def eliminate_file(
     right: Path | None,
     output: Path | None,
 ) -> None:
-    """Eliminate a file's matrix, solve for a file's right sides, write what is asked for, and
+    """Eliminate a file's matrix, solve for a file's right sides, write the requested files, and
     report."""
     numbers = [(file, read_matrix(file))]
     check_squares([(path, matrix.shape) for path, matrix in numbers])

@@ -1,4 +1,4 @@
-"""Algorithms at sizes that show what is charged, on wide words and on narrow ones."""
+"""Cases of algorithms at sizes that show the charges, on wide words and on narrow ones."""
 
 from __future__ import annotations
 

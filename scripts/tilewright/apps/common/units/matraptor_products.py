@@ -1,4 +1,4 @@
-"""Sparse products on MatRaptor: jobs, what they are compared with, and the report of a run."""
+"""Computes sparse products on MatRaptor: jobs, references, and the report of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of a run on SIDA: what it did, beside references and ideal accelerators."""
+"""Reports a run on SIDA: its results, beside references and ideal accelerators."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The commands of dense matrices: what they take, and what they refuse."""
+"""Commands of dense matrices: their arguments, and their checks."""

@@ -1,1 +1,1 @@
-"""The commands of graphs: what they take, and what they refuse."""
+"""Commands of graphs: their arguments, and their checks."""

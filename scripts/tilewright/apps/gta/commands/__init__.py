@@ -1,1 +1,1 @@
-"""The commands of GTA: what they take, and what they refuse."""
+"""Commands of GTA: their arguments, and their checks."""

@@ -1,1 +1,1 @@
-"""The commands of iterations: what they take, and what they refuse."""
+"""Commands of iterations: their arguments, and their checks."""

@@ -1,1 +1,1 @@
-"""The command of nearest neighbours: what it takes, and what it refuses."""
+"""Command of nearest neighbours: its arguments, and its checks."""

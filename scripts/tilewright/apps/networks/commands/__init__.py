@@ -1,1 +1,1 @@
-"""The command of neural networks on graphs: what it takes, and what it refuses."""
+"""Command of neural networks on graphs: its arguments, and its checks."""

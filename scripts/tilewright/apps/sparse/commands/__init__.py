@@ -1,1 +1,1 @@
-"""The command of sparse products: what it takes, and what it refuses."""
+"""Command of sparse products: its arguments, and its checks."""

@@ -1,4 +1,4 @@
-"""The calibration of a backend of hardware, from its calls, and what is printed of it."""
+"""Calibrates a backend of hardware from its calls, and reports the calibration."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The commands of tensors: what they take, and what they refuse."""
+"""Commands of tensors: their arguments, and their checks."""
