@@ -138,8 +138,8 @@ class Claim(wiring.Component):
         drops: ValueLike = 0,
         quiet: ValueLike = 0,
     ) -> Value:
-        """Let a stream of the part offer anything at any time, by the rules of streams: what is
-        offered is offered until it is taken. Returns whether it is taken.
+        """Lets a stream of the part offer any word at any time, by the rules of streams: an offer
+        stays until its transfer. Returns whether there is a transfer.
 
         Parameters
         ----------

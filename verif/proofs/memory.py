@@ -1,4 +1,4 @@
-"""A memory for claims, which does anything that AXI4 allows; and what is claimed of its bus.
+"""A memory for claims, which does anything that AXI4 allows, with the claims on its bus.
 
 With ``patience`` it answers in time, but no sooner than a memory may that waits for all that it may
 wait for: AWREADY for the data and for all responses before, WREADY for the address, ARREADY until

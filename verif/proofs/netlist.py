@@ -51,7 +51,7 @@ class SignalPath:
 
 
 class _Module:
-    """A module: its ports, the names of its bits, and what reads them.
+    """A module: its ports, the names of its bits, and the cells that read them.
 
     Members
     -------

@@ -28,8 +28,8 @@ _BUS = re.compile(r"(m\d+_axi|s_axil)_(aw|w|b|ar|r)\w+")
 
 
 def bus_paths(netlist: Netlist) -> list[SignalPath]:
-    """The combinational paths from any input of a bus to any output of a bus. There must be none
-    (AXI4, A3.2), of which follows that no VALID waits for a READY (A3.3.1)."""
+    """Returns the combinational paths from any input of a bus to any output of a bus. AXI4 (A3.2)
+    allows none, so no VALID waits for a READY (A3.3.1)."""
     outputs = [name for name in netlist.outputs if _BUS.fullmatch(name)]
     inputs = [name for name in netlist.inputs if _BUS.fullmatch(name)]
     return netlist.paths(inputs, lambda _: outputs)

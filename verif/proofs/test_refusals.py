@@ -73,7 +73,7 @@ class Offers:
 
 
 def _inverted(verilog: str) -> str:
-    """The design with lazy forks (they have no clock) of which each valid can be inverted."""
+    """The design with lazy forks (they have no clock), in which each valid can be inverted."""
 
     def change(module: re.Match[str]) -> str:
         text, forks = module[0], re.findall(r"output .*o__\d+__valid", module[0])

@@ -1,4 +1,4 @@
-"""Claims on what writes memory: AW and W do not wait for each other's READY."""
+"""Claims on the parts that write memory: AW and W do not wait for each other's READY."""
 
 from __future__ import annotations
 
@@ -67,8 +67,7 @@ def _feed(claim: Claim, writer: BurstWriter, *, stops: bool) -> tuple[Value, Val
 
 
 def issue_claim(*, lag: int) -> Claim:
-    """A ``BurstWriter`` under a memory that never gives WREADY: the first address is offered
-    all the same."""
+    """A ``BurstWriter`` under a memory that never sets WREADY still offers its first address."""
     writer = BurstWriter(**_SIZES, outstanding=2, buffer_beats=4)
 
     def describe(claim: Claim) -> None:

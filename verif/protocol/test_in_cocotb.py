@@ -1,4 +1,4 @@
-"""The checkers in builds for cocotb: what breaks a rule there fails the run."""
+"""The checkers in builds for cocotb: a broken rule fails the run."""
 
 from __future__ import annotations
 

@@ -70,7 +70,8 @@ def _bits(trace: Trace, cycle: Cycle) -> str:
 
 
 def _cycles(traces: Iterable[Trace]) -> list[str]:
-    """The payloads of all traces, each behind a reset and an idle cycle, and a reset at the end."""
+    """Returns the payloads of all traces, each after a reset and an idle cycle, and a reset at the
+    end."""
     reset, idle = "0" * (WIDTH - 1) + "1", "0" * WIDTH
     found = []
     for trace in traces:

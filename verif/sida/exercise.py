@@ -17,9 +17,9 @@ _LARGE = 30
 
 
 def exercise(device: SidaDevice, rng: np.random.Generator) -> int:
-    """Random jobs, one of each semiring that is built, with and without a second product, one with
-    the transpose, and one whose matrix is too large for a small buffer, held against the model.
-    Nothing is written to memory but their arrays. Returns their number."""
+    """Compares random jobs with the model: one of each built semiring, with and without a second
+    product, one with the transpose, and one whose matrix is too large for a small buffer. Only
+    their arrays are written to memory. Returns their number."""
     config = device.config
     size = min(_MOST_BYTES, device.memory_bytes)
     built = config.operators

@@ -1,4 +1,4 @@
-"""Random jobs on any device with a SIDA's RTL, held against the model of the device."""
+"""Random jobs on any device with a SIDA's RTL, compared with the model of the device."""
 
 from __future__ import annotations
 
@@ -328,9 +328,9 @@ def _run(device: AcceleratorDevice[SidaConfig], placed: Placed) -> JobStatus:
 def compare(
     device: AcceleratorDevice[SidaConfig], placed: Placed, *, disagree: bool = False
 ) -> JobStatus:
-    """Run a job on a device and on the model: status, error and its detail, and what is counted
-    that does not depend on time must be the same; all of memory, too, but after an error for what
-    the program stores.
+    """Runs a job on a device and on the model. The status, the error and its detail, and all
+    counters that do not depend on time must be the same. So must all of memory, except the
+    program's stores after an error.
 
     Of an error of the bus the address must lie behind the memory, since the first of several that
     do is a matter of time. With ``disagree`` a job that the model, which reads no rows, ends well

@@ -65,7 +65,7 @@ def test_every_shape_with_two_products(device: Device, shape: str) -> None:
 
 
 def test_every_second_semiring_with_the_transpose(device: Device) -> None:
-    """Matrices of which what waits does not fit, where the buffer is small."""
+    """The matrices have more waiting elements than the buffer holds, where it is small."""
     rng = rng_of(12)
     lost = 0
     for number in range(by_size(4, 6, 60)):

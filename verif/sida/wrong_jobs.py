@@ -28,8 +28,8 @@ __all__ = [
 def check_bus_error(
     device: SidaRtl, placed: Placed, error: str, where: npt.NDArray[np.bool_]
 ) -> JobStatus:
-    """Run a job that must end with ``error`` at an address of ``where``; outside of what it writes
-    memory must stay as it was. Returns how it ended. Raises Mismatch."""
+    """Runs a job that must end with ``error`` at an address of ``where``; memory that it does not
+    write must not change. Returns how it ended. Raises Mismatch."""
     watched = QuietAtEnd(device)
     watched.write_memory(0, placed.memory.tobytes())
     found = JobRegisters(watched, job_spec(placed.config)).submit(placed.registers)
@@ -54,10 +54,10 @@ def check_wrong_columns(device: SidaRtl, placed: Placed) -> JobStatus:
 
 
 def check_wrong_rows(device: SidaRtl, placed: Placed) -> JobStatus:
-    """Run a job with something wrong in its matrix by rows: it must end, well if not all panels
-    were read or none is wrong, or with the first error of a panel, or since it is another one than
-    by columns, or with that of a read outside of memory; what the program does not store must stay
-    as it was, but for the scalars. Returns how it ended. Raises Mismatch."""
+    """Runs a job with a fault in its matrix by rows. It must end: without error if not all panels
+    were read or none is wrong; otherwise with the first error of a panel, with a difference from
+    the columns, or with a read outside of memory. Memory that the program does not store must not
+    change, except for the scalars. Returns how it ended. Raises Mismatch."""
     watched = QuietAtEnd(device)
     watched.write_memory(0, placed.memory.tobytes())
     found = JobRegisters(watched, job_spec(placed.config)).submit(placed.registers)
@@ -125,7 +125,7 @@ def _words(placed: Placed, array: str) -> npt.NDArray[np.int64]:
 
 
 class _Changed:
-    """A device whose memory changes when so many elements of the job's matrix have come."""
+    """A device whose memory changes after a given number of elements of the job's matrix."""
 
     def __init__(self, device: SidaRtl, elements: int, address: int, content: bytes) -> None:
         self._device, self._elements = device, elements
@@ -145,8 +145,8 @@ class _Changed:
 def check_changed(
     device: SidaRtl, placed: Placed, array: str, content: bytes, elements: int
 ) -> JobStatus:
-    """Run a job during which an array changes, behind so many elements. Returns how it ended.
-    Raises Mismatch if the bus is not quiet then."""
+    """Runs a job during which an array changes, after a given number of elements. Returns how it
+    ended. Raises Mismatch if the bus is not quiet then."""
     address, _ = placed.spans[array]
     watched: Any = QuietAtEnd(_Changed(device, elements, address, content))  # type: ignore[arg-type]
     watched.write_memory(0, placed.memory.tobytes())

@@ -29,7 +29,7 @@ _FAULTS = (AssertionError, AcceleratorTimeout, AxiRuleError, JobError)
 
 
 class SoakFault(Exception):
-    """An accelerator did what it must not, with a seed; the text says all of it."""
+    """An accelerator failed on a seed; the text has all details."""
 
     def __init__(self, unit: str, seed: int, what: str) -> None:
         super().__init__(f"{unit}, seed {seed}: {what}")

@@ -1,4 +1,4 @@
-"""An accelerator in a soak run: what one seed runs on it."""
+"""An accelerator in a soak run, with the jobs of a seed."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class SoakedUnit:
         self._device.close()
 
     def round(self, seed: int) -> tuple[int, int]:
-        """Run random jobs of a seed, each with the first of several random memories against the
-        golden model, with the others against what it has left with the first; before some of them
-        the job is broken off by a soft reset. Returns the numbers of jobs and of cycles.
+        """Runs random jobs of a seed. The first of several random memories is compared with the
+        golden model, the others with the results of the first. Before some of these runs, a soft
+        reset interrupts the job. Returns the numbers of jobs and of cycles.
 
         Raises AssertionError, `AcceleratorTimeout`, `AxiRuleError` or `JobError` when the
         accelerator does what it must not.

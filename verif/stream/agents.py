@@ -192,8 +192,8 @@ def run_agents(
     most: int = 100_000,
     wires: Iterable[tuple[Any, int]] = (),
 ) -> int:
-    """Simulate until ``until``, which is asked behind every cycle with the simulator and the number
-    of the cycle, says so. Returns the cycles. Raises AssertionError after ``most`` of them.
+    """Simulates until ``until`` returns true; it is called after every cycle with the simulator and
+    the number of the cycle. Returns the cycles. Raises AssertionError after ``most`` of them.
 
     ``part`` is a component, for Amaranth's simulator, or what runs a bench on one.
     """

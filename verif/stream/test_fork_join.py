@@ -1,4 +1,5 @@
-"""Fork and join: who takes what, and when; the streams beside them under random pauses."""
+"""Fork and join: which output accepts which transfer, and when; reference streams run under random
+pauses."""
 
 from __future__ import annotations
 
@@ -37,8 +38,8 @@ def targets(number: int, outputs: int) -> int:
 @pytest.mark.parametrize("clear", [0.0, 0.05])
 @pytest.mark.parametrize("outputs", [2, 3])
 def test_an_eager_fork(outputs: int, clear: float) -> None:
-    """Each output takes each of its transfers once and in order, as soon as it is ready; only what
-    is at the input when a clear comes is offered to all once more."""
+    """Each output accepts each of its transfers once and in order, as soon as it is ready. Only the
+    word at the input during a clear is offered to all once more."""
     part, chosen = RTL[f"eager_{outputs}"], random.Random(outputs)
     seen: Counter[str] = Counter()
 

@@ -111,7 +111,7 @@ def test_the_path_itself() -> None:
 
 
 def test_buffers_are_where_their_net_begins() -> None:
-    """A register that drives forty leaves, by buffers, of which each is in no module."""
+    """A register drives forty leaves through buffers that are in no module."""
     leaves = "\n".join(f"  leaf at_{n}(.a(s), .b(x[{n}]), .y(y[{n}]));" for n in range(40))
     path = _path(
         f"""

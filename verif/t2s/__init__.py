@@ -1,1 +1,2 @@
-"""Benches of the mapping language: its programs run beside what their definitions mean."""
+"""Benches of the mapping language: its programs are compared with the meaning of their
+definitions."""

@@ -111,8 +111,8 @@ class HardwareNumbers:
         return self.fold(total, (term,))
 
     def times(self, a: int | _Product | _Sum, b: int | _Product | _Sum) -> _Product:
-        """The product of words, of which one may be a sum over lanes. Where a sparse tensor has no
-        entry, it is that of pads."""
+        """Returns the product of words; one may be a sum over lanes. Where a sparse tensor has no
+        entry, it is the product of pads."""
         left, right = _product(a), _product(b)
         if any(isinstance(one, _Absent) for one in left.words):
             right = _Product((self._pad,) * len(right.words))

@@ -226,7 +226,7 @@ def test_the_examples_run() -> None:
 
 
 def test_a_kernel_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The page's products of matrices and vectors: a file, and what `run einsum` prints of it."""
+    """The page's products of matrices and vectors run: a file, and the output of `run einsum`."""
     block = next(one for one in examples(PAGE, "python") if "A[b, i, k]" in one)
     file = tmp_path / "batched.py"
     file.write_text(block)

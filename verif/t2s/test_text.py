@@ -1,7 +1,8 @@
-"""The Verilog of a design has a module for each different element, not for each: it grows by what
-lists copies, and by collectors, whose vectors are of different widths.
+"""The Verilog of a design has one module for each different element, not for each copy. It grows
+with the lists of copies, and with collectors, whose vectors have different widths.
 
-Gearboxes between beats and words, at most one kind a side of memory, may be alike or not."""
+Gearboxes between beats and words, at most one kind a side of memory, may be alike or not.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mappings with functions of words and initial values, and what NumPy makes of them."""
+"""Mappings with functions of words and initial values, and their results in NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of MatRaptor's two modes: that each case is measured in both, and what must hold."""
+"""The table of MatRaptor's two modes: each case is measured in both, and its rules hold."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ def test_what_bounds_each(elements: int) -> None:
 
 @pytest.mark.slow
 def test_an_element_takes_an_entry_a_cycle() -> None:
-    """Slower than memory, it is what bounds the stream."""
+    """The element is slower than memory, so it bounds the stream."""
     tensor = _tensor(60, 70)
     slow = bandwidth(tensor, 1, "ciss", gigahertz=0.5)
     assert 0.95 * 6 <= slow.gigabytes <= 6

@@ -1,4 +1,4 @@
-"""Random products on any device with Tensaurus' RTL, held against the model of the device."""
+"""Random products on any device with Tensaurus' RTL, compared with the model of the device."""
 
 from __future__ import annotations
 
@@ -153,8 +153,8 @@ def fill(rng: np.random.Generator, device: TensorRtl, model: TensaurusModel) -> 
 def check_case(
     rng: np.random.Generator, device: TensorRtl, case: TensorCase
 ) -> tuple[dict[str, int], int]:
-    """Run a product on the RTL and on the model: results, all of memory and what is counted must be
-    the same, the counted bytes those that went over the bus, and the bus quiet at the end.
+    """Runs a product on the RTL and on the model. Results, all of memory and the counters must be
+    the same, the counted bytes those that moved over the bus, and the bus quiet at the end.
 
     Returns the counters, and the number of tiles. Raises Mismatch.
     """

@@ -77,7 +77,7 @@ class Placed:
         return {name: word >> low & ((1 << bits) - 1) for name, (low, bits) in TILE_WORDS.items()}
 
     def with_tile(self, number: int, **changes: int) -> Placed:
-        """The same job, a tile of which is described otherwise."""
+        """Returns the same job with another description of a tile."""
         fields = self.tile(number) | changes
         word = sum(value << TILE_WORDS[name][0] for name, value in fields.items())
         return self.with_bytes(
@@ -91,7 +91,7 @@ class Placed:
         return Placed(self.config, self.registers, memory)
 
     def spans(self, array: str) -> list[tuple[int, int]]:
-        """Addresses and bytes of what there is of an array of ``ARRAYS``."""
+        """Returns the addresses and sizes of an array of ``ARRAYS``."""
         config, kernel = self.config, self.kernel
         if array == "list":
             return [(self.registers["LIST"], self.tiles * TILE_BYTES)]
@@ -124,7 +124,7 @@ class Placed:
 
 
 class _Noting(TensaurusModel):
-    """Keeps what memory and registers were when the job began."""
+    """Keeps the content of memory and registers at the start of the job."""
 
     began: tuple[Bytes, dict[str, int]] | None = None
 
@@ -285,7 +285,7 @@ def test_the_same_sums_in_memory_again_and_again(device: Device) -> None:
 
 
 def shapes(config: TensaurusConfig) -> list[tuple[str, tuple[int, ...], int]]:
-    """Kernel, shape and number of values: what is one or none."""
+    """Returns kernels, shapes and numbers of values, many of them 1."""
     found: list[tuple[str, tuple[int, ...], int]] = [
         ("mm", (40, 1), 3), ("mm", (1, 60), 60), ("mm", (50, 30), 1), ("mv", (1, 1), 1),
         ("mv", (70, 5), 4),

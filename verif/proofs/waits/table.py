@@ -66,7 +66,7 @@ def write_waits(
     late_turns: bool = False,
 ) -> Claim:
     """A ``WriteManager``, or a ``BurstWriter`` for 0 writers: requests of up to 2 beats, whose data
-    may come up to ``leads`` beats before them.
+    may arrive up to ``leads`` beats before them.
 
     Parameters
     ----------

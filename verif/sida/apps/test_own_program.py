@@ -38,7 +38,7 @@ e2:
 
 
 def test_two_products_of_two_semirings(run: Run) -> None:
-    """Sums, and behind them the least sums with them."""
+    """The first product has sums, and the second one has least sums of these."""
     matrix = np.where(random_graph(5, 9, density=0.4).toarray() > 0, 1.0, 0.0)
     x, out = run.save("x.npy", np.arange(9.0)), run.directory / "o.npz"
     found = report(run, "passes", save_graph(run, matrix), "--program", text(run, BOTH),

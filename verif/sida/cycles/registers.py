@@ -1,4 +1,4 @@
-"""Registers of a job of which a part alone looks at some."""
+"""Registers of a job for a part that reads only some of them."""
 
 from __future__ import annotations
 

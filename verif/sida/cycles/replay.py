@@ -101,7 +101,7 @@ class Replayed:
         self._unit = NativeSimulation(emit_component(Replay(part), name="replay"))
 
     def run(self, inputs: Mapping[str, npt.NDArray[Any]], cycles: int) -> dict[str, Any]:
-        """Outputs of ``cycles`` behind the reset, by name.
+        """Returns the outputs of ``cycles`` cycles after the reset, by name.
 
         ``inputs``: by name (cycles,) or (cycles, elements) patterns; 0 where none are given. Names
         are those of the ports and of their fields with "_" between, without ``payload``.

@@ -105,8 +105,8 @@ def test_the_order_of_a_job() -> None:
 
 @compiled
 def _scalars(machines: Any, gates: Any, seen: Any) -> None:
-    """All are loaded; then again and again compared, or saved. ``gates`` [cycle] -> (a row comes,
-    one is taken, something is asked for, which)."""
+    """Loads all scalars, then compares or saves them again and again. ``gates`` [cycle] -> (a row
+    arrives, one is accepted, a request arrives, which one)."""
     m = machines[0]
     loads = True
     busy = False

@@ -1,4 +1,5 @@
-"""The cycle models of what sums columns and makes rows against the hardware, in every cycle."""
+"""The cycle models of the parts that sum columns and make rows, compared with the hardware in every
+cycle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequences of jobs without a value take what they take on the cycle model as a device."""
+"""Sequences of jobs without values take the same cycles as on the cycle model as a device."""
 
 from __future__ import annotations
 

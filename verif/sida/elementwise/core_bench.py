@@ -334,7 +334,7 @@ def _commands(unit: NativeSimulation, commands: Commands) -> Fields:
 def _rows(
     unit: NativeSimulation, stream: str, config: SidaConfig, values: Patterns, which: slice
 ) -> npt.NDArray[Any]:
-    """Payloads of some of a vector's rows, with ones behind the last element."""
+    """Returns payloads of some of a vector's rows, with ones after the last element."""
     more = np.full(-len(values) % config.pes, (1 << config.format.bits) - 1, np.uint64)
     rows = np.concatenate([values, more]).reshape(-1, config.pes)[which]
     return pack({"values": rows}, unit.stream(stream))

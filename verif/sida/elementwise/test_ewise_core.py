@@ -107,7 +107,7 @@ def check(config: SidaConfig, part: Part, found: Found) -> None:
 
 
 def whole(config: SidaConfig, part: Part, rows: Fields) -> list[int]:
-    """The vector that rows are of, each of which must be there once and in order."""
+    """Returns the vector that the rows form; each row must be present once, in order."""
     size = len(part.y)
     assert rows["base"].tolist() == list(range(0, size, config.pes))
     masks = [(1 << min(config.pes, size - base)) - 1 for base in range(0, size, config.pes)]

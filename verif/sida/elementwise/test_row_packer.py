@@ -23,8 +23,8 @@ CONFIGS = {
 
 
 class Columns:
-    """Gives the results of all columns, some at a time, never more rows ahead than may wait; after
-    a vector the next one, some of which are given up on the way.
+    """Sends the results of all columns, some at a time, and never more rows ahead than may wait.
+    Vectors follow one another, and some are cleared before their end.
 
     Members
     -------

@@ -1,1 +1,1 @@
-"""Elements that wait on chip, and what is done with them."""
+"""Tests of the elements that wait on chip."""

@@ -1,4 +1,4 @@
-"""Matrices, and the sets in which their elements come."""
+"""Matrices, and the sets of their elements."""
 
 from __future__ import annotations
 

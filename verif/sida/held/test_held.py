@@ -117,7 +117,7 @@ def test_nothing_is_lost_where_there_is_space() -> None:
 
 @pytest.mark.slow
 def test_a_clear_forgets_everything() -> None:
-    """Whenever it comes: what follows is as if nothing had been before."""
+    """The clear may arrive in any cycle; afterwards the part works as from the start."""
     config = small()
     for at in by_size([150], [150], list(range(1, 330, 7))):
         given = drawn_passes(config, at, ["hubs"], 22, clear_at=at, transposed=at % 2 == 0)
@@ -263,7 +263,7 @@ def test_other_rows(kind: str) -> None:
 
 
 def test_other_rows_in_another_pass() -> None:
-    """Behind one that was good; with the transpose nothing is compared."""
+    """Such a pass follows a good one; with the transpose no rows are compared."""
     rng = np.random.default_rng(9)
     config = small()
     matrix = drawn(rng, config, 24, "half")

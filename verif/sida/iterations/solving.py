@@ -29,7 +29,7 @@ def solved_by(
 
 
 def scipys_iterates(solve: Callable[..., Any], matrix: Any, b: Any, tolerance: float) -> list[Any]:
-    """All iterates of a function of SciPy; what the last one is if it ends in the middle, too."""
+    """Returns all iterates of a SciPy function, including the last one if it ends in the middle."""
     iterates: list[Any] = []
     x, failed = solve(
         matrix, b, rtol=tolerance, atol=0, callback=lambda x: iterates.append(x.copy())

@@ -45,7 +45,7 @@ def words_of(program: Program) -> int:
 
 
 def drawn(seed: int, size: int, widths: tuple[int, ...]) -> tuple[Any, Any, list[Any]]:
-    """A directed graph, what is given, half of it zeros, and weights."""
+    """Draws a directed graph, features of which half are zeros, and weights."""
     rng = np.random.default_rng(seed)
     weights = [rng.normal(size=pair) for pair in pairwise(widths)]
     graph = csr_array(random_graph(seed, size, density=0.1))

@@ -85,7 +85,7 @@ def test_refusals() -> None:
 @pytest.mark.parametrize("tolerance", [1e-6, 1e-200, 0])
 @pytest.mark.parametrize("value", ["fp32", "fp64"])
 def test_a_solution_that_is_there_at_once(value: str, tolerance: float) -> None:
-    """One step, whatever the tolerance is, and what is computed behind it does not count."""
+    """The method takes one step for any tolerance, and later results do not count."""
     rules = Rules(fmt=FORMATS[value], leaves=4, subtensor=4)
     problem = pipelined_gradients(rules, 2.0 * eye_array(5), np.ones(5), tolerance=tolerance)
     found = solve(rules, problem, 9)

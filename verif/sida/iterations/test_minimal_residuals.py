@@ -54,7 +54,7 @@ def solved(
 
 
 def scipys(matrix: Any, b: Any, tolerance: float, restart: int, cycles: int = 1000) -> Any:
-    """The solution, and the residuals behind each iteration."""
+    """Returns the solution, and the residuals after each iteration."""
     residuals: list[float] = []
     x, _ = gmres(
         matrix, b, rtol=tolerance, restart=restart, maxiter=cycles,

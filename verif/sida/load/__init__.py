@@ -1,1 +1,1 @@
-"""Tests of what brings the matrix."""
+"""Tests of the loaders of the matrix."""

@@ -69,8 +69,8 @@ def drawn(config: SidaConfig, seed: Any, size: int | None = None) -> Matrix:
 
 
 def read_sets(config: SidaConfig, words: Sequence[int], columns: int) -> list[Element]:
-    """The elements of sets that were sent, each set held to what ``set_layout`` says, and, if the
-    last is final, to be all.
+    """Returns the elements of the sets that were sent. Checks each set against ``set_layout``, and
+    that the elements are complete if the last set is final.
 
     ``columns``: of the matrix. The pieces in which a column's elements of one block come must be
     one, which is what sums depend on.

@@ -27,15 +27,15 @@ def asked_of(matrix: Matrix, rng: random.Random, count: int) -> list[Asked]:
 
 
 def panel_elements(matrix: Matrix, panel: int, columns: int) -> list[Element]:
-    """Row, column and value of a panel's elements of columns below ``columns``; of ``matrix``, what
-    is called columns are rows."""
+    """Returns row, column and value of a panel's elements in columns below ``columns``; ``matrix``
+    calls its rows columns."""
     step = matrix.config.subtensor
     return [x for x in matrix.elements if x[0] // step == panel and x[1] < columns]
 
 
 def read_panels(config: SidaConfig, words: Sequence[int]) -> list[list[Element]]:
-    """The elements of transfers that were sent, by panel, each transfer held to what
-    ``reload_layout`` says; the last panel need not be complete."""
+    """Returns the elements of the transfers that were sent, by panel, and checks each transfer
+    against ``reload_layout``. The last panel need not be complete."""
     layout, pes = reload_layout(config), config.pes
     found: list[list[Element]] = [[]]
     for number, word in enumerate(words):

@@ -39,7 +39,7 @@ CONFIGS = {
 
 
 class Run:
-    """Panels of a matrix by rows, what :class:`Matrix` calls columns.
+    """Loads panels of a matrix by rows, which :class:`Matrix` calls columns.
 
     Parameters
     ----------

@@ -110,7 +110,8 @@ def test_random_jobs(config: SidaConfig) -> None:
 
 
 def passed(config: SidaConfig, case: SidaCase) -> tuple[Patterns, dict[int, Patterns], int, int]:
-    """Scalars and vectors after the passes of a job, how many those were, and what ended it."""
+    """Returns the scalars and vectors after the passes of a job, the number of passes, and the
+    reason for the end."""
     scalars, vectors, x = case.scalars.tolist(), dict(case.vectors), case.x
     for number in range(1, case.passes + 1):
         found = one_pass(
@@ -239,7 +240,7 @@ def test_faults_of_matrices() -> None:
 
 
 def test_what_is_wrong_in_memory() -> None:
-    """Error and detail; what no program stores stays as it was."""
+    """The error and its detail are reported, and memory that no program stores does not change."""
     placed = some(5)
     rows = placed.registers["ROWS"]
     first = placed.word("column_pointers", 1)

@@ -166,7 +166,7 @@ def test_either_rows() -> None:
 
 
 def test_nothing_is_written_outside_of_the_arrays() -> None:
-    """Behind ``first_address``, and in what the driver has taken."""
+    """Memory before ``first_address``, and outside the driver's own arrays, does not change."""
     problem = PROBLEMS["pagerank"](Rules.of(SMALL), random_graph(2))
     device = SidaModel(SMALL, MEMORY_BYTES)
     device.memory[:] = 0xA5

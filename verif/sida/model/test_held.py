@@ -20,7 +20,7 @@ KNOWN = {
 
 
 def waiting(places: set[tuple[int, int]], size: int, subtensor: int) -> list[int]:
-    """Elements on chip after each step of a pass that does what its rules say, no more."""
+    """Returns the elements on chip after each step of a pass that follows only the rules."""
     steps = -(-size // subtensor)
     on_chip: set[tuple[int, int]] = set()
     found = []

@@ -13,7 +13,7 @@ from tilewright.sim.sida.result.products import Columns, Rules
 
 
 def test_which_elements_wait() -> None:
-    """Steps of four: a row waits unless its column is two steps behind it."""
+    """Steps have four columns: a row waits unless its column is two steps after it."""
     columns, rows = np.divmod(np.arange(16 * 16), 16)
     matrix = Columns(pointers=16 * np.arange(17), rows=rows, values=np.zeros(256, np.uint64))
     slow = [

@@ -1,4 +1,4 @@
-"""The page of the dataflow: its example runs, and its drawing is what `held` counts."""
+"""The page of the dataflow: its example runs, and its drawing agrees with the counts of `held`."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def test_bytes_by_hand() -> None:
 
 
 def test_work_without_a_matrix() -> None:
-    """Element-wise work alone: no pointers, no products, no operand, nothing to give on."""
+    """Element-wise work alone has no pointers, no products and no operand."""
     sweeps = replace(DEMAND, elements=0, iterations=2)
     assert sweeps.matrix_bytes == 0
     assert ideal(SLOW, sweeps).bytes == (6 + 3) * VECTOR

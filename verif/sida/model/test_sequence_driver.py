@@ -35,8 +35,8 @@ def setup(seed: int, size: int) -> Setup:
 
 
 def test_jobs() -> None:
-    """Products of either matrix, once or twice, and sweeps over vectors; all of memory after each,
-    of which the next job takes vectors and scalars."""
+    """Compares all of memory after products of either matrix, once or twice, and after sweeps over
+    vectors. Each job uses vectors and scalars of the one before."""
     for seed in range(by_size(2, 3, 40)):
         made = setup(seed, 11 + 9 * (seed % 5))
         model, driver = (

@@ -135,7 +135,8 @@ def test_reductions(kind: str) -> None:
 
 
 def test_sums_go_through_the_tree() -> None:
-    """2^24 and ones, of which one alone is rounded away: whether two meet first decides."""
+    """The terms are 2^24 and ones. A single one is rounded away, so the result shows whether two
+    ones are added first."""
     program = assemble("reduce all sum\ne1:\n reduce all, y\n out y")
     y = encode(np.array([2.0**24, 0, 1, 1]), FORMATS["fp32"])[:, None]
     for leaves, partials, more in ((4, 1, 2), (2, 1, 2), (1, 1, 0), (1, 2, 0), (1, 4, 2)):

@@ -1,1 +1,1 @@
-"""The second product's result in memory, and what of it is on chip."""
+"""Tests of the second product's result in memory, and of the part of it on chip."""

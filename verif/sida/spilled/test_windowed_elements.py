@@ -118,7 +118,7 @@ class _WindowedPass(RunningPass):
         super().drive(sim, cycle)
 
     def see(self, sim: Any) -> None:
-        """Asks for w, which comes by itself then; by then it is in memory."""
+        """Requests w, which then arrives by itself; by then it is in memory."""
         if not self.asks:
             assert self.memory.idle
             self.seen.counts["missed"] = sim.get(self.dut.missed)
@@ -235,8 +235,8 @@ def test_where_there_is_room_each_row_comes_once() -> None:
 
 @pytest.mark.slow
 def test_a_clear_forgets_everything() -> None:
-    """Whenever it comes, in an exchange or while all goes to memory: what follows is as if nothing
-    had been before."""
+    """The clear may arrive in any cycle, in an exchange or while all rows are written to memory;
+    afterwards the part works as from the start."""
     config = few(vector_words=16)
     for at in by_size([150], [150, 330], list(range(1, 700, 13))):
         given = drawn_passes(config, at, ["hubs"], 30, clear_at=at, transposed=at % 2 == 0)

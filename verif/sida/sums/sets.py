@@ -40,7 +40,7 @@ def _lengths(rng: np.random.Generator, kind: str, size: int, pes: int) -> Ints:
 
 
 def drawn_values(rng: np.random.Generator, count: int, fmt: Format) -> Patterns:
-    """Numbers of a few magnitudes, some zeros, and the rest of what there is, now and then."""
+    """Draws numbers of a few magnitudes, some zeros, and sometimes any pattern."""
     if isinstance(fmt, IntFormat):
         return encode(rng.integers(-9, 10, count), fmt)
     found = encode(rng.normal(size=count) * 2.0 ** rng.integers(-4, 5, count), fmt)
@@ -76,7 +76,7 @@ class Issued:
 def sets_of(
     rng: np.random.Generator, matrix: Columns, config: SidaConfig, cut: float
 ) -> Iterator[Issued]:
-    """The sets, in order. Behind a column one may end early, with a chance of ``cut``.
+    """Returns the sets, in order. A set may end early after a column, with probability ``cut``.
 
     Columns are at most ``pes``, of one step; what is of one column and one set of the matrix comes
     together.

@@ -65,8 +65,8 @@ class Writer:
 
 
 class Run:
-    """Sets through vectors of which z is written step by step, each when all sets of the step
-    have left; once more if there is a ``clear_at``."""
+    """Sends sets through the gather. z is written step by step, each step when all its sets have
+    left; all repeats if there is a ``clear_at``."""
 
     def __init__(self, config: SidaConfig, seed: Any, *, sets: int = 60, stall: float = 0.0,
                  clear_at: int | None = None) -> None:  # fmt: skip

@@ -132,7 +132,7 @@ class Scene:
         waiting[SUMS].extend((first, first + piece) for first in firsts)
 
     def _drawn(self, rng: random.Random, at: int, count: int) -> list[int]:
-        """Values of a row, of which so many are expected from an address on."""
+        """Draws the values of a row, and expects a number of them from an address on."""
         content = rng.randbytes(self._config.pes * self._width)
         self.expected |= {at + n: content[n] for n in range(count * self._width)}
         return [

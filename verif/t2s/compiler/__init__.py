@@ -1,1 +1,2 @@
-"""The passes of the compiler, after each of which there is a whole program, and its refusals."""
+"""Tests of the passes of the compiler, each of which leaves a whole program, and of its
+refusals."""

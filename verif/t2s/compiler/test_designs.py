@@ -1,5 +1,5 @@
-"""Designs that ship: what each pass makes of them computes what their definitions say, and those
-are what NumPy says."""
+"""Designs that ship: after each pass they compute what their definitions say, which NumPy
+confirms."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ _TIME_OUT = 1_000_000
 def check_counters(
     config: T2sConfig, seed: int, jobs: int, latencies: tuple[int, ...] = (20, 1, 7), most: int = 3
 ) -> int:
-    """Random jobs, one behind the other, on memories that answer after a fixed time. Returns how
-    many operations were begun. Raises Mismatch."""
+    """Compares random jobs, one after the other, on memories with a fixed latency. Returns the
+    number of operations started. Raises Mismatch."""
     rng = np.random.default_rng(seed)
     size = max(1 << 14, 2 * largest_case_bytes(config, most))
     turns: tuple[int, ...] = ()

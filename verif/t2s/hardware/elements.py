@@ -1,4 +1,4 @@
-"""Processing elements, random operations for them, and what these give.
+"""Processing elements, random operations for them, and their results.
 
 Sums of floats are the fused dot products of :mod:`~tilewright.sim.numbers.fused`; every other one
 is computed number by number by the oracle of the semirings.
@@ -84,7 +84,7 @@ class RegisteredPe(wiring.Component):
 
     @property
     def passed_on(self) -> dict[str, str]:
-        """Names of outputs, and the operands that come there."""
+        """Returns the names of outputs, and the operands that leave there."""
         return {
             f"o_{one.name}_{loop}": one.name for one in self.part.operands for loop in one.forwards
         }
@@ -159,7 +159,8 @@ def random_operations(part: ElementPart, rounds: Sequence[int], seed: int) -> Op
 
 
 def _apart(part: ElementPart, words: Words) -> Words:
-    """Words of each sum (sums, lanes), one behind the other if they stand side by side."""
+    """Returns the words of each sum (sums, lanes); the lanes of a vector are sums one after the
+    other."""
     if part.vector == 1:
         return words
     return np.broadcast_to(words, (part.sums, part.vector)).reshape(-1, 1)

@@ -26,12 +26,12 @@ class Job:
     outputs: dict[str, list[int]] = field(default_factory=dict)
 
     def put(self, stream: str, word: int, *, flags: Sequence[bool] = (), bits: int = 0) -> None:
-        """A word that leaves. ``flags`` are behind its ``bits``."""
+        """Adds an output word. ``flags`` follow its ``bits``."""
         flagged = sum(flag << (bits + n) for n, flag in enumerate(flags))
         self.outputs.setdefault(stream, []).append(word | flagged)
 
     def get(self, stream: str, word: int) -> int:
-        """A word that comes."""
+        """Adds an input word."""
         self.inputs.setdefault(stream, []).append(word)
         return word
 
@@ -84,7 +84,8 @@ class Independent:
 
 
 class Run:
-    """Jobs one after the other; asserts that what leaves is what must, by the rules of streams.
+    """Runs jobs one after the other; checks the outputs against the expected words and the rules of
+    streams.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ TRIP_BITS = 4
 
 @dataclass
 class Drawn:
-    """A feeder, how many copies are behind it, and jobs of it."""
+    """A feeder, the number of copies after it, and its jobs."""
 
     part: FeederPart
     copies: int
@@ -34,7 +34,7 @@ class Drawn:
 
     @property
     def fill_words(self) -> int:
-        """Words that come for a block, those of other copies among them."""
+        """Returns the words that arrive for a block, including those of other copies."""
         return prod(self.part.extents) * (self.copies + 1 if self.part.scatters else 1)
 
     def read_words(self, job: Job) -> int:

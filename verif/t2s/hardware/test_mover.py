@@ -19,7 +19,7 @@ TRIP_BITS = 4
 
 @dataclass
 class Drawn:
-    """A mover, how many copies are behind it, and jobs of it."""
+    """A mover, the number of copies after it, and its jobs."""
 
     part: MoverPart
     copies: int
@@ -84,7 +84,7 @@ def test_random(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(cases(40)))
 def test_rate(seed: int) -> None:
-    """A word a cycle, in the cycle in which it comes."""
+    """One word moves per cycle, in the cycle in which it arrives."""
     drawn = draw(Random(f"rate {seed}"))
     ran = Run(mover(drawn.part, TRIP_BITS), drawn.jobs[:1], copies=drawn.copies)
     came = sorted(n for name, cycles in ran.cycles.items() if name[0] == "i" for n in cycles)

@@ -169,7 +169,7 @@ class _Run:
 
 @pytest.mark.parametrize("name", slow_but(QUICK, PARTS, [one for one in PARTS if one not in LONG]))
 def test_sums(name: str) -> None:
-    """Sums of several lengths; words come and go at random."""
+    """Sums have several lengths; words arrive and leave at random."""
     part = PARTS[name]
     many = part.sums > FEW_SUMS
     operations = random_operations(part, [2, 1] if many else ROUNDS[: 24 // part.sums + 2], seed=7)
@@ -222,7 +222,7 @@ def test_sums_leave_before_others_begin(sums: int) -> None:
 
 
 def test_results_wait_while_sums_go_on() -> None:
-    """All results of a round find room; only what completes a further sum waits."""
+    """The element stores all results of a round; only the completion of a further sum waits."""
     part = part_of(_lanes(1, "int8", "int32"), 16)
     operations = random_operations(part, [1, 3, 2], seed=5)
     run = _Run(part, operations, result_stall=1.0)

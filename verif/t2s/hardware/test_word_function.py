@@ -1,4 +1,4 @@
-"""Functions of words: what they mean, and their hardware."""
+"""Functions of words: their meaning and their hardware."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs of designs, of which words are counted through queues."""
+"""Jobs of designs whose words are counted through queues."""
 
 from __future__ import annotations
 

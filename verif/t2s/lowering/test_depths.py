@@ -106,7 +106,8 @@ def _proved_or_refused(bare: Design, rng: np.random.Generator) -> str:
 
 
 def _needed(design: Design, queues: Queues, trips: Mapping[str, int]) -> int:
-    """Words that queues have to hold beyond what they have, in a job, up to twice as many."""
+    """Returns the words, up to a factor of two, that queues must hold in a job beyond their usual
+    depth."""
     more: dict[str, int] = {}
     while True:
         try:
@@ -225,7 +226,7 @@ before the next. Found at random (ttv, seed 40)."""
 
 
 def test_different_orders(tmp_path: Path) -> None:
-    """Periods of which each ends could not be one behind the other for all functions."""
+    """Each period would end, but the periods of all functions cannot follow one another."""
     file = tmp_path / "mine.py"
     file.write_text(ORDERS)
     message = r"mine\.py:5: no depths of queues are known with which Y ends: functions go through"

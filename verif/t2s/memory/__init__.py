@@ -1,1 +1,1 @@
-"""Images in memory, and what brings their words to a design and takes them from it."""
+"""Tests of images in memory, and of the parts that load and store their words."""

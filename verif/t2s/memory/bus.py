@@ -1,4 +1,4 @@
-"""Memory behind a manager, in Amaranth's simulator: answers in the order of the bursts."""
+"""Memory after a manager, in Amaranth's simulator: it answers in the order of the bursts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configurations around one loader or unloader that no mapping gives."""
+"""Configurations around one loader or unloader, which no mapping makes."""
 
 from __future__ import annotations
 

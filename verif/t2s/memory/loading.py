@@ -1,4 +1,4 @@
-"""A loader between its reader's memory and what takes its words."""
+"""A loader between its reader's memory and the sinks of its words."""
 
 from __future__ import annotations
 

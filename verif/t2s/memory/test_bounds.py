@@ -1,4 +1,4 @@
-"""Bounds of indices from the shapes of tensors, and what contradicts itself."""
+"""Bounds of indices from the shapes of tensors, and contradictions among them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors through the driver, on the model: results beside NumPy, refusals, what jobs count."""
+"""Tensors through the driver, on the model: results against NumPy, refusals, counters."""
 
 from __future__ import annotations
 

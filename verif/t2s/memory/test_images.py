@@ -141,7 +141,7 @@ C.order(i, j, k, jj, kkk).vectorise(kkk)
     ],
 )
 def test_formats(format: str, semiring: str, dtype: str, pad: int, tmp_path: Path) -> None:
-    """Words of other widths, and what pads them."""
+    """The cases are words of other widths, and their padding."""
     file = tmp_path / "narrow.py"
     file.write_text(NARROW.format(format=format, semiring=semiring))
     design = T2sConfig(design=str(file), largest=0).plan

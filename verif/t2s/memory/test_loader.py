@@ -97,7 +97,7 @@ def test_after_a_stop_it_begins_anew(name: str, stop_after: int) -> None:
 
 
 def test_after_an_error_it_begins_anew() -> None:
-    """No word of the bad beat comes, nor one behind it."""
+    """No word of the bad beat arrives, nor a later one."""
     part = PARTS["narrow"]
     bench = Bench(part)
     walk = Walk(base=0, strides={"i": 1024, "k": 64}, trips={"i": 3, "j": 2, "k": 4})
@@ -123,7 +123,7 @@ def test_after_an_error_it_begins_anew() -> None:
     ids=["one_beat", "five_beats", "three_of_four", "repeated", "two_beats_a_word"],
 )
 def test_no_pause(part: MemoryPart, trips: dict[str, int]) -> None:
-    """A word, or a beat, a cycle over all runs, behind a memory that takes its time."""
+    """A word, or a beat, arrives in each cycle over all runs, with a slow memory."""
     bench = Bench(part, Manner(latency=(LATENCY, LATENCY)), stall=0.0, outstanding=LATENCY + 4)
     beat = bench.config.beat_bytes
     strides = {name: part.run_beats(beat) * beat for name in part.strides}

@@ -1,1 +1,1 @@
-"""Sparse operands: what brings their entries, and what takes them."""
+"""Tests of sparse operands: the parts that send their entries, and those that accept them."""

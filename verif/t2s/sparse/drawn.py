@@ -1,4 +1,4 @@
-"""Configurations of mappings with sparse tensors that are drawn, all of which have hardware."""
+"""Configurations with random mappings of sparse tensors, all with hardware."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MOST = 3
 
 
 def form(name: str, fmt: str, rng: np.random.Generator) -> Computation:
-    """A kernel with random directives, all of which hardware follows."""
+    """Returns a kernel with random directives that the hardware supports."""
     result, terms = FORMS[name]
     products = [term.split() for term in terms.split(" + ")]
     target, letters = result.split("_")

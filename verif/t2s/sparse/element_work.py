@@ -1,4 +1,4 @@
-"""Elements of entries, random tokens and words for them, and what these give.
+"""Elements of entries, random tokens and words for them, and their results.
 
 Sums are those of :mod:`~tilewright.verif.t2s.hardware.elements`: the fused dot products of
 :mod:`~tilewright.sim.numbers.fused`, every other one number by number.
@@ -225,7 +225,7 @@ def _after(part: SparseElementPart, sums: Words, words: dict[str, Words]) -> Wor
 
 
 def _lanes_of_sums(part: SparseElementPart, words: dict[str, Words]) -> dict[str, Words]:
-    """Factors of each sum, (sums, lanes): those that stand side by side one behind the other."""
+    """Returns the factors of each sum, (sums, lanes); those of adjacent sums follow one another."""
     factors, operations = part.factors, part.ring_words
     words = dict(words)
     there = words.pop(THERE).astype(np.bool_)

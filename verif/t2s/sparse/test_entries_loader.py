@@ -164,7 +164,7 @@ def test_after_a_stop_it_begins_anew(elements: int, stop_after: int) -> None:
 
 
 def test_after_an_error_it_begins_anew() -> None:
-    """No token of the bad beat comes, nor one behind it."""
+    """No token of the bad beat arrives, nor a later one."""
     part = entries_part(layout_of(4), 2, "j")
     bench = Bench(part)
     image = Image(64, 40, {"j": 3})
@@ -190,8 +190,8 @@ STREAMS = {
 
 @pytest.mark.parametrize("name", slow_but(["odd", "one_vector"], STREAMS))
 def test_no_pause(name: str) -> None:
-    """A vector, or a beat, a cycle, also from an image's end to its beginning, behind a memory that
-    takes its time."""
+    """A vector, or a beat, arrives in each cycle, also from an image's end to its beginning, with a
+    slow memory."""
     token_bytes, elements, steps, times = STREAMS[name]
     part = entries_part(layout_of(token_bytes), elements, "j")
     manner = Manner(latency=(LATENCY, LATENCY))

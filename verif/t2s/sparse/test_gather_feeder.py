@@ -94,7 +94,7 @@ def statement(part: GatherPart, blocks: list[dict[Any, int]], job: Job, rng: Ran
 
 
 def filled(part: GatherPart, job: Job, rng: Random, rounds: int) -> list[dict[Any, int]]:
-    """Blocks of random words, which come and are passed on."""
+    """Returns blocks of random words, which arrive and are passed on."""
     words, blocks = random_words(rng, part.word_bits), []
     for _ in range(rounds):
         block = {}
@@ -154,7 +154,7 @@ def test_rate(seed: int, ring: int) -> None:
 
 @pytest.mark.parametrize("double", [True, False])
 def test_a_tile_without_entries_waits_for_its_block(double: bool) -> None:
-    """Tokens have ended before the first word comes: they were of that block all the same."""
+    """The tokens end before the first word arrives, and still belong to that block."""
     part = part_of(3, 2, double=double)
     layout, rng = part.layout, Random(7)
     words = list(range(1, 19))

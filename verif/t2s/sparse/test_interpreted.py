@@ -1,4 +1,5 @@
-"""The text of a design in the hardware's arithmetic: bit for bit what its model makes of images."""
+"""The text of a design in the hardware's arithmetic equals its model's results from images, bit for
+bit."""
 
 from __future__ import annotations
 

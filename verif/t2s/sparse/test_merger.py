@@ -76,7 +76,7 @@ def _merged(merger: Merger) -> TokenLayout:
 
 
 class Said(wiring.Component):
-    """A merger, and zeros where what it sends says nothing: in an end's other fields."""
+    """A merger that sends zeros in fields without a meaning, such as the other fields of an end."""
 
     def __init__(self, merger: Merger) -> None:
         self._merger = merger

@@ -1,4 +1,4 @@
-"""The page of sparse operands: its examples run, and its reports are what commands print."""
+"""The page of sparse operands: its examples run, and its reports are the commands' output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ PAGE = page("t2s-sparse.md")
 
 
 def test_examples() -> None:
-    """The second one asserts its result; that of the first is held against the design below."""
+    """The second one asserts its result; the result of the first is compared with the design
+    below."""
     blocks = examples(PAGE, "python")
     assert ["assert " in one for one in blocks] == [False, True]
     for number, block in enumerate(blocks):

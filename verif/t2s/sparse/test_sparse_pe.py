@@ -162,7 +162,7 @@ class _Run:
 
 @pytest.mark.parametrize("name", slow_but(QUICK, PARTS, DEFAULT))
 def test_sums(name: str) -> None:
-    """Tiles that are full, thin and empty; words come and go at random."""
+    """Tiles are full, thin and empty; words arrive and leave at random."""
     part = PARTS[name]
     entries = random_entries(part.layout.slots, 6, seed=list(name.encode()))
     work = work_of(part, entries, seed=7)

@@ -1,4 +1,4 @@
-"""Random jobs of arrays, on any device, held against the model: all of memory and the counters."""
+"""Random jobs of arrays, on any device, compared with the model: all of memory and the counters."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ _MOST = 300
 def random_sparse(
     rng: np.random.Generator, design: Design, bounds: Mapping[str, int]
 ) -> dict[str, Entries]:
-    """Entries of all sparse tensors: none, all, or some, of which one row may have most. Two
-    tensors have some places in common."""
+    """Draws the entries of all sparse tensors: none, all or some, and one row may have most of
+    them. Two tensors have some places in common."""
     found = {}
     common = np.zeros(0, np.int64)
     for name in design.program.sparse:

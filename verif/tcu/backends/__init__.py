@@ -1,1 +1,2 @@
-"""Backends of hardware: what they hold, bits, cycles, and the line that is fitted to those."""
+"""Tests of the backends of hardware: their words, bits, cycles, and the line fitted to the
+cycles."""

@@ -105,7 +105,7 @@ def test_sums_of_floats_are_chains(words: Words) -> None:
 
 
 def _rounded(exact: Fraction, words: Words) -> Any:
-    """Nearest of those around what division gives."""
+    """Returns the float nearest to the exact number, among those around the float quotient."""
     near = words.array(np.array([float(exact)]))[0]
     around = [near, *(np.nextafter(near, words.dtype.type(end)) for end in (-np.inf, np.inf))]
     return min(around, key=lambda x: abs(Fraction(float(x)) - exact))

@@ -1,4 +1,4 @@
-"""The models of matrix units as backends: what they hold, numbers beside fractions, cycles."""
+"""The models of matrix units as backends: their words, numbers against fractions, cycles."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ BITS = {"simd2": (32, 64), "m3xu": (25, 25)}
 
 @st.composite
 def products(draw: Any, bits: int) -> Any:
-    """Operands of all sizes, so that sums lie on both sides of what fits."""
+    """Draws operands of all sizes, so that sums are on both sides of the words' limit."""
     size = draw(st.integers(2, bits))
     one = st.integers(-(2 ** (size - 1)), 2 ** (size - 1) - 1)
     return [np.array(draw(st.lists(one, min_size=16, max_size=16))).reshape(4, 4)

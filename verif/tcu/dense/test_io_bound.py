@@ -38,7 +38,7 @@ def test_formulas_stay_above_at_any_size() -> None:
 
 
 def test_strassen_falls_below_the_bound_of_the_others() -> None:
-    """Subtraction is what breaks it: from 32 blocks a side on."""
+    """Subtraction breaks the bound, from 32 blocks a side on."""
     for blocks, below in ((16, False), (32, True), (64, True)):
         time = formulas.strassen(4 * blocks, 4).unit_time(4)
         assert (time < product_bound(4 * blocks, 4)) == below

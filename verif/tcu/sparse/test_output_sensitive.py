@@ -254,7 +254,7 @@ def test_buckets_that_look_like_one_entry() -> None:
 
 
 def test_a_hash_that_always_fails_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Buckets of all rows and columns come at last."""
+    """The last rounds have buckets of all rows and columns."""
     monkeypatch.setattr("tilewright.sim.tcu.sparse.output_sensitive.MOST_ROUNDS", 2)
     rng = np.random.default_rng(8)
     a, b = drawn(rng, 50, 50, 900, 1, 3), drawn(rng, 50, 50, 900, 1, 3)

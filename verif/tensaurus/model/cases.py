@@ -62,7 +62,7 @@ def patterns(rng: np.random.Generator, shape: tuple[int, ...], fmt: Format) -> P
 
 @dataclass(frozen=True)
 class TileCase:
-    """A tile: its stream, and of each mode behind the first the operand."""
+    """A tile: its stream, and the operand of each mode after the first."""
 
     config: TensaurusConfig
     kernel: Kernel

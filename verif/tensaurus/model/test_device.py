@@ -175,7 +175,7 @@ def test_operands_must_have_been_loaded(changes: dict[str, int], tile: int) -> N
 
 
 def test_what_is_wrong_stays_unwritten() -> None:
-    """An output whose tile fails keeps what memory had."""
+    """Memory does not change at an output whose tile fails."""
     made = Device(size_1=1)
     line = CONFIG.line_bytes
     made.device.memory[32 * line : 33 * line] = 0xA5

@@ -71,7 +71,7 @@ def test_products_of_any_size_are_exact(
     dense: bool,
     store: str,
 ) -> None:
-    """Whole numbers, in as many tiles as a small device needs: what NumPy makes of them."""
+    """Whole numbers, in as many tiles as a small device needs, equal NumPy's results."""
     store = "buffer" if kernel == "mv" else store
     rng = np.random.default_rng(len(shape) + ranks[0])
     config = device(value=value, marker="zero", **SMALL | {"spm_bytes": 64 * BYTES[value]})

@@ -208,7 +208,7 @@ GRAPHBLAS = {
 
 @pytest.mark.parametrize("name", GRAPHBLAS)
 def test_semirings_are_graphblas(name: str) -> None:
-    """Whole numbers, of which every sum is exact."""
+    """The values are whole numbers, so that every sum is exact."""
     rng = np.random.default_rng(5)
     config = device(semiring=name)
     tensor = random_tensor(rng, (20, 12), 0)

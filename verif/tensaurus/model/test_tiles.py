@@ -124,8 +124,8 @@ def test_cycles_are_about_what_is_counted(
 def test_costs_of_outputs_in_memory(
     kernel: str, shape: tuple[int, ...], ranks: tuple[int, ...], dense: bool
 ) -> None:
-    """Against what the model counts: to the byte of dense tensors, within a fifth of sparse ones.
-    There is no limit to slices."""
+    """Costs equal the model's counts to the byte for dense tensors, and within a fifth for sparse
+    ones. There is no limit to slices."""
     config = device(**SMALL)
     rng = np.random.default_rng(1)
     product = random_product(rng, kernel, shape, ranks, count=1500, dense=dense)

@@ -1,4 +1,4 @@
-"""Random products, and what they are in whole numbers and in float64."""
+"""Random products, and their results in whole numbers and in float64."""
 
 from __future__ import annotations
 

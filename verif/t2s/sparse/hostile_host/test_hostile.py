@@ -1,5 +1,6 @@
-"""Drawn mappings with sparse operands and a host of their own: the model and the Verilog beside
-exact rational sums, every byte of memory; and images that no host lays out."""
+"""Random mappings with sparse operands and an independent host: the model and the Verilog are
+compared with exact rational sums, in every byte of memory. Other jobs have images that no host
+makes."""
 
 from __future__ import annotations
 
@@ -29,8 +30,7 @@ from .mapping_files import DrawnFile, drawn_file
 
 @dataclass(frozen=True, kw_only=True)
 class HostileJob:
-    """A job, memory before it, what must be in memory behind it, and the bytes of the result's
-    image."""
+    """A job, memory before and after it, and the bytes of the result's image."""
 
     config: T2sConfig
     job: Job
@@ -144,7 +144,7 @@ def _drawn(rng: np.random.Generator, file: Path, fmt: str = "") -> tuple[DrawnFi
 
 
 def _run(device: Any, registers: JobRegisters, job: HostileJob) -> Any:
-    """Memory behind a job that ends well."""
+    """Runs a job that ends without error; returns the memory after it."""
     device.write_memory(0, job.before.tobytes())
     status = registers.submit(job.job.registers(job.config))
     assert status.error == "none", status

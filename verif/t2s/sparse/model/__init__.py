@@ -1,1 +1,1 @@
-"""Sparse operands on the host: images, what elements make of them, the driver, files."""
+"""Tests of sparse operands on the host: images, their sums, the driver and files."""

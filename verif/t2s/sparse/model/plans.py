@@ -1,4 +1,4 @@
-"""Parts of designs with sparse operands that no mapping gives, and results from their images."""
+"""Parts of designs with sparse operands that no mapping has, and results from their images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sparse tensors through the driver, on the model: beside SciPy, refusals, what jobs count."""
+"""Sparse tensors through the driver, on the model: results against SciPy, refusals, counters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mappings that are drawn: the driver and the model beside what their definitions mean."""
+"""Random mappings: the driver and the model are compared with the meaning of their definitions."""
 
 from __future__ import annotations
 
