@@ -1,4 +1,4 @@
-"""Checks bounds; derives the sizes of loops and tensors from them, and places outside padding."""
+"""Derives the sizes of loops and tensors from bounds; checks that padding may fill the rest."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ class Network:
         return ends
 
     def _link(self, source: End, sink: End, depth: int) -> None:
-        """Adds the queue of a link, after the source's own register."""
+        """Adds the queue of a link, after the source's own queues."""
         own = self._own(source)
         if own is not None:
             self.at[source], out = own

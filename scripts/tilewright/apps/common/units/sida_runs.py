@@ -30,7 +30,7 @@ _MODELS = {
     "cycles": "the cycle model, which its first use on a machine compiles",
     "model": "the model",
 }
-"""Description of each backend, printed before anything else runs."""
+"""Model that runs for each backend, as the progress line names it."""
 
 Done = TypeVar("Done")
 
