@@ -11,7 +11,7 @@ from tilewright.verif.proofs.table import PROOFS
 from tilewright.verif.stream.prover import prove
 
 SAMPLE = [one for one in PROOFS if one.size == "default"][::4]
-"""Those of the default test."""
+"""Proofs of the default test."""
 
 
 @pytest.mark.parametrize("proof", slow_but([], PROOFS, SAMPLE), ids=lambda proof: proof.name)

@@ -140,7 +140,7 @@ OUTPUTS = {"engine_m3xu": (10, 10), "engine_simd2": (10, 10), "matraptor": (12, 
 an edge of T2S' array has no neighbour."""
 
 LATER = "engine_simd2"
-"""Its forks are those of ``engine_m3xu``, but its unit is always ready."""
+"""This design has the forks of ``engine_m3xu``, but its unit is always ready."""
 
 VARIANTS = [(name, n) for name in OUTPUTS for n in range(len(entries()[name].variants))]
 

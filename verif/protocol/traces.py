@@ -22,7 +22,7 @@ LIMITS = {
 """The parameters of the checker of AXI4."""
 
 SHORT = {"READ_LONGEST": "16", "WRITE_LONGEST": "16"}
-"""Those of a second one besides, for bursts of up to 16 beats; others have up to 256."""
+"""Parameters of a second checker, for bursts of up to 16 beats; others allow up to 256."""
 
 
 @dataclass(frozen=True)

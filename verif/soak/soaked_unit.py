@@ -16,7 +16,7 @@ __all__ = ["SoakedUnit", "design_of"]
 
 _MEMORY_BYTES = 1 << 20
 _TIME_OUT = 3_000_000
-"""Cycles of a job, many times what the longest takes on the slowest memory."""
+"""Most cycles of a job, many times those of the longest one on the slowest memory."""
 _REPLAYS = 12
 _BREAK_OFF = 0.25
 """Share of the replays before which the job is broken off."""

@@ -47,7 +47,7 @@ CGRA = {
     "ttm": Design(47, "i=2 j=5 k=6 l=5", "ijl,lk->ijk"),
     "ttmc": Design(38, "i=2 j=5 k=4 l=3 m=5", "ilm,lj,mk->ijk"),
 }
-"""Those in the folder ``cgra``, which start from a tensor T."""
+"""Designs in the folder ``cgra``, whose sums start from a tensor T."""
 
 IN_HARDWARE = DESIGNS | {f"cgra/{name}": one for name, one in CGRA.items()}
 """All that are designs of the unit and have dense operands only, by the names that it has for
@@ -61,7 +61,7 @@ SPARSE = {
     "sparse/hadamard": Design(9, "i=10 k=11", "ik,ik,k->i"),
     "sparse/union": Design(9, "i=10 k=11"),
 }
-"""Those that have sparse operands."""
+"""Designs with sparse operands."""
 
 
 def bounds_of(design: Design) -> dict[str, int]:

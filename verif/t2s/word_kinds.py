@@ -74,7 +74,7 @@ KINDS = {
         lambda a, b, t, u: (a @ b) * np.abs(u),
     ),
 }
-"""Definitions with mappings, and what NumPy makes of A, B, T and U."""
+"""Definitions with mappings, and their results from A, B, T and U in NumPy."""
 
 
 def written(kind: str, folder: Path) -> Path:

@@ -28,7 +28,7 @@ __all__ = ["Explored", "explore"]
 
 _SOURCE = Path(__file__).with_name("cpp") / "explorer.cpp"
 _STATES = 60_000_000
-"""So many take 2 GB and more."""
+"""Most states; this number takes at least 2 GB."""
 
 _TO_AIGER = (
     "read_rtlil claim.il; read_verilog -sv proof.sv; prep -flatten -top proof; memory_map; "

@@ -10,7 +10,7 @@ from tilewright.verif.proofs.waits.explorer import explore
 from tilewright.verif.proofs.waits.table import WAITS, Wait
 
 SAMPLE = [one for one in WAITS if one.size == "default"][::3]
-"""Those of the default test."""
+"""Claims on waits of the default test."""
 
 
 @pytest.mark.parametrize("wait", slow_but([], WAITS, SAMPLE), ids=lambda wait: wait.name)

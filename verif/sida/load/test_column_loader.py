@@ -24,7 +24,7 @@ ERRORS = ("pointer", "row", "order")
 
 
 _SETTLES = 8
-"""Cycles behind the last set in which no other may come."""
+"""Cycles after the last set in which no other set may arrive."""
 
 
 class Run:

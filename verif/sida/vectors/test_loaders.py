@@ -143,7 +143,7 @@ def drawn(config: SidaConfig, seed: Any) -> dict[str, Any]:
 
 
 QUICK = [name for name, config in CONFIGS.items() if config.outstanding >= 16]
-"""Those that have enough under way for a memory's latency."""
+"""Configurations with enough requests in flight for a memory's latency."""
 
 every_config = pytest.mark.parametrize(
     "name",

@@ -191,7 +191,7 @@ TRIP_BITS_FORMAL = 2
 TURN = Count("turn", None, turn=True)
 DIGIT = Count("digit", 3)
 SUMMED = Count("summed", None)
-"""Its trip count is held to at least 1 by the bench."""
+"""Loop whose trip count the bench keeps at 1 or more."""
 
 
 def feeder(double: bool, *, digit: Count) -> Feeder:

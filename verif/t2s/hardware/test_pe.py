@@ -87,7 +87,7 @@ PARTS: dict[str, ElementPart] = {
 }
 DRAINED = ("int8", "fp16", "bf16 one sum", "fp32 six stages", "fp64", "factored", "factored int8",
            "started", "vector")  # fmt: skip
-"""Those of which there is one whose sums leave before others begin."""
+"""Elements that also have a variant whose sums leave before others begin."""
 
 PARTS |= {f"{name}, drained": replace(PARTS[name], overlaps=False) for name in DRAINED}
 QUICK = ("int8", "fp16", "factored int8", "started int8", "fp16, drained")

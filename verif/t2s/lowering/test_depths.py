@@ -150,7 +150,8 @@ feed_a, load_a = Y.producers(A, "feeder", "loader")
 feed_x, load_x = Y.producers(X, "feeder", "loader")
 Y.forward(feed_x, iii=-1)
 """
-"""A feeder that walks an array of elements; what the first of them waits for comes last."""
+"""A feeder that walks an array of elements; the first element waits for the word that arrives
+last."""
 
 
 @pytest.mark.parametrize(

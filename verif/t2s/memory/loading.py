@@ -17,7 +17,7 @@ from .bus import Manner, ReadMemory
 __all__ = ["Loading", "Order"]
 
 Order = tuple[Mapping[str, int], int | None]
-"""A job: the loader's inputs, and behind how many cycles it is stopped, if it is."""
+"""A job: the loader's inputs, and the cycle in which it is stopped, if it is."""
 
 
 class Loading:

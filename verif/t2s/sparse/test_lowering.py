@@ -245,7 +245,7 @@ REFUSED = {
         "an entry of the same row waits",
     ),
 }
-"""Lines of a mapping, and what is said of them behind the name of the file."""
+"""Lines of a mapping, and their error after the name of the file."""
 
 
 @pytest.mark.parametrize("name", REFUSED)
