@@ -7,7 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["ROOMS", "Import", "Imports", "children", "cycle", "imports_of", "read_imports"]
+__all__ = [
+    "ROOMS", "Import", "Imports", "children", "cycle", "imports_of", "name_of", "read_imports",
+    "sources",
+]  # fmt: skip
 
 ROOMS = ("hw", "sim", "synth", "verif")
 """The rooms whose modules are named after their folder; all others are the command line's."""
@@ -31,14 +34,16 @@ class Import:
         return f"{self.module}:{self.line} imports {self.target}"
 
 
-def _name(path: Path, root: Path) -> str:
+def name_of(path: Path, root: Path) -> str:
+    """Returns the dotted name of a file's module, below ``tilewright``."""
     parts = path.relative_to(root).with_suffix("").parts
     if parts[:2] == ("scripts", "tilewright"):
         parts = ("scripts", *parts[2:])
     return ".".join(parts).removesuffix(".__init__")
 
 
-def _sources(root: Path) -> Iterator[Path]:
+def sources(root: Path) -> Iterator[Path]:
+    """Yields all Python files of the rooms and of the command line."""
     for room in ROOMS:
         yield from sorted((root / room).rglob("*.py"))
     own = root / "scripts" / "tilewright"
@@ -95,7 +100,7 @@ def imports_of(text: str, module: str, known: frozenset[str], is_package: bool) 
 
 def read_imports(root: Path) -> Imports:
     """The imports of every module of a checkout, by the module's name."""
-    paths = {_name(path, root): path for path in _sources(root)}
+    paths = {name_of(path, root): path for path in sources(root)}
     known = frozenset(paths)
     return {
         name: tuple(imports_of(path.read_text(), name, known, path.name == "__init__.py"))

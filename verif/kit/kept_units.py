@@ -6,6 +6,7 @@ seconds.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import pickle
 from functools import cache
@@ -42,13 +43,16 @@ def _emit(unit: Unit | str, config: Any, name: str | None = None) -> Emitted:
         return _generate(unit, config, name)
     what = f"{_generator()} {known} {name} {config!r} {SEMIRINGS!r}"
     kept = cache_directory() / f"unit-{hashlib.sha256(what.encode()).hexdigest()[:32]}"
-    if kept.exists():
-        found: Emitted = pickle.loads(kept.read_bytes())
-        return found
-    made = _generate(unit, config, name)
-    with scratch_directory() as scratch:
-        (scratch / "unit").write_bytes(pickle.dumps(made))
-        (scratch / "unit").replace(kept)
+    with open(kept.with_suffix(".lock"), "w") as lock:
+        # One process generates, others that want the same unit wait for it.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if kept.exists():
+            found: Emitted = pickle.loads(kept.read_bytes())
+            return found
+        made = _generate(unit, config, name)
+        with scratch_directory() as scratch:
+            (scratch / "unit").write_bytes(pickle.dumps(made))
+            (scratch / "unit").replace(kept)
     return made
 
 

@@ -20,7 +20,7 @@ from .choices import with_choices
 from .codes import with_codes
 from .constant_bits import with_constant_bits
 from .defaults import with_last_branches
-from .drivers import with_one_kind_of_driver
+from .expressions import Node
 from .fields import structures, type_names, with_fields
 from .indices import indexed_bits, with_indices
 from .inline import with_expressions
@@ -29,7 +29,37 @@ from .modules import Draft
 from .parameters import Use, merged
 from .registers import assigned, check_processes, with_registers
 from .selects import Names, with_selects
-from .statements import Instance, Item, Process, Raw, items, written
+from .statements import Assign, Instance, Item, Process, Raw, items, written
+
+# All parts of a signal driven in one way: by processes, if one of them is.
+#
+# (SystemVerilog allows an ``assign`` to one field of a structure and a process for another;
+# Icarus
+# does not.)
+
+
+def _driven(target: Node) -> set[str]:
+    """Returns the signals that a target consists of."""
+    parts = target.parts if target.kind == "concat" else (target,)
+    return {part.signal for part in parts}
+
+
+def with_one_kind_of_driver(items: Sequence[Item]) -> list[Item]:
+    """The items with processes in the place of assignments to such signals."""
+    by_processes = {
+        signal
+        for item in items
+        if isinstance(item, Process)
+        for assignment in assigned(item.body)
+        for signal in _driven(assignment.target)
+    }
+    return [
+        Process("always_comb", [item])
+        if isinstance(item, Assign) and _driven(item.target) & by_processes
+        else item
+        for item in items
+    ]
+
 
 __all__ = ["LINT_WAIVERS", "to_verilog"]
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from ....hw.spec.sida import SidaConfig
 from ...device.placement import Placement
 from ...timing.dram import FLAT, MemoryModel
-from ..driver import bank_span
+from ..driver import bank_span, check_fit
 from ..images import late_step, program_words
 from ..iterations.jobs import Job, Setup
 from ..iterations.problem import Problem
@@ -69,7 +69,8 @@ def steady_pass(
     rows: str = "late",
 ) -> SteadyPass:
     """Measures a steady pass with the cycle model; ``rows``: what is in memory by rows, see
-    ``images.ROWS``. Raises as :func:`run_job`, ValueError if ``rows`` is none of ``ROWS``."""
+    ``images.ROWS``. Raises as :func:`run_job`, ValueError if ``rows`` is none of ``ROWS`` or the
+    matrix has too many rows."""
     late = late_step(config, rows)
     one, two = (
         run_job(config, _job(config, problem, passes, late), memory=memory, gigahertz=gigahertz)
@@ -110,6 +111,7 @@ def steady_demand(config: SidaConfig, problem: Problem, iterations: int) -> Dema
 def _job(config: SidaConfig, problem: Problem, passes: int, late: int | None) -> PassJob:
     """Builds a job with its arrays placed as by a driver; ``late``: see ``matrix_images``."""
     matrix, size = problem.matrix, problem.matrix.size
+    check_fit(config, size, (), 0)
     elements, value = len(matrix.rows), config.format.bits // 8
     again = elements if late is None else int(matrix.late(late).sum())
     words, entry = program_words(problem.program)

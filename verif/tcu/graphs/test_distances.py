@@ -28,8 +28,21 @@ from tilewright.sim.tcu.words import (
 )
 from tilewright.sim.tcu.words.floats import Floats
 from tilewright.verif.kit.sampling import slow_but
-from tilewright.verif.tcu.graphs.networks import expected, matrix
 from tilewright.verif.tcu.reference_units import SIDES, unit_of
+
+
+def matrix(graph: Any) -> Array:
+    """The adjacency matrix, of integers."""
+    return np.asarray(networkx.to_numpy_array(graph, nodelist=range(len(graph)), dtype=int))
+
+
+def expected(graph: Any) -> Array:
+    """Edges of a shortest path between any two vertices, inf if there is none."""
+    found = np.full((len(graph),) * 2, np.inf)
+    for start, reached in networkx.all_pairs_shortest_path_length(graph):
+        for end, length in reached.items():
+            found[start, end] = length
+    return found
 
 
 def cost_of(graph: Any, s: int, weak: bool = False) -> Cost:

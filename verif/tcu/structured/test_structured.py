@@ -18,7 +18,16 @@ from tilewright.sim.tcu.structured.structured_cost import metadata_words
 from tilewright.sim.tcu.structured.structured_cost import structured as cost_of
 from tilewright.sim.tcu.words import INT64, MINPLUS, Array, Words, modular
 from tilewright.sim.units.simd2 import semiring_products
-from tilewright.verif.tcu.structured.sparse_operands import drawn
+
+
+def drawn(seed: int, n: int, k: int, zero: float = 0) -> Array:
+    """Words from 1 to 99, (n, k); ``zero`` elsewhere."""
+    rng = np.random.default_rng(seed)
+    wide = rng.integers(1, 100, (n, -(-k // 4), 4)).astype(float)
+    order = rng.random(wide.shape).argsort(axis=2)
+    found = np.where(order < rng.integers(0, 3, (*wide.shape[:2], 1)), wide, zero)
+    found = found.reshape(n, -1)[:, :k]
+    return found if np.isinf(zero) else found.astype(int)
 
 
 @settings(deadline=None, max_examples=40)
