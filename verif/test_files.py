@@ -17,6 +17,7 @@ LONGER = {
     "hw.gta.gta": "the top of GTA, whose wiring is read against the drawing of the page",
     "hw.gta.float.row_adder": "one adder with its operands and its pipeline",
     "hw.emit.verilog.parameters": "one algorithm: formulas, comparison of variants, their text",
+    "hw.gta.vector.vector_path": "one path of vector operations, stage by stage",
     "hw.tensaurus.array.head.row_head": "the head of a row, with the states of its two streams",
     "hw.t2s.language.isolated": "all checks of one isolated tensor",
     "hw.sida.sida": "the top of SIDA, whose wiring is read against the drawing of the page",
@@ -42,7 +43,13 @@ SHORT = {
 }
 """Files of fewer than 40 lines that one module imports, with the reason."""
 
-EXEMPT = ("verif.catalogue.toy.", "scripts.systems.", "scripts.commands.", "verif.examples.")
+EXEMPT = (
+    "verif.catalogue.toy.",
+    "verif.mutation.example.",
+    "scripts.systems.",
+    "scripts.commands.",
+    "verif.examples.",
+)
 """Modules that are short by nature: the worked example, registrations, commands."""
 
 

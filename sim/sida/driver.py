@@ -6,51 +6,22 @@ The same program runs on the model, on the RTL in a simulator, and on anything e
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
 from ...hw.spec.elementwise.instructions import SCALARS
 from ...hw.spec.jobs.sida import job_spec
-from ...hw.spec.semirings import Semiring
 from ...hw.spec.sida import SidaConfig
 from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from ..numbers.memory import from_bytes
 from ..numbers.values import Patterns
 from ..timing.dram import HBM
+from .fit import check_fit
 from .images import job_images, late_step, program_words, spilled_bytes
 from .iterations.problem import Problem, Solution
 from .result.elementwise import begin
-
-
-def check_fit(config: SidaConfig, size: int, semirings: Sequence[Semiring], words: int) -> None:
-    """Raise ValueError if a matrix of so many rows, products of these semirings or a program of so
-    many words do not fit."""
-    if not 1 <= size <= config.most_rows:
-        name = "rows_limit" if config.windowed else "vector_words"
-        raise ValueError(
-            f"the matrix must have between 1 and {config.most_rows} rows with "
-            f"`{name}` {config.most_rows}, not {size}"
-        )
-    for row in semirings:
-        if row not in config.operators:
-            built = ", ".join(one.name for one in config.operators)
-            raise ValueError(f"`semiring` must be one of {built}, which are built, not {row.name}")
-    if words > config.program_words:
-        raise ValueError(
-            f"`program_words` must be a power of two of at least {words}, the words of the "
-            f"program, not {config.program_words}"
-        )
-
-
-def check_modelled(config: SidaConfig) -> None:
-    """Raise ValueError if the cycle model does not have such an accelerator."""
-    if config.windowed:
-        raise ValueError(
-            "`rows_limit` must be 0 for the cycle model, whose vectors are on chip, "
-            f"not {config.rows_limit}"
-        )
 
 
 def bank_span(config: SidaConfig) -> int:

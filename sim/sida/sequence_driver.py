@@ -12,7 +12,8 @@ from ...hw.spec.sida import SidaConfig
 from ..device.driver import JobDriver
 from ..numbers.memory import from_bytes, to_bytes
 from ..numbers.values import Patterns, decode
-from .driver import SidaDevice, bank_span, check_fit
+from .driver import SidaDevice, bank_span
+from .fit import check_fit
 from .images import (
     late_step,
     matrix_images,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -11,47 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tilewright.hw.spec.ciss import MARKERS, CissLayout
-from tilewright.sim.sparse.ciss import Ciss, from_tensor, to_tensor
-from tilewright.sim.sparse.ciss_tiles import TileStreams, cuts, tile_streams
-from tilewright.sim.sparse.tensor import Tensor, modes_from
+from tilewright.hw.spec.ciss import MARKERS
+from tilewright.sim.sparse.ciss import from_tensor, to_tensor
+from tilewright.sim.sparse.ciss_tiles import cuts
+from tilewright.sim.sparse.tensor import modes_from
 from tilewright.verif.ciss.cases import Case, layout, tensor
 from tilewright.verif.ciss.oracle import stream
+from tilewright.verif.ciss.tiles import tile
 from tilewright.verif.kit.sampling import cases
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Tile:
-    """Part of a tensor: the indices of its stream count from ``origin``, mode by mode of the
-    tensor."""
-
-    origin: tuple[int, ...]
-    ciss: Ciss
-
-
-def tile(
-    tensor: Tensor,
-    layout: CissLayout,
-    slices: Sequence[int],
-    ranges: Sequence[Sequence[int]],
-    mode: int = 0,
-) -> Iterator[Tile]:
-    """The tiles that :func:`tile_streams` finds, with its arguments; raises as it does."""
-    found = tile_streams(tensor, layout, slices, ranges, mode)
-    return _tiles(found, layout, [slices, *ranges], modes_from(tensor.order, mode))
-
-
-def _tiles(
-    found: TileStreams, layout: CissLayout, edges: Sequence[Sequence[int]], modes: Sequence[int]
-) -> Iterator[Tile]:
-    for numbers, (begin, end) in zip(found.numbers, pairwise(found.first.tolist()), strict=True):
-        origin, shape = [0] * len(modes), [0] * len(modes)
-        for one, edge, number in zip(modes, edges, numbers, strict=True):
-            origin[one] = int(edge[number])
-            shape[one] = int(edge[number + 1] - edge[number])
-        ciss = Ciss(layout=layout, shape=tuple(shape), mode=modes[0], slots=found.slots[begin:end])
-        yield Tile(origin=tuple(origin), ciss=ciss)
-
 
 VALUES = st.sampled_from([0.0, -0.0, 1.0, -2.5, 1e-9, float("inf"), float("nan"), 7e4])
 
@@ -120,7 +85,7 @@ def test_cuts() -> None:
 
 
 def test_a_mode_wider_than_an_index() -> None:
-    """A mode too wide for one stream fits into tiles."""
+    """What does not fit one stream fits tiles."""
     wide = tensor((3, 200_000), [((0, 70_000), 1.5), ((2, 199_999), 2.5)])
     where = layout(2, 2, index_bits=16)
     with pytest.raises(ValueError, match="must have at most 65536 indices"):

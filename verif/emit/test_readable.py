@@ -23,6 +23,7 @@ MOST_VARIANTS = 0.05
 MORE_VARIANTS = {
     "engine_m3xu": 0.065,
     "engine_simd2": 0.08,
+    "gta": 0.07,
     "gta_separate": 0.38,
     "m3xu": 0.051,
     "m3xu_sequencer": 0.14,

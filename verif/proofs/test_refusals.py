@@ -26,7 +26,7 @@ from tilewright.verif.kit.units import emitted_unit
 # memories and outputs of the design must be the same in both. The question is combinational: no
 # state is excluded, whether it can be reached or not.
 
-_FORK = re.compile(r"^module \w*fork\w* \(.*?^endmodule", re.DOTALL | re.MULTILINE)
+_FORK = re.compile(r"^module \w*fork\w* #?\(.*?^endmodule", re.DOTALL | re.MULTILINE)
 _VALID = re.compile(r"assign o__(\d+)__valid = ([^;]*);")
 _INVERTED = r"""
   wire refused_\1, accepted_\1;

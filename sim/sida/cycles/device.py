@@ -14,7 +14,7 @@ from ....hw.spec.sida import DELAY, SidaConfig
 from ...numbers.memory import from_bytes
 from ...numbers.values import Patterns
 from ...timing.jobs import TimedDevice
-from ..driver import check_modelled
+from ..fit import check_modelled
 from ..model import SidaModel
 from ..result.products import Columns
 from ..stored_matrix import first_fault

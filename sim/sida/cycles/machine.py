@@ -15,7 +15,7 @@ from ...timing.dram import FLAT, MemoryModel
 from ...timing.jobs import ended, looks, stands_still, watch
 from ...timing.striped.bus import beats_read, step
 from ...timing.striped.state import Bus
-from ..driver import check_modelled
+from ..fit import check_modelled
 from .compute import MACHINE, Compute, compute_step, set_up_compute
 from .load_half import load_offers, load_step
 from .load_state import COUNTS, READERS, memory_bus, set_up_load

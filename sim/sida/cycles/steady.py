@@ -13,7 +13,8 @@ from scipy.sparse import csr_array
 from ....hw.spec.sida import SidaConfig
 from ...device.placement import Placement
 from ...timing.dram import FLAT, MemoryModel
-from ..driver import bank_span, check_fit
+from ..driver import bank_span
+from ..fit import check_fit
 from ..images import late_step, program_words
 from ..iterations.jobs import Job, Setup
 from ..iterations.problem import Problem

@@ -17,53 +17,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from ....hw.spec.elementwise.assembler import assemble
 from ....hw.spec.formats import FloatFormat, Format
 from ....hw.spec.sida import SIDA_SEMIRINGS
 from ...numbers.values import Patterns, decode, encode
 from ..result.products import Rules
+from .distances import DISTANCES
 from .graphs import columns_of, vector_of
 from .problem import Problem
 
-_EUCLIDEAN = assemble("""
-vector square               # of each point
-vector nearest              # squared distance to the nearest seed
-reduce norm sum             # the new seed's square
-reduce total sum
-e1:
-    mul r1, y, y
-    reduce norm, r1
-    out y
-e2:
-    load r1, square
-    add r1, norm, r1
-    fma r1, y, -2, r1
-    max r1, r1, 0
-    load r2, nearest
-    min r1, r1, r2
-    reduce total, r1
-    store nearest, r1
-    out r1
-""")
-_STORED = assemble("""
-vector nearest
-reduce total sum
-e1:
-    out y
-e2:
-    load r1, nearest
-    min r1, y, r1
-    reduce total, r1
-    store nearest, r1
-    out r1
-""")
-
-DISTANCES = {"euclidean": ("mma", _EUCLIDEAN), "stored": ("addnorm", _STORED)}
-"""The second product's semiring, and the program: of squared Euclidean distances, and of those over
-the coordinates that a point stores alone, by add-norm, as the paper has it."""
-
-
-__all__ = ["DISTANCES", "Coincide", "Seeds", "Steps", "draw_seeds", "drawn_from", "seeding"]
+__all__ = ["Coincide", "Seeds", "Steps", "draw_seeds", "drawn_from", "seeding"]
 
 Floats = npt.NDArray[np.float64]
 

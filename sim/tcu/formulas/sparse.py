@@ -10,7 +10,7 @@ from math import isqrt
 from typing import NamedTuple
 
 from ..blocks import multiple
-from ..cost import Cost
+from ..cost import Cost, UnitWork
 from .dense import levels, rectangular, recursive
 
 __all__ = [
@@ -143,3 +143,10 @@ def _product(sizes: Sizes, s: int, weak: bool, scheme: tuple[int, int, int] | No
     blocks = inner // high
     found = recursive(high, s, products, additions, side) * blocks
     return found + Cost(cpu_adds=(blocks - 1) * high * high)
+
+
+def round_of(n: int, k: int, p: int, entries: int, s: int, weak: bool = False) -> UnitWork:
+    """Calls and rows of an exact round, by tall calls."""
+    return exact_round(
+        n, k, p, entries, s, weak, left=0, right=0, known=0, summing=0, peeled=0
+    ).work

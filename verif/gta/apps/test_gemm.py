@@ -214,7 +214,7 @@ def test_products_add_up() -> None:
             a, b = (rng.integers(0, 1 << 32, s, np.uint64) for s in ((rows, depth), (depth, cols)))
             assert np.array_equal(products.multiply(a, b), pgemm("int32", a, b))
     tally = products.tally
-    assert (tally.pgemms, len(tally.counts)) == (3, 2)
+    assert (tally.pgemms, len(tally.times)) == (3, 2)
     costs = [choose(GtaConfig(), PGemm(m=m, n=n, k=k, format="int32")).cost for m, n, k in shapes]
     assert tally.cost is not None
     assert tally.cost.cycles == sum(cost.cycles for cost in costs)

@@ -11,8 +11,8 @@ import pytest
 from scipy import sparse
 from scipy.io import mmread, mmwrite
 from tilewright.cli import main
+from tilewright.sim.tcu.formulas.sparse import round_of
 from tilewright.verif.kit.commands import check_refused
-from tilewright.verif.tcu.sparse.costs import round_of
 
 
 @pytest.fixture

@@ -41,16 +41,9 @@ def cost_of(
     return total + Cost(cpu_adds=2 * found.terms, cpu_multiplies=found.terms)
 
 
-def round_of(n: int, k: int, p: int, entries: int, s: int, weak: bool = False) -> UnitWork:
-    """Calls and rows of an exact round, by tall calls."""
-    return costs.exact_round(
-        n, k, p, entries, s, weak, left=0, right=0, known=0, summing=0, peeled=0
-    ).work
-
-
 def work_of(found: SparseProduct, n: int, k: int, p: int, s: int, weak: bool = False) -> UnitWork:
     """Calls and rows of exact rounds, by tall calls."""
     total = UnitWork()
     for one in found.rounds:
-        total += round_of(n, k, p, one.entries, s, weak)
+        total += costs.round_of(n, k, p, one.entries, s, weak)
     return total

@@ -13,6 +13,7 @@ from scipy import sparse
 from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit, UnitWork
 from tilewright.sim.tcu.dense.schemes import STANDARD, STRASSEN
 from tilewright.sim.tcu.formulas import sparse as costs
+from tilewright.sim.tcu.formulas.sparse import round_of
 from tilewright.sim.tcu.sparse.output_sensitive import MOST_ROUNDS, SparseProduct, spmul
 from tilewright.sim.tcu.words import (
     BOOLEAN,
@@ -28,7 +29,7 @@ from tilewright.sim.tcu.words import (
 )
 from tilewright.sim.tcu.words.floats import Floats
 from tilewright.verif.kit.sampling import slow_but
-from tilewright.verif.tcu.sparse.costs import cost_of, round_of, work_of
+from tilewright.verif.tcu.sparse.costs import cost_of, work_of
 
 SIDES = (4, 8, 16)
 

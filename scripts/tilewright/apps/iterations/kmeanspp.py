@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ...errors import UserError
 from ...hw.spec.formats import FloatFormat, Format
-from ...sim.sida.iterations.seeding import DISTANCES, Coincide, Seeds, draw_seeds, seeding
+from ...sim.sida.iterations.distances import DISTANCES
+from ...sim.sida.iterations.seeding import Coincide, Seeds, draw_seeds, seeding
 from ...sim.sida.result.products import Rules
 from ...sim.sida.step_driver import StepDriver
 from ..common.limits import counted

@@ -12,7 +12,7 @@ from ....hw.spec.formats import FloatFormat
 from ....hw.spec.sida import SIDA, ModelSidaConfig, SidaConfig
 from ....hw.spec.unit import Unit
 from ....settings import read_config
-from ....sim.sida.driver import check_modelled
+from ....sim.sida.fit import check_modelled
 from ..files import ARRAYS, check_output
 from ..options import (
     Choice,

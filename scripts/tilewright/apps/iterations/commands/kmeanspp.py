@@ -10,7 +10,7 @@ import typer
 from ....errors import UserError
 from ....hw.spec.host.words import not_one_of
 from ....numbers_given import whole
-from ....sim.sida.iterations.seeding import DISTANCES
+from ....sim.sida.iterations.distances import DISTANCES
 from ...common.files import ARRAY_NAMES
 from ...common.first_lines import check_first_lines
 from ...common.units.sida import SidaOptions, choose_sida
