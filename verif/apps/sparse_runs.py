@@ -11,8 +11,6 @@ from scipy.io import mmwrite
 from scipy.sparse import random_array
 from tilewright.verif.kit.commands import Run
 
-__all__ = ["CYCLES", "MODEL", "TWO", "report_of", "write_random"]
-
 MODEL = ("--backend", "model")
 CYCLES = ("--backend", "cycles")
 TWO = ("--lanes", "2", "--set", "queues=5", "--set", "outstanding=16")

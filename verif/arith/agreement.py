@@ -7,8 +7,6 @@ import numpy.typing as npt
 import pytest
 from tilewright.sim.numbers.values import Patterns
 
-__all__ = ["agree"]
-
 
 def agree(name: str, got: npt.ArrayLike, expected: npt.ArrayLike, *operands: Patterns) -> None:
     """Fail with the first operands on which two results differ."""

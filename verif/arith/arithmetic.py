@@ -20,8 +20,6 @@ from ..kit.registered import RegisteredFunction
 
 _UNPAUSED = Pauses()
 
-__all__ = ["RtlFunction", "ScalarOperations"]
-
 
 class ScalarOperations(wiring.Component):
     """Every operation on two values of a format, on the same operands: one build tests all.

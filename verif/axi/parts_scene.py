@@ -92,8 +92,6 @@ def draw_data(generator: random.Random, beats: int, width: int) -> list[tuple[in
     ]
 
 
-__all__ = ["REGION", "PartsScene", "Side"]
-
 REGION = 1 << 14
 """Bytes that each reader or writer works on."""
 

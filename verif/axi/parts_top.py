@@ -14,8 +14,6 @@ from tilewright.hw.axi.registers import AxiLiteRegisters, field_members
 from tilewright.hw.axi.supervision import Supervision
 from tilewright.hw.spec.registers.register_map import Field, Register, RegisterMap
 
-__all__ = ["REGISTERS", "AxiParts", "Sizes"]
-
 REGISTERS = RegisterMap(
     registers=(
         Register(

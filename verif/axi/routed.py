@@ -10,8 +10,6 @@ from tilewright.hw.emit.unit import Emitted, emit_component
 from tilewright.verif.axi.routed_top import RoutedReaders, RoutedSizes
 from tilewright.verif.bench.settings_job import SettingsBuild
 
-__all__ = ["ROUGH", "emitted", "run"]
-
 ROUGH = {"latency": [1, 200], "stall": 0.3, "mixed": True, "modes": True, "gap": 0.2, "pause": 0.3}
 """Everything random, over a wide range."""
 

@@ -16,8 +16,6 @@ from tilewright.hw.axi.ports import ManagerPort
 from tilewright.hw.axi.supervision import Supervision
 from tilewright.verif.axi.wrapped import pass_members
 
-__all__ = ["RoutedReaders", "RoutedSizes", "RoutedStreams", "SupervisedReaders"]
-
 _SUPERVISED = ("stop", "idle", "error", "error_address")
 
 

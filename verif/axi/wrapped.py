@@ -9,8 +9,6 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import Out
 
-__all__ = ["each_of", "pass_members", "with_ready"]
-
 
 def pass_members(m: Module, inner: Any, outer: Any, names: Iterable[str] | None = None) -> None:
     """Connect members of a component inside with those of the same names outside: all of them, or

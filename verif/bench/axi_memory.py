@@ -20,8 +20,6 @@ from cocotb.triggers import ReadWrite, RisingEdge
 from .axi_storage import Storage
 from .streams import Pauser, cycle
 
-__all__ = ["AxiMemory", "Behaviour", "Storage"]
-
 OKAY, EXOKAY, SLVERR, DECERR = range(4)
 PAGE_BYTES = 4096
 _INCR = 1

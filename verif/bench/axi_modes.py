@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from typing import Any
 
-__all__ = ["FLAGS", "MODES", "any_modes"]
-
 FLAGS = ("aw_after_w", "w_after_aw", "ready_after_valid", "one_read")
 """Fields of ``axi_memory.Behaviour`` that AXI4 leaves to a memory, each on or off."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["Storage"]
-
 
 def _nothing(address: int) -> int:
     return 0

@@ -13,8 +13,6 @@ from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiRam
 
 from .streams import Pauser
 
-__all__ = ["axi_ram", "lite_master", "pause_ram", "random_pauses"]
-
 
 def random_pauses(seed: str, share: float) -> Iterator[bool]:
     """A pause generator: cycles in which a channel pauses."""

@@ -8,8 +8,6 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 
-__all__ = ["BusWatch"]
-
 
 class BusWatch:
     """Counts from the next cycle on until it is cancelled.

@@ -27,8 +27,6 @@ from tilewright.sim.rtl.build import COMPILING, BuildError, build_program, cache
 from tilewright.sim.rtl.toolchain import find_icarus, find_verilator, require_tools
 from tilewright.sim.rtl.waves import WaveFormat, complete_waves
 
-__all__ = ["SIMULATORS", "CocotbBuild", "keep_waves"]
-
 SIMULATORS = ("verilator", "icarus")
 
 _PREFIX = "Vtop"

@@ -19,8 +19,6 @@ from tilewright.verif.bench.axi_modes import any_modes
 from tilewright.verif.bench.cocotb_build import CocotbBuild, keep_waves
 from tilewright.verif.bench.simulated_device import SimulatedDevice
 
-__all__ = ["AxiDevice", "DeviceTimeout"]
-
 Config = TypeVar("Config")
 
 

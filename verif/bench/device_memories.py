@@ -9,8 +9,6 @@ from tilewright.verif.bench.axi_modes import MODES
 from tilewright.verif.bench.axi_vip import axi_ram, pause_ram
 from tilewright.verif.bench.axi_watch import BusWatch
 
-__all__ = ["AxiRams", "Memories"]
-
 
 class AxiRams:
     """cocotbext-axi's memories at all managers; which beats fail, and how much its channels pause,

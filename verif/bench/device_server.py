@@ -18,8 +18,6 @@ from tilewright.verif.bench.axi_watch import BusWatch
 from tilewright.verif.bench.device_memories import AxiRams, Memories
 from tilewright.verif.bench.streams import PERIOD_NS, cycle
 
-__all__ = ["serve"]
-
 RESET_CYCLES = 3
 
 

@@ -21,8 +21,6 @@ from tilewright.sim.rtl.toolchain import find_icarus
 from tilewright.verif.bench.simulated_device import SimulatedDevice
 from tilewright.verif.kit.four_states import RESET_CYCLES, checks_of, ports_of
 
-__all__ = ["FourStateDevice", "UnknownBits"]
-
 Config = TypeVar("Config")
 
 _CHUNK = 64

@@ -14,8 +14,6 @@ from tilewright.hw.spec.unit import Unit
 from tilewright.verif.bench.stream_job import JobResult
 from tilewright.verif.kit.reports import Report, Timing
 
-__all__ = ["GAP", "ILLEGAL", "STALL", "TIMED", "elapsed", "halves", "run_operations"]
-
 GAP, STALL, ILLEGAL = 0.25, 0.45, 0.1
 """Shares of cycles with a pause on the streams, and of operations that the unit has not."""
 

@@ -15,8 +15,6 @@ from tilewright.verif.bench.axi_modes import any_modes
 from tilewright.verif.bench.settings_job import settings_directory
 from tilewright.verif.bench.streams import PERIOD_NS
 
-__all__ = ["Scene", "break_off", "run_scenarios", "span"]
-
 ResponseAt = Callable[[int], int]
 
 _VALIDS = ("arvalid", "awvalid", "wvalid")

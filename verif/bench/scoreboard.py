@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["Scoreboard"]
-
 
 class Scoreboard:
     """Compares payloads in order and keeps the first mismatches.

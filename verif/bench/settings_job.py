@@ -11,8 +11,6 @@ from typing import Any
 
 from tilewright.verif.bench.cocotb_build import CocotbBuild
 
-__all__ = ["SETTINGS", "SettingsBuild", "settings_directory"]
-
 SETTINGS = "TILEWRIGHT_BENCH"
 """The environment variable that leads a test module to its settings."""
 

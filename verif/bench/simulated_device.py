@@ -7,8 +7,6 @@ from typing import Generic, TypeVar
 
 from tilewright.sim.device.protocol import RegisterError
 
-__all__ = ["SimulatedDevice"]
-
 Config = TypeVar("Config")
 
 

@@ -19,8 +19,6 @@ from cocotb.triggers import Combine, RisingEdge, with_timeout
 from tilewright.verif.bench.scoreboard import Scoreboard
 from tilewright.verif.bench.streams import PERIOD_NS, Pauser, StreamDriver, StreamMonitor, cycle
 
-__all__ = ["run_job"]
-
 RESET_CYCLES = 3
 
 

@@ -14,8 +14,6 @@ import numpy.typing as npt
 from tilewright.sim.rtl.waves import wave_format
 from tilewright.verif.bench.cocotb_build import CocotbBuild, keep_waves
 
-__all__ = ["JobResult", "StreamBuild", "StreamTrace"]
-
 Words = npt.NDArray[np.uint32]
 
 

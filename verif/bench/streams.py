@@ -13,8 +13,6 @@ from typing import Any
 from cocotb.triggers import RisingEdge
 from cocotb.utils import get_sim_time
 
-__all__ = ["PERIOD_NS", "Pauser", "StreamDriver", "StreamMonitor"]
-
 PERIOD_NS = 10
 """Clock period of every bench."""
 

@@ -16,18 +16,6 @@ from tilewright.sim.sparse.csr_image import csr_image
 from tilewright.sim.sparse.image import entries_bytes, image, pairs_bytes
 from tilewright.sim.sparse.memory_blocks import Block
 
-__all__ = [
-    "Bytes",
-    "ConverterCase",
-    "addresses",
-    "any_rows",
-    "load",
-    "matrix_of",
-    "place",
-    "run",
-    "scattered",
-]
-
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 

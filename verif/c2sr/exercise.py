@@ -8,8 +8,6 @@ from tilewright.sim.c2sr_converter.driver import ConverterDevice, ConverterDrive
 from tilewright.verif.c2sr.cases import matrix_of
 from tilewright.verif.c2sr.jobs import Converter, any_case, check
 
-__all__ = ["exercise", "soak"]
-
 _ROWS, _COLS = 700, 40
 
 _SHAPES = (1, 1), (13, 9)

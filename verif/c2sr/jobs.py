@@ -19,8 +19,6 @@ from tilewright.verif.c2sr.cases import (
 )
 from tilewright.verif.kit.job_checks import JobRtl, QuietAtEnd
 
-__all__ = ["Converter", "any_case", "check", "check_result", "read_bytes"]
-
 Converter = JobRtl[C2srConverterConfig]
 """Device that runs the jobs."""
 

@@ -13,19 +13,6 @@ from tilewright.sim.sparse.c2sr import C2sr, from_patterns
 from tilewright.sim.sparse.image import from_image, image, image_sizes
 from tilewright.sim.sparse.memory_blocks import Block
 
-__all__ = [
-    "BITS",
-    "NUMPY",
-    "Memory",
-    "check_image",
-    "check_rows",
-    "layout",
-    "patterns_of",
-    "rounded",
-    "some_matrix",
-    "with_gaps",
-]
-
 NUMPY: dict[str, Any] = {
     "fp16": np.float16,
     "bf16": ml_dtypes.bfloat16,

@@ -13,8 +13,6 @@ from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.random_jobs import JobsUnderWay, run_jobs
 from tilewright.verif.kit.reports import JobsReport
 
-__all__ = ["run"]
-
 _STRIPES = 128
 """Stripes of the memory: a block in every channel each."""
 

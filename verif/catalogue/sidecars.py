@@ -15,17 +15,6 @@ from tilewright.registry import Entry, entries
 from tilewright.verif.catalogue.described.operations import Matrices
 from tilewright.verif.kit.options import small
 
-__all__ = [
-    "LABELS",
-    "Golden",
-    "as_read",
-    "checker",
-    "config_of",
-    "emitted",
-    "faults",
-    "golden_of",
-]
-
 Golden = Callable[[str, Mapping[str, int], Matrices], Matrices]
 
 LABELS = {

@@ -43,9 +43,6 @@ class WriterSettings:
         return LaneMap(**self._of("lanes"))
 
 
-__all__ = ["LaneRow", "Rows", "WriterJob", "draw_rows", "row_number", "token_bits", "walk"]
-
-
 @dataclass(frozen=True)
 class LaneRow:
     """Row ``i`` of a matrix: row ``index`` of the lane's channel number ``slot``."""

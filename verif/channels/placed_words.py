@@ -6,8 +6,6 @@ import random
 
 from tilewright.hw.spec.channels import ChannelGeometry
 
-__all__ = ["WORD_BYTES", "base_of", "draw_words", "placed", "word_sizes"]
-
 WORD_BYTES = (4, 8, 16)
 Word = dict[str, int]
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from amaranth.sim import Simulator
 
-__all__ = ["StreamRun"]
-
 Word = Mapping[str, int]
 
 

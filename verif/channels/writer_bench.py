@@ -20,8 +20,6 @@ from tilewright.verif.channels.lane_rows import (
     token_bits,
 )
 
-__all__ = ["scenarios"]
-
 _JOB = ("pairs_base", "entries_base", "capacity")
 _STREAM = {f: f"i__{f}" for f in ("valid", "ready", "payload")} | {"name": "i"}
 

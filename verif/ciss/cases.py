@@ -12,8 +12,6 @@ from tilewright.hw.spec.ciss import MARKERS, VALUES, CissLayout
 from tilewright.sim.sparse.tensor import Tensor
 from tilewright.verif.ciss.oracle import Entries
 
-__all__ = ["Case", "layout", "random_case", "tensor"]
-
 _WHOLE = (0, 1, -1, 7, 256, 2**40 + 1, -(2**31))
 _REAL = (0.0, -0.0, 1.0, -1.5, 2.5, 0.1, 1e-45, 1e-8, -1e-8, 5e-324, 65520.0, 70000.0, -(2.0**40))
 _WIDE = (math.nan, math.inf, -math.inf, 1e300, 3.4e38, 3.3895e38, 1.00390625, 1.01171875)

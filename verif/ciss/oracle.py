@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-__all__ = ["BITS", "Entries", "Refused", "add_up", "decode", "pattern", "stream", "tensor_of"]
-
 Entries = Sequence[tuple[tuple[int, ...], float | int]]
 """Coordinates and values."""
 

@@ -11,8 +11,6 @@ from tilewright.sim.sparse.ciss import Ciss
 from tilewright.sim.sparse.ciss_tiles import TileStreams, tile_streams
 from tilewright.sim.sparse.tensor import Tensor, modes_from
 
-__all__ = ["Tile", "tile"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tile:

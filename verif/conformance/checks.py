@@ -20,8 +20,6 @@ from tilewright.verif.kit.job_checks import (
     started_twice,
 )
 
-__all__ = ["Conformance", "refused_jobs"]
-
 Device = TypeVar("Device", bound=JobRtl[Any])
 
 

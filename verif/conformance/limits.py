@@ -16,27 +16,6 @@ from tilewright.hw.spec.registers.job_spec import Check, JobSpec, Rule
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.device.checks import first_broken
 
-__all__ = [
-    "MEMORY",
-    "SEMIRINGS",
-    "STAGES",
-    "Edge",
-    "Limits",
-    "Setting",
-    "all_named",
-    "bases",
-    "breakable",
-    "changed_parameters",
-    "changed_rules",
-    "flag",
-    "one_of",
-    "parameter_complaints",
-    "range_complaints",
-    "rule_complaints",
-    "settings_of",
-    "subset",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:

@@ -22,8 +22,6 @@ from tilewright.sim.device.protocol import OpenDevice
 from tilewright.verif.kit.options import small
 from tilewright.verif.kit.sampling import slow_but
 
-__all__ = ["MEMORY_BYTES", "Job", "Subject", "accelerators", "structures", "subject"]
-
 MEMORY_BYTES = 1 << 17
 """Size of the memory: the exercises need no more."""
 

@@ -6,10 +6,6 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-__all__ = [
-    "Arithmetic", "Cell", "Choices", "Grid", "Machine", "Namesakes", "Patterns", "Steps", "Tables",
-]  # fmt: skip
-
 
 class Arithmetic(wiring.Component):
     """Signed and unsigned operations of unequal widths, dropped carries, a register."""

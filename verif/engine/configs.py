@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig, Simd2EngineConfig
 
-__all__ = ["CONFIGS", "MEMORY_BYTES"]
-
 MEMORY_BYTES = 1 << 16
 
 CONFIGS: dict[str, EngineConfig] = {

@@ -11,8 +11,6 @@ from tilewright.sim.engine.matrices import container_bits, formats_of
 from tilewright.sim.engine.model import EngineModel
 from tilewright.verif.engine.jobs import EngineRtl, check_job, fill, random_job
 
-__all__ = ["exercise", "soak"]
-
 _MOST = 48, 48, 48
 """M, N and K."""
 

@@ -12,16 +12,6 @@ from tilewright.sim.engine.job import Job
 from tilewright.sim.engine.model import EngineModel
 from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd
 
-__all__ = [
-    "EngineRtl",
-    "Mismatch",
-    "check_job",
-    "differences",
-    "fill",
-    "random_job",
-]
-
-
 EngineRtl = JobRtl[EngineConfig]
 """Device that runs the jobs."""
 

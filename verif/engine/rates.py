@@ -39,8 +39,6 @@ class EngineAxiDevice(AxiDevice[EngineConfig]):
         return found
 
 
-__all__ = ["Rate", "bytes_of", "large_product", "measure", "typical_operations"]
-
 LEAST_CYCLES, MOST_CYCLES = 10_000, 1 << 16
 """Cycles that the unit works on a large product: at least, and where K is let go below M and N."""
 

@@ -29,8 +29,6 @@ from tilewright.verif.engine.rates import (
 )
 from tilewright.verif.kit.reports import Case, JobsReport
 
-__all__ = ["EngineReport", "run"]
-
 _MEMORY_BYTES = 1 << 17
 
 

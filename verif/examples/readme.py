@@ -14,8 +14,6 @@ from tilewright.sim.rtl.toolchain import ToolMissing, find_icarus
 from tilewright.toolchain import install_verilator
 from tilewright.verif.examples.scripts import EXAMPLES
 
-__all__ = ["Example", "needs_icarus"]
-
 _SECONDS = 600
 
 

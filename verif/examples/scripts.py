@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-__all__ = ["EXAMPLES", "load_script"]
-
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 

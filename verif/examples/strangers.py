@@ -10,8 +10,6 @@ import numpy as np
 from tilewright.verif.examples.readme import Example
 from tilewright.verif.kit.pages import page
 
-__all__ = ["Stranger", "memory_lines", "page_of_memory"]
-
 _LINE = re.compile(r"^ *(0x[0-9a-f]+): ((?:[0-9a-f]{2} )*[0-9a-f]{2})\b(?! [0-9a-f]{2}\b)", re.M)
 
 

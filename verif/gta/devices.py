@@ -33,18 +33,6 @@ class PlainModel(GtaModel):
                 lanes.result[lane, :, there : there + 16] = source[lane, :, here : here + 16]
 
 
-__all__ = [
-    "DEVICES",
-    "DRIVEN",
-    "LARGE_MEMORY_BYTES",
-    "MEMORY_BYTES",
-    "SHARED",
-    "Built",
-    "NativeGta",
-    "native_gta",
-    "settings",
-]
-
 MEMORY_BYTES = 1 << 16
 LARGE_MEMORY_BYTES = 1 << 20
 """Memory of the devices whose drivers place products and vectors of any size."""

@@ -11,8 +11,6 @@ from tilewright.verif.gta.jobs import check_product, random_case
 from tilewright.verif.gta.vectors import check_vector, random_vector
 from tilewright.verif.kit.job_checks import JobRtl, QuietAtEnd
 
-__all__ = ["exercise", "soak"]
-
 _MOST, _DEEPEST, _LONGEST = 90, 120, 6000
 _SEGMENTS = (1, 1, 1, 2, 3, 4, 10)
 """Numbers of segments of K."""

@@ -14,8 +14,6 @@ from tilewright.sim.gta.golden.pgemm import RESULTS, pgemm
 from tilewright.sim.gta.tiles.choice import DATAFLOWS, choose, regions_of
 from tilewright.verif.oracles import stimuli
 
-__all__ = ["ProductCase", "check_product", "random_case", "words"]
-
 Words = npt.NDArray[np.uint64]
 
 

@@ -51,8 +51,6 @@ def random_vectors(rng: np.random.Generator, config: GtaConfig, group: int) -> d
     }
 
 
-__all__ = ["Command", "ListCase", "check", "random_case", "random_command", "refilling_case"]
-
 _LIST_BYTES = 1 << 12
 """Bytes of the list, at the start of memory; sources and results follow, each in one half of the
 rest."""

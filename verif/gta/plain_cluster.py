@@ -19,8 +19,6 @@ from tilewright.hw.gta.layouts import (
 from tilewright.hw.spec.gta import BANKS, GtaConfig
 from tilewright.hw.spec.jobs.gta_commands import MEMORIES, OPERATIONS, lane_words
 
-__all__ = ["PlainCluster"]
-
 
 class PlainCluster(wiring.Component):
     """The members of the lanes' cluster.

@@ -18,8 +18,6 @@ from tilewright.verif.kit.job_checks import QuietAtEnd
 from tilewright.verif.kit.random_jobs import JobsUnderWay, run_jobs
 from tilewright.verif.kit.reports import JobsReport
 
-__all__ = ["run"]
-
 _FEW_BYTES = 1 << 20
 
 

@@ -15,8 +15,6 @@ from tilewright.sim.gta.golden.reduction import REDUCTIONS, reduce
 from tilewright.sim.gta.golden.vector import OPERATIONS, elementwise
 from tilewright.verif.gta.jobs import Words, words
 
-__all__ = ["SLIDES", "VectorCase", "check_vector", "random_vector", "things_of"]
-
 SLIDES = ("slide_up", "slide_down")
 
 

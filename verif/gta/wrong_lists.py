@@ -7,8 +7,6 @@ from tilewright.hw.spec.gta import GtaConfig
 from tilewright.hw.spec.jobs.gta_commands import COMMAND_BYTES, FIELDS, KINDS, command_bytes
 from tilewright.verif.gta.lists import Command, ListCase, random_case, random_command
 
-__all__ = ["spoilt_case"]
-
 
 def _near(rng: np.random.Generator, value: int, bits: int) -> int:
     """Another value of a field: beside it, any, a small one, or one with a single bit changed."""

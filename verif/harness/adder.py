@@ -12,9 +12,6 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.emit.unit import Emitted, emit_component
 
-__all__ = ["DEPTH", "LAYOUT", "RESULT", "Adder", "build", "check", "stimuli"]
-
-
 LAYOUT = data.StructLayout({
     "op": 3,
     "a": data.ArrayLayout(16, 5),

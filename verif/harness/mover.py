@@ -11,8 +11,6 @@ from tilewright.hw.axi.ports import LitePort, ManagerPort
 from tilewright.hw.axi.registers import AxiLiteRegisters
 from tilewright.hw.spec.registers.register_map import Field, Register, RegisterMap
 
-__all__ = ["REGISTERS", "AxiMover", "Rule"]
-
 
 class Rule(IntEnum):
     """The rule to break."""

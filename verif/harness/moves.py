@@ -10,8 +10,6 @@ from tilewright.hw.emit.unit import Emitted, emit_component
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.verif.harness.mover import REGISTERS, AxiMover, Rule
 
-__all__ = ["MEMORY_BYTES", "READ", "WRITE", "move", "mover", "read", "start", "sum_of", "write"]
-
 MEMORY_BYTES = 1 << 16
 READ, WRITE = 1, 2
 

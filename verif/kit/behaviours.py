@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from tilewright.sim.rtl.accelerator import AxiBehaviour
 
-__all__ = ["HANDSHAKES", "any_behaviour"]
-
 HANDSHAKES = ("aw_after_w", "w_after_aw", "ready_after_valid", "one_read")
 """Parameters of :class:`AxiBehaviour` that say for what a READY waits."""
 

@@ -9,8 +9,6 @@ from math import prod
 
 from tilewright.hw.spec.registers.job_spec import Check, JobSpec, Rule
 
-__all__ = ["wrong_values"]
-
 
 def _above(check: Check, step: int) -> int:
     """The least multiple of ``step`` that is too large."""

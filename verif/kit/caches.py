@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from tilewright.hw.spec.host.wasm_tools import tool_cache
 
-__all__ = ["empty_cache", "with_tools"]
-
 
 def with_tools(directory: Path) -> Path:
     """A new directory as a cache that has the tools' compiled code, which would take them a minute

@@ -15,8 +15,6 @@ from tilewright.apps import register
 from tilewright.cli import main
 from tilewright.errors import UserError
 
-__all__ = ["SMALL", "SMALLEST", "Run", "check_refused", "complaint", "draw"]
-
 SMALL = ("--set", "rows=4", "--set", "cols=2", "--set", "depth=4", "--set", "pipeline=2")
 """A unit that builds in seconds."""
 SMALLEST = ("--set", "rows=1", "--set", "cols=1", "--set", "modes=fp16", "--mode", "fp16")

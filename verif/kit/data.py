@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["data_file", "needs_data", "real_library"]
-
 needs_data = pytest.mark.data
 """Marks a test, or one parameter of it, that asks for such files. Without ``TILEWRIGHT_DATA`` it is
 skipped before it begins; ``pytest -m data`` runs these tests alone."""

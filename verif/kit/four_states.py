@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-__all__ = ["RESET_CYCLES", "bench_of", "checks_of", "ports_of"]
-
 RESET_CYCLES = 1
 IDLE_CYCLES = 20
 

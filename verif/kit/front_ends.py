@@ -13,8 +13,6 @@ import pytest
 from tilewright.hw.spec.host.wasm_tools import run_wasm_tool
 from tilewright.sim.rtl.toolchain import ToolMissing, find_icarus, find_verilator
 
-__all__ = ["FRONT_ENDS", "SLANG_WAIVERS", "complaints", "run_yosys"]
-
 SLANG_WAIVERS: dict[str, str] = {
     "arith-op-mismatch": "a signal may be multiplied by a constant of its own width",
     "case-default": "all values of a case are there",

@@ -7,11 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = [
-    "ROOMS", "Import", "Imports", "children", "cycle", "imports_of", "name_of", "read_imports",
-    "sources",
-]  # fmt: skip
-
 ROOMS = ("hw", "sim", "synth", "verif")
 """The rooms whose modules are named after their folder; all others are the command line's."""
 

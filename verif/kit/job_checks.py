@@ -11,17 +11,6 @@ from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.device.protocol import AcceleratorDevice, RegisterError
 from tilewright.verif.kit.broken_rules import wrong_values
 
-__all__ = [
-    "JobRtl",
-    "Mismatch",
-    "QuietAtEnd",
-    "check_interrupt",
-    "check_restarts",
-    "register_answers",
-    "soft_reset_after",
-    "started_twice",
-]
-
 Config = TypeVar("Config", covariant=True)
 
 _RESET_POLLS = 400

@@ -21,8 +21,6 @@ from tilewright.hw.spec.host.cache import cache_directory, scratch_directory
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.hw.spec.unit import Unit
 
-__all__ = ["keep_units"]
-
 _generate = emitter.emit
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["MALFORMED"]
-
 MALFORMED = {
     "mangled1.mtx": "line 1: 'mangled' in the header must be matrix",
     "mangled5.mtx": "line 1: a pattern must be general or symmetric, not hermitian",

@@ -10,8 +10,6 @@ from tilewright.hw.spec.t2s.settings import DesignName, Sizes
 from tilewright.hw.t2s.lowering.design import DESIGNS
 from tilewright.registry import Entry, entries
 
-__all__ = ["OPTIONS", "choices", "small"]
-
 _SIZES = {"pes", "rows", "cols", "depth", "tile"}
 """More of the same hardware, which takes long to build."""
 

@@ -9,15 +9,6 @@ from pathlib import Path
 from tilewright.hw.spec.registers.job_spec import Error
 from tilewright.hw.spec.registers.register_map import Field, Register, RegisterMap
 
-__all__ = [
-    "documented_errors",
-    "documented_registers",
-    "error_rows",
-    "examples",
-    "page",
-    "register_rows",
-]
-
 
 def page(name: str) -> Path:
     """A page of ``docs``."""

@@ -16,8 +16,6 @@ from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.accelerator import AcceleratorTimeout, AxiRuleError, NativeAccelerator
 from tilewright.verif.kit.reports import JobsReport
 
-__all__ = ["JobsUnderWay", "run_jobs"]
-
 
 @dataclass
 class JobsUnderWay:

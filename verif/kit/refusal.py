@@ -11,8 +11,6 @@ from unittest.mock import patch
 import pytest
 from amaranth.hdl import Elaboratable
 
-__all__ = ["refusal", "refused", "unused_components"]
-
 
 @contextmanager
 def unused_components() -> Iterator[None]:

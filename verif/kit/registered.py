@@ -8,8 +8,6 @@ from amaranth.hdl import Module, Shape, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["RegisteredFunction"]
-
 
 class RegisteredFunction(wiring.Component):
     """Makes a combinational component a unit that a stream harness can drive at full rate.

@@ -9,8 +9,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["Case", "JobsReport", "Report", "Timing"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:

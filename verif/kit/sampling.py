@@ -13,25 +13,6 @@ import pytest
 from tilewright.hw.spec.formats import FloatFormat, Format, IntFormat
 from tilewright.verif.oracles import stimuli
 
-__all__ = [
-    "BARS",
-    "BUDGET",
-    "REST",
-    "SIZE",
-    "TYPES",
-    "budget_rows",
-    "by_size",
-    "cases",
-    "draw_until",
-    "integer_pairs",
-    "leaves_out",
-    "operand_pairs",
-    "over_budget",
-    "rng_of",
-    "slow_but",
-    "value_pairs",
-]
-
 _MANY = 1000
 _MODULE_MARKS = re.compile(r"^pytestmark = (\[[^\]]*\]|.*)", re.MULTILINE)
 _SIZES = ("quick", "default", "long")

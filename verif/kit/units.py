@@ -9,8 +9,6 @@ from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.registry import entries
 from tilewright.verif.kit.sampling import by_size, slow_but
 
-__all__ = ["EVERY_UNIT", "emitted_unit"]
-
 _SLOWEST = "engine_m3xu"
 """The unit that takes longest to emit; its parts are those of `engine_simd2` and of `m3xu`."""
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pylibfst
 
-__all__ = ["Waves", "read_fst", "read_vcd"]
-
 Waves = dict[str, list[tuple[int, str]]]
 """Changes by the signal's path: time, and the new value, binary without leading zeros."""
 

@@ -17,15 +17,6 @@ from tilewright.sim.sparse.c2sr import C2sr, CsrPatterns, from_csr, from_pattern
 from tilewright.sim.sparse.image import entries_bytes, image_sizes, pairs_bytes
 from tilewright.verif.channels.lane_rows import walk
 
-__all__ = [
-    "SparseCase",
-    "first_rows",
-    "place_arrays",
-    "place_case",
-    "random_case",
-    "random_matrix",
-]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SparseCase:

@@ -10,8 +10,6 @@ from tilewright.verif.matraptor.jobs import SparseRtl, check_case
 from tilewright.verif.matraptor.outer.outer_cases import in_rows, random_outer
 from tilewright.verif.matraptor.outer.outer_jobs import check_outer
 
-__all__ = ["exercise", "soak"]
-
 _MOST = 60
 
 _SHAPES = (1, 1, 1), (9, 7, 8)

@@ -92,17 +92,6 @@ def fits(config: MatRaptorConfig, rows: int, columns: int) -> bool:
     return columns <= config.queue_depth and int(lines.max()) <= config.queue_depth
 
 
-__all__ = [
-    "Mismatch",
-    "SparseRtl",
-    "check_case",
-    "check_failure",
-    "check_product",
-    "check_result",
-    "load_case",
-    "run_case",
-]
-
 Bytes = npt.NDArray[np.uint8]
 SparseRtl = JobRtl[MatRaptorConfig]
 """Device that runs the jobs."""

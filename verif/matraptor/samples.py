@@ -11,8 +11,6 @@ from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.sparse.c2sr import C2sr, from_csr
 from tilewright.verif.c2sr.rows import NUMPY
 
-__all__ = ["DIVIDING", "config", "operands", "scipy_structure", "some_matrix"]
-
 DIVIDING = [(n, m) for n in range(1, 17) for m in range(1, 17) if n % m == 0 or m % n == 0]
 """Lanes and channels of which one divides the other."""
 

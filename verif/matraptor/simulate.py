@@ -16,8 +16,6 @@ from tilewright.verif.matraptor.jobs import check_case
 from tilewright.verif.matraptor.outer.outer_cases import in_rows, random_outer
 from tilewright.verif.matraptor.outer.outer_jobs import check_outer
 
-__all__ = ["run"]
-
 _STRIPES = 128
 """Stripes of the memory: a block in every channel each."""
 

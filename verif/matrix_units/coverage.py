@@ -14,8 +14,6 @@ from tilewright.sim.numbers.values import decode
 
 from .matrix_stimuli import AnyMatrixUnit, Operations
 
-__all__ = ["CLASSES", "INT_CLASSES", "classes", "matrix_coverage", "missing"]
-
 Counts = Mapping[tuple[str, str], int]
 Words = npt.NDArray[np.uint64]
 

@@ -16,8 +16,6 @@ from tilewright.verif.oracles import stimuli
 
 from . import semiring_stimuli
 
-__all__ = ["TILE_KINDS", "AnyMatrixUnit", "Operations", "illegal_opcodes", "operations", "tiles"]
-
 AnyMatrixUnit = GridUnitConfig | Simd2Config
 """Configurations that these benches support."""
 

@@ -10,16 +10,6 @@ from tilewright.hw.spec.simd2 import Simd2Config
 from tilewright.sim.numbers.values import decode, encode
 from tilewright.verif.oracles import stimuli
 
-__all__ = [
-    "FLOAT_KINDS",
-    "INT_KINDS",
-    "addend_values",
-    "integer_values",
-    "kinds_of",
-    "positions",
-    "semiring_tiles",
-]
-
 Words = npt.NDArray[np.uint64]
 Generator = np.random.Generator
 

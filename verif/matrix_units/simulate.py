@@ -21,13 +21,6 @@ from tilewright.verif.kit.reports import Report
 from tilewright.verif.matrix_units.coverage import matrix_coverage
 from tilewright.verif.matrix_units.matrix_stimuli import AnyMatrixUnit, Operations, operations
 
-__all__ = [
-    "expected_cycles",
-    "matrix_job",
-    "run",
-    "run_icarus",
-]
-
 
 def run(
     unit: Unit | str,

@@ -26,8 +26,6 @@ from tilewright.verif.mutation.mutations import (
     with_selector,
 )
 
-__all__ = ["Design", "Designs", "keep_texts", "with_origins"]
-
 _MODEL = f"""#include <set>
 struct MutatedModel : Vunit {{
     static std::set<MutatedModel*>& all() {{ static std::set<MutatedModel*> found; return found; }}

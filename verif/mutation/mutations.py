@@ -11,16 +11,6 @@ from pathlib import Path
 
 from tilewright.verif.kit.front_ends import run_yosys
 
-__all__ = [
-    "ORIGIN",
-    "SELECT",
-    "SELECT_BITS",
-    "Mutation",
-    "all_mutations",
-    "sample",
-    "with_selector",
-]
-
 ORIGIN = "origin: "
 """Begins the comment that says which Python module a Verilog module comes from."""
 

@@ -15,8 +15,6 @@ from pathlib import Path
 from tilewright.hw.spec.host.wasm_tools import tool_environment
 from tilewright.verif.mutation.mutations import Mutation
 
-__all__ = ["is_equivalent"]
-
 _START = 10
 """Seconds of processor time that yosys takes before the prover starts, at most."""
 

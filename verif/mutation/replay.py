@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 from tilewright.sim.rtl import streams
 
-__all__ = ["Recorder", "Story"]
-
 _OPAQUE = ("run_fields", "run_streams", "close")
 """Methods of simulations that are not repeated."""
 

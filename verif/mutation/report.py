@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["killed_share", "read_end", "read_rows", "table"]
-
 _VERDICTS = ("killed", "equivalent", "survivor")
 
 

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-__all__ = ["VARIABLE", "Settings"]
-
 VARIABLE = "TILEWRIGHT_MUTANTS"
 
 

@@ -21,8 +21,6 @@ from tilewright.hw.emit.unit import emit_component
 from tilewright.sim.rtl.build import build_library
 from tilewright.sim.rtl.glue import Harness, glue_head, member
 
-__all__ = ["NativeParts", "NativeSimulator"]
-
 Bench = Callable[[Any], Coroutine[Any, Any, None]]
 
 _RESET_CYCLES = 2

@@ -10,8 +10,6 @@ from . import softfloat
 from .dot_product import exact_terms
 from .values import decode, ulp_exponent
 
-__all__ = ["ACCURACY_KINDS", "as_fp32", "fma_chain", "ulp_errors"]
-
 Patterns = npt.NDArray[np.uint64]
 
 ACCURACY_KINDS = (

@@ -12,8 +12,6 @@ from tilewright.hw.spec.formats import FloatFormat
 
 from .values import Value, decode, order_key, round_exact
 
-__all__ = ["Report", "Terms", "check_dot_products", "exact_terms"]
-
 
 @dataclass(frozen=True)
 class Terms:

@@ -9,8 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array
 
-__all__ = ["NAMES", "tile_product", "vector_product"]
-
 Array = npt.NDArray[Any]
 
 _SEMIRINGS = {

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["matrix_product"]
-
 Array = npt.NDArray[Any]
 
 _REDUCE: dict[str, Callable[[Array, Array], Array]] = {

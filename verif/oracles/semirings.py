@@ -18,8 +18,6 @@ from tilewright.hw.spec.semirings import Semiring
 from .dot_product import Report, check_dot_products
 from .values import Value, decode, order_key, round_exact
 
-__all__ = ["check_sums", "exact_product", "exact_result", "rounded_difference", "widened"]
-
 Array = npt.NDArray[np.generic]
 
 

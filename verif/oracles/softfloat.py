@@ -16,17 +16,6 @@ import numpy.typing as npt
 import softfloatpy
 from tilewright.hw.spec.formats import FloatFormat
 
-__all__ = [
-    "FORMATS",
-    "add",
-    "divide",
-    "equal",
-    "less",
-    "multiply",
-    "multiply_add",
-    "square_root",
-]
-
 Patterns = npt.NDArray[np.uint64]
 
 FORMATS = ("fp16", "bf16", "fp32", "fp64")

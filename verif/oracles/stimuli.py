@@ -8,16 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.formats import FloatFormat
 
-__all__ = [
-    "DOT_PRODUCT_KINDS",
-    "VALUE_KINDS",
-    "dot_products",
-    "near_values",
-    "special_pairs",
-    "special_values",
-    "values",
-]
-
 Patterns = npt.NDArray[np.uint64]
 Generator = np.random.Generator
 

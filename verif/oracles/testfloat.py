@@ -22,8 +22,6 @@ import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.formats import FloatFormat
 
-__all__ = ["PAIRS", "TRIPLES", "grid", "pairs", "singles", "triples"]
-
 Patterns = npt.NDArray[np.uint64]
 
 # For each operand of a case whether it comes from the grid; the cases of each point of the grid.

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from tilewright.hw.spec.formats import FloatFormat
 
-__all__ = ["Value", "decode", "order_key", "round_exact", "ulp_exponent"]
-
 
 class Value(NamedTuple):
     """``kind`` is "nan", "infinite" or "finite"; a finite value is ``integer * 2**exponent``.

@@ -9,8 +9,6 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Claim", "opened"]
-
 
 def opened(part: wiring.Component, *paths: str) -> Module:
     """A component as a module, so that a claim sees the submodules in it, and those of the

@@ -12,8 +12,6 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value
 from tilewright.verif.proofs.claim import Claim
 
-__all__ = ["WatchedReads", "WatchedWrites"]
-
 
 def _of_bus(payload: Any, name: str) -> Value:
     """A field of a payload; 0 if it has none."""

@@ -11,8 +11,6 @@ from typing import Any
 
 from tilewright.verif.kit.front_ends import run_yosys
 
-__all__ = ["Netlist", "SignalPath", "read_netlists"]
-
 _BITWISE = {"$not", "$pos", "$and", "$or", "$xor", "$xnor", "$bwmux", "$buf"}
 """Cells in which a bit of the output follows from the same bits of the inputs only."""
 

@@ -36,8 +36,6 @@ from tilewright.hw.stream.queue import Queue
 from tilewright.hw.stream.round_robin import RoundRobin
 from tilewright.hw.stream.skid_buffer import SkidBuffer
 
-__all__ = ["GEOMETRY", "PARTS", "REGISTERS", "SIZES"]
-
 BITS = 2
 GEOMETRY = ChannelGeometry(channels=2, interleave=64, data_bits=256, addr_bits=32)
 """Two channels, and blocks of two beats."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from tilewright.verif.proofs.claim import Claim
 
-__all__ = ["Proof"]
-
 
 @dataclass(frozen=True)
 class Proof:

@@ -10,8 +10,6 @@ from amaranth.hdl import Cat, Const, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from tilewright.verif.proofs.claim import Claim
 
-__all__ = ["clear_claim", "stream_claim"]
-
 _CLEARS = ("clear", "stop")
 
 

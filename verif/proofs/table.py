@@ -247,6 +247,4 @@ def _proofs() -> Iterator[Proof]:
 STREAM_PROOFS = tuple(_proofs())
 
 
-__all__ = ["PROOFS"]
-
 PROOFS: tuple[Proof, ...] = (*STREAM_PROOFS, *WRITER_PROOFS, *PROGRESS_PROOFS)

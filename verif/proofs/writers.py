@@ -11,8 +11,6 @@ from tilewright.verif.proofs.claim import Claim, opened
 from tilewright.verif.proofs.memory import WatchedWrites
 from tilewright.verif.proofs.proof import Proof
 
-__all__ = ["WRITER_PROOFS", "OldBurstWriter"]
-
 
 class OldBurstWriter(BurstWriter):
     """A writer that queues the length of a burst, and so offers its data, when its address has been

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["BROKEN", "LEGAL", "LIMITS", "SHORT", "Cycle", "Trace", "X"]
-
 Cycle = dict[str, int]
 X = -1
 """Unknown."""

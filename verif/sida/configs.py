@@ -6,8 +6,6 @@ from typing import Any
 
 from tilewright.hw.spec.sida import SidaConfig
 
-__all__ = ["CONFIGS", "WINDOWED", "small"]
-
 CONFIGS: dict[str, dict[str, Any]] = {
     "small": {},
     # The waiting elements do not fit into the buffer.

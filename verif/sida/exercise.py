@@ -9,8 +9,6 @@ from tilewright.sim.sida.driver import SidaDevice
 from tilewright.sim.sida.model import SidaModel, timeless
 from tilewright.verif.sida.jobs import SidaRtl, check_job, random_job
 
-__all__ = ["exercise", "soak"]
-
 _MOST_BYTES = 1 << 16
 _LARGE = 30
 """Rows of a matrix whose late elements fill a buffer of 64."""

@@ -27,19 +27,6 @@ from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd
 from tilewright.verif.sida.elementwise.random_programs import random_program, random_values
 from tilewright.verif.sida.held.matrices import SHAPES, drawn
 
-__all__ = [
-    "JOB_SHAPES",
-    "Placed",
-    "SidaCase",
-    "SidaRtl",
-    "check_job",
-    "compare",
-    "place",
-    "random_case",
-    "random_job",
-    "stored_vectors",
-]
-
 SidaRtl = JobRtl[SidaConfig]
 """Device that runs the jobs."""
 

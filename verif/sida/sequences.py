@@ -10,8 +10,6 @@ from tilewright.sim.sida.iterations.graphs import columns_of
 from tilewright.sim.sida.iterations.jobs import Job, Setup, together
 from tilewright.verif.sida.iterations.random_graphs import random_graph
 
-__all__ = ["EVERY_JOB", "PROGRAMS", "drawn_setup"]
-
 PROGRAMS = together(
     "scalar s\nvector a\nvector b\nreduce first sum\nreduce second max",
     {

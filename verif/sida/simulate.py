@@ -13,8 +13,6 @@ from tilewright.verif.kit.random_jobs import JobsUnderWay, run_jobs
 from tilewright.verif.kit.reports import JobsReport
 from tilewright.verif.sida.jobs import check_job, random_job
 
-__all__ = ["run"]
-
 _MEMORY_BYTES = 1 << 19
 
 

@@ -14,16 +14,6 @@ from tilewright.sim.sida.stored_matrix import MatrixFault, first_fault
 from tilewright.verif.kit.job_checks import Mismatch, QuietAtEnd, soft_reset_after
 from tilewright.verif.sida.jobs import Placed, SidaRtl, check_job
 
-__all__ = [
-    "beyond_the_model",
-    "check_bus_error",
-    "check_changed",
-    "check_reset",
-    "check_restarts",
-    "check_wrong_columns",
-    "check_wrong_rows",
-]
-
 
 def check_bus_error(
     device: SidaRtl, placed: Placed, error: str, where: npt.NDArray[np.bool_]

@@ -21,8 +21,6 @@ from tilewright.sim.rtl.accelerator import AcceleratorTimeout, AxiRuleError
 from tilewright.verif.soak.progress import Progress, ProgressError, UnitProgress
 from tilewright.verif.soak.soaked_unit import SoakedUnit
 
-__all__ = ["SoakFault", "accelerators", "main", "soak"]
-
 _TURN = 20.0
 """Seconds of a unit's turn at most, and of the whole run a unit's share of it."""
 _FAULTS = (AssertionError, AcceleratorTimeout, AxiRuleError, JobError)

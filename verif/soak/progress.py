@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Progress", "ProgressError", "UnitProgress"]
-
 
 class ProgressError(ValueError):
     """A file is not of a soak run."""

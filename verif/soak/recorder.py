@@ -12,8 +12,6 @@ from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.verif.kit.job_checks import Mismatch, soft_reset_after
 
-__all__ = ["RecordedJob", "RecordingAccelerator", "Span", "break_off", "replay"]
-
 Bytes = npt.NDArray[np.uint8]
 Span = tuple[int, int]
 """An address and a number of bytes."""

@@ -12,8 +12,6 @@ from tilewright.registry import Entry
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.soak.recorder import RecordingAccelerator, Span, break_off, replay
 
-__all__ = ["SoakedUnit", "design_of"]
-
 _MEMORY_BYTES = 1 << 20
 _TIME_OUT = 3_000_000
 """Most cycles of a job, many times those of the longest one on the slowest memory."""

@@ -14,8 +14,6 @@ from typing import Any, Protocol
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
-__all__ = ["Agent", "Each", "Pulse", "Sink", "Source", "Wire", "run_agents"]
-
 
 class Agent(Protocol):
     """One end of a simulated part."""

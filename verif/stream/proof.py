@@ -7,8 +7,6 @@ from pathlib import Path
 from amaranth.lib import wiring
 from tilewright.verif.stream.prover import prove
 
-__all__ = ["never_broken"]
-
 
 def never_broken(watched: wiring.Component, directory: Path, *, cycles: int | None = None) -> bool:
     """Proves that the component never sets ``broken`` after its reset, whatever its inputs are:

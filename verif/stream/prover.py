@@ -23,8 +23,6 @@ from amaranth.lib import wiring
 from tilewright.hw.emit.hierarchy import ports_of
 from tilewright.verif.kit.front_ends import run_yosys
 
-__all__ = ["CARRIER", "CARRIER_TEXT", "Verdict", "claim_text", "prove"]
-
 _SECONDS = 300
 """A proof that takes so long does not end."""
 

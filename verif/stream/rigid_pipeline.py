@@ -9,8 +9,6 @@ from tilewright.hw.arith.scalar_functions import delay
 from tilewright.hw.stream.skid_buffer import SkidBuffer
 from tilewright.hw.stream.valid_pipeline import ValidPipeline
 
-__all__ = ["RigidPipeline"]
-
 
 class RigidPipeline(wiring.Component):
     """A pipeline of ``ValidPipeline`` and registers of data, as arithmetic units have them.

@@ -7,8 +7,6 @@ from typing import Any
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
-__all__ = ["simulate"]
-
 
 def simulate(part: Any, bench: Any) -> None:
     """Run a test bench, which takes the simulator's context, beside the component."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from tilewright.synth.cells import library_text
 from tilewright.synth.library.liberty import load_library
 
-__all__ = ["ACCUMULATOR", "CMOS", "REGISTER"]
-
 CMOS = load_library(library_text())
 
 

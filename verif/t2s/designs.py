@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import tilewright.hw.t2s.designs
 
-__all__ = ["CGRA", "DESIGNS", "FOLDER", "IN_HARDWARE", "SPARSE", "Design", "bounds_of"]
-
 FOLDER = Path(tilewright.hw.t2s.designs.__file__).parent
 
 

@@ -15,8 +15,6 @@ from tilewright.verif.kit.job_checks import JobRtl
 
 from .unit.jobs import check_case, largest_case_bytes, random_case, random_sparse, random_words
 
-__all__ = ["exercise", "soak"]
-
 _MOST = 8
 """Iterations of an outermost loop."""
 

@@ -11,8 +11,6 @@ from scipy.ndimage import correlate
 
 from .designs import IN_HARDWARE
 
-__all__ = ["by_numpy"]
-
 
 def by_numpy(name: str, operands: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """The result of whole numbers, in the order of the definition's tensors."""

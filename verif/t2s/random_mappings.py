@@ -17,8 +17,6 @@ from tilewright.hw.t2s.language import (
 )
 from tilewright.hw.t2s.language.tensors import Element, Product
 
-__all__ = ["KERNELS", "random_mapping"]
-
 KERNELS = {
     "gemm": ("C_ij", ("A_ik", "B_kj")),
     "mttkrp": ("D_ij", ("A_ikl", "B_kj", "C_lj")),

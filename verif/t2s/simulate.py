@@ -14,8 +14,6 @@ from tilewright.verif.kit.reports import JobsReport
 
 from .unit.jobs import check_case, largest_case_bytes, random_case
 
-__all__ = ["run"]
-
 _ROUNDS = 2
 """Iterations of an outermost loop at most."""
 

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["HEAD", "KINDS", "written"]
-
 HEAD = """\
 from tilewright.hw.t2s.language import absolute, compute, indices, negate, relu, tensor
 

@@ -8,8 +8,6 @@ from typing import Any
 from tilewright.synth.report import AsicReport, MemoryBits, ModuleArea
 from tilewright.synth.tables import Table
 
-__all__ = ["made_up", "ours_of"]
-
 
 def made_up(
     unit: str,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from tilewright.sim.tcu import NumpyBackend, TensorUnit
 from tilewright.sim.tcu.words import INT64, Words
 
-__all__ = ["SIDES", "unit_of"]
-
 SIDES = (4, 8, 16)
 
 

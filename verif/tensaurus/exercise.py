@@ -7,8 +7,6 @@ from tilewright.sim.tensaurus.driver import TensorDevice, TensorDriver
 from tilewright.sim.tensaurus.model import TensaurusModel
 from tilewright.verif.tensaurus.jobs import TensorRtl, check_case, fitting, random_case, run_case
 
-__all__ = ["exercise", "soak"]
-
 _MOST, _VALUES = 16, 1200
 
 

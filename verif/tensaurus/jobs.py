@@ -19,8 +19,6 @@ from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd
 from tilewright.verif.kit.sampling import draw_until
 from tilewright.verif.tensaurus.model.cases import kernels, patterns
 
-__all__ = ["TensorCase", "TensorRtl", "check_case", "fill", "fitting", "random_case", "run_case"]
-
 Patterns = npt.NDArray[np.uint64]
 TensorRtl = JobRtl[TensaurusConfig]
 """Device that runs the jobs."""

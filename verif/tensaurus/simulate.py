@@ -13,8 +13,6 @@ from tilewright.verif.kit.random_jobs import JobsUnderWay, run_jobs
 from tilewright.verif.kit.reports import JobsReport
 from tilewright.verif.tensaurus.jobs import check_case, random_case
 
-__all__ = ["run"]
-
 _MEMORY_BYTES = 1 << 19
 
 

@@ -10,21 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from tilewright.verif.kit.commands import Run
 
-__all__ = [
-    "BEST",
-    "DAG",
-    "EXAMPLES",
-    "RING",
-    "UNDIRECTED",
-    "Edges",
-    "best_paths",
-    "both_ways",
-    "closure",
-    "example",
-    "random_edges",
-    "write_graph",
-]
-
 Edges = list[tuple[int, int, float]]
 
 RING: Edges = [(1, 2, 2), (2, 3, 3), (3, 1, 1), (3, 4, 4), (1, 4, 9), (4, 4, 5), (5, 4, 0)]

@@ -15,18 +15,6 @@ from tilewright.hw.emit.unit import Emitted
 from tilewright.sim.rtl.build import build_library
 from tilewright.sim.rtl.glue import Harness, glue_head, member
 
-__all__ = [
-    "ALWAYS",
-    "BASES",
-    "NEVER",
-    "Found",
-    "Library",
-    "Table",
-    "all_patterns",
-    "payloads",
-    "table_of",
-]
-
 BASES = (0x37F0, 0xCBF8)
 """Addresses at which the traffic of each part begins; it crosses a boundary of many bits."""
 

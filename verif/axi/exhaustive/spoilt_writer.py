@@ -41,8 +41,6 @@ class SpoiltPart(wiring.Component):
         return waits
 
 
-__all__ = ["WAYS", "SpoiltWriter"]
-
 WAYS = {
     "W waits for AWREADY": ("not done",),
     "AWVALID comes late": ("w before its aw",),

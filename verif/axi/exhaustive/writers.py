@@ -127,8 +127,6 @@ class WatchedStripedWriter(_Watched, StripedWriter):
         return self._connect(m, len(self.answerable))
 
 
-__all__ = ["KINDS", "MODES", "Traffic", "WriterKind", "cases", "library_of"]
-
 MODES = [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)]
 """``aw_after_w``, ``w_after_aw``, ``ready_after_valid``."""
 

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["check_bus"]
-
 _VARIABLE = re.compile(r"\s*\$var \w+ +\d+ (\S+) (\w+)(?: \[\d+:\d+\])? \$end")
 _OTHERS = {"lock": 0, "prot": 0, "qos": 0}
 

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from tilewright.verif.catalogue.described.formats import random_words
 from tilewright.verif.catalogue.described.programs import ProgramJob
 
-__all__ = ["Commands", "command_job"]
-
 _OCTET = 8
 
 

@@ -20,8 +20,6 @@ from tilewright.verif.catalogue.described.operations import (
 )
 from tilewright.verif.catalogue.described.registers import Rules
 
-__all__ = ["LIST", "Job", "JobSource"]
-
 Memory = npt.NDArray[np.uint8]
 Arrays = dict[str, list[tuple[int, int]]]
 

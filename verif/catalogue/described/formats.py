@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Number", "decode", "encode", "random_words", "small_words"]
-
 Words = npt.NDArray[np.uint64]
 Number = Fraction | tuple[Fraction, Fraction] | str
 """A number, a complex one, or "inf", "-inf" or "nan"."""

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Arrays", "arrays", "read_matrix", "touched", "write_list", "write_matrix"]
-
 Memory = npt.NDArray[np.uint8]
 Place = tuple[int, ...]
 """Row, column and, of tensors, further indices."""

@@ -12,8 +12,6 @@ from tilewright.verif.catalogue.described.images import read_matrix, touched
 from tilewright.verif.catalogue.described.operations import Matrices, located, operands_of
 from tilewright.verif.catalogue.described.registers import Rules
 
-__all__ = ["Job", "JobDriver"]
-
 
 class JobDriver:
     """Drives one accelerator.

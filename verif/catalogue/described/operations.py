@@ -12,19 +12,6 @@ from typing import Any
 import numpy as np
 from tilewright.verif.catalogue.described.formats import decode, random_words, small_words
 
-__all__ = [
-    "Matrices",
-    "Shape",
-    "by_definition",
-    "contracted",
-    "located",
-    "numbers_of",
-    "operands",
-    "operands_of",
-    "padded",
-    "shape_of",
-]
-
 Matrices = dict[str, Any]
 """Container words (rows, columns) by operand. Those of tensors have further indices; sparse
 operands are ``{(row, column): word}``."""

@@ -9,8 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from tilewright.verif.catalogue.described.formats import random_words
 
-__all__ = ["ProgramJob", "program_job", "word_of"]
-
 Memory = npt.NDArray[np.uint8]
 
 Written = tuple[str, tuple[tuple[str, int], ...]]

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any
 
-__all__ = ["Rules", "breaks"]
-
 
 def breaks(rule: Mapping[str, Any], value: int, registers: Mapping[str, int]) -> bool:
     """Returns whether a value breaks its register's rule, given the values of the other

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
 from tilewright.verif.catalogue.described.operations import Matrices, operands_of
 
-__all__ = ["StreamDriver", "illegal_opcodes", "sizes_of"]
-
 Bits = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 

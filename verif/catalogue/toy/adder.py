@@ -15,8 +15,6 @@ from tilewright.verif.catalogue.toy.spec import (
     job_spec,
 )
 
-__all__ = ["ToyAdder"]
-
 _WORD = 32
 
 

@@ -12,8 +12,6 @@ import typer
 from tilewright.apps.common.files import check_output
 from tilewright.apps.common.first_lines import check_first_lines
 
-__all__ = ["toy_add"]
-
 
 def toy_add(
     array: Annotated[Path, typer.Argument(help="Integers, .npy.")],

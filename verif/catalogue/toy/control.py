@@ -10,8 +10,6 @@ from tilewright.hw.job.checks import first_broken
 from tilewright.hw.job.states import DETAIL_BITS, control_members, first_failure, run_states
 from tilewright.verif.catalogue.toy.spec import ToyAdderConfig, job_spec
 
-__all__ = ["ToyControl", "ToyCounters"]
-
 _FAILURES = ("bus_read", "bus_write")
 """Failures of a running job; the first one is reported."""
 

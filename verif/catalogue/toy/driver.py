@@ -11,8 +11,6 @@ from tilewright.sim.device.driver import JobDriver
 from tilewright.sim.device.protocol import AcceleratorDevice
 from tilewright.verif.catalogue.toy.spec import ToyAdderConfig, job_spec
 
-__all__ = ["ToyAdderDriver", "Words", "added", "golden"]
-
 Words = npt.NDArray[np.uint32]
 
 

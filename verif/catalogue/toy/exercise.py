@@ -7,8 +7,6 @@ from tilewright.sim.device.protocol import AcceleratorDevice
 from tilewright.verif.catalogue.toy.driver import ToyAdderDriver, added
 from tilewright.verif.catalogue.toy.spec import ToyAdderConfig
 
-__all__ = ["exercise"]
-
 
 def exercise(device: AcceleratorDevice[ToyAdderConfig], rng: np.random.Generator) -> int:
     """Arrays of any length. Returns their number."""

@@ -2,8 +2,6 @@
 
 from tilewright.verif.conformance.limits import Edge, Limits, bases, settings_of
 
-__all__ = ["LIMITS"]
-
 LIMITS = Limits(
     settings=settings_of("""
         data_bits   | 64 128 512 | 32 96 1024 0 | a power of two in 64..512

@@ -7,8 +7,6 @@ from tilewright.sim.device.model import ModelDevice
 from tilewright.verif.catalogue.toy.driver import added
 from tilewright.verif.catalogue.toy.spec import ToyAdderConfig, job_spec
 
-__all__ = ["ToyAdderModel"]
-
 
 class ToyAdderModel(ModelDevice):
     """A toy adder whose jobs are over as soon as they are started; CYCLES reads as zero.

@@ -11,8 +11,6 @@ import pytest
 from tilewright.registry import registered
 from tilewright.verif.catalogue.toy.system import SYSTEM
 
-__all__ = ["pytest_configure"]
-
 
 def pytest_configure(config: pytest.Config) -> None:
     """Registers the system before any test is collected."""

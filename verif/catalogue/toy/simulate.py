@@ -14,8 +14,6 @@ from tilewright.verif.catalogue.toy.spec import ToyAdderConfig
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.reports import JobsReport
 
-__all__ = ["run"]
-
 _MEMORY_BYTES = 1 << 13
 
 

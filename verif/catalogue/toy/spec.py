@@ -18,8 +18,6 @@ from tilewright.hw.spec.sidecar.placement import (
 from tilewright.hw.spec.sidecar.traffic import Traffic, one_id_each
 from tilewright.hw.spec.unit import Unit
 
-__all__ = ["BEATS_BITS", "BURST_BEATS", "ID_BITS", "TOY_ADDER", "ToyAdderConfig", "job_spec"]
-
 BEATS_BITS = 16
 """Width of a job's number of beats."""
 

@@ -14,8 +14,6 @@ from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.verif.catalogue.toy.driver import ToyAdderDriver, added
 from tilewright.verif.catalogue.toy.spec import TOY_ADDER, ToyAdderConfig
 
-__all__ = ["add_to"]
-
 
 def add_to(array: NDArray[Any], constant: int, output: Path | None) -> None:
     """Add a constant on the RTL, write the sums if that is asked for, and report."""

@@ -6,8 +6,6 @@ from tilewright.synth.tables import Row, Table
 from tilewright.synth.tables.measure import Progress, cycle_time, measure, quiet
 from tilewright.verif.catalogue.toy.spec import TOY_ADDER, ToyAdderConfig
 
-__all__ = ["toy_area"]
-
 
 def toy_area(target: str = "cmos", *, progress: Progress = quiet) -> Table:
     """Area and cycle time of the toy adder. There is no paper to compare with."""

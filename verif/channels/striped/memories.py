@@ -10,8 +10,6 @@ from amaranth.hdl import Value
 from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.verif.bench.axi_modes import any_modes
 
-__all__ = ["ChannelMemory", "Manner"]
-
 
 @dataclass(frozen=True)
 class Manner:

@@ -10,8 +10,6 @@ from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.verif.channels.striped.memories import ChannelMemory, Manner
 from tilewright.verif.stream.agents import Agent, Sink, Source, Wire, run_agents
 
-__all__ = ["MANNERS", "PERFECT", "Image", "MemoryBench"]
-
 MANNERS = {
     "rough": Manner(latency=(1, 60), stall=0.3, mixed=True),
     "even": Manner(latency=(3, 12)),

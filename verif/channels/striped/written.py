@@ -10,8 +10,6 @@ from typing import Any
 from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.verif.bench.axi_modes import FLAGS, any_modes
 
-__all__ = ["WrittenChannel", "written", "written_channels"]
-
 
 class WrittenChannel:
     """A channel's memory. Raises AssertionError if a burst leaves its block or the channel, if the

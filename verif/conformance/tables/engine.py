@@ -15,8 +15,6 @@ from tilewright.verif.conformance.limits import (
     subset,
 )
 
-__all__ = ["M3XU", "SIMD2"]
-
 _ENGINE = settings_of("""
     data_bits   | 64 128 512   | 32 96 1024 0   | a power of two in 64..512
     addr_bits   | 32 33 64     | 31 65          | an integer in 32..64

@@ -2,8 +2,6 @@
 
 from tilewright.verif.conformance.limits import Edge, Limits, bases, settings_of, subset
 
-__all__ = ["LIMITS"]
-
 _SETTINGS = settings_of("""
     lanes        | 1 2 64          | 0 3 128             | a power of two in 1..64
     float_adders | 0 8 16 32 64    | 1 12 24 72 128      | 0, 8, 16, 32 or 64

@@ -13,8 +13,6 @@ from tilewright.verif.conformance.limits import (
     settings_of,
 )
 
-__all__ = ["LIMITS"]
-
 _SETTINGS = settings_of("""
     lanes       | 1 2 16      | 0 17        | an integer in 1..16
     channels    | 1 2 16      | 0 17        | an integer in 1..16

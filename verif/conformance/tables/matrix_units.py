@@ -13,8 +13,6 @@ from tilewright.verif.conformance.limits import (
     subset,
 )
 
-__all__ = ["BASELINE", "GTA_SEPARATE", "M3XU", "SEQUENCER", "SIMD2", "WIDE"]
-
 _SIZES = settings_of("""
     rows     | 1 2 64 | 0 65 | an integer in 1..64
     cols     | 1 2 64 | 0 65 | an integer in 1..64

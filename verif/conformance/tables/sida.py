@@ -12,8 +12,6 @@ from tilewright.verif.conformance.limits import (
     subset,
 )
 
-__all__ = ["LIMITS"]
-
 _SETTINGS = settings_of("""
     pes           | 4 8 64            | 2 3 12 128 0          | a power of two in 4..64
     subtensor     | 16 32 4096        | 2 24 8192 0           | a power of two in 4..4096

@@ -3,8 +3,6 @@ matrix product, may hold."""
 
 from tilewright.verif.conformance.limits import Edge, Limits, Setting, bases, one_of, settings_of
 
-__all__ = ["LIMITS"]
-
 _SETTINGS = settings_of("""
     largest     | -1 0 1 1024     | -2 1025             | an integer in -1..1024
     pipeline    | 0 1 6           | -1 7                | an integer in 0..6

@@ -8,8 +8,6 @@ from pathlib import Path
 from tilewright.hw.spec.host.programs import Completed, run_program
 from tilewright.sim.rtl.toolchain import find_compiler
 
-__all__ = ["C11", "LANGUAGES", "compile_text", "run_main"]
-
 C11 = ("-x", "c", "-std=c11")
 LANGUAGES = {"c11": C11, "c++11": ("-x", "c++", "-std=c++11"), "c++20": ("-x", "c++", "-std=c++20")}
 _STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic")

@@ -11,8 +11,6 @@ from tilewright.registry import entries
 from tilewright.verif.catalogue.sidecars import as_read
 from tilewright.verif.kit.sampling import slow_but
 
-__all__ = ["ACCELERATORS", "SOME_ACCELERATORS", "SOME_UNITS", "UNITS", "sidecar_of", "unfriendly"]
-
 UNITS = list(entries())
 
 ACCELERATORS = [name for name, entry in entries().items() if entry.unit.jobs is not None]

@@ -11,8 +11,6 @@ from lxml import etree
 from systemrdl import RDLCompiler
 from systemrdl.messages import MessagePrinter
 
-__all__ = ["compiled_rdl", "standard_faults"]
-
 
 class _Silent(MessagePrinter):
     """Message printer that fails on warnings; the compiler raises its errors anyway."""

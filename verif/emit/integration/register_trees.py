@@ -6,8 +6,6 @@ from typing import Any
 
 from systemrdl.node import FieldNode
 
-__all__ = ["compare_field"]
-
 
 def _access(field: FieldNode) -> str:
     """The sidecar's word for what software may do."""

@@ -18,8 +18,6 @@ from tilewright.sim.timing.dram import FLAT
 from tilewright.verif.engine.jobs import random_job
 from tilewright.verif.engine.rates import unit_of
 
-__all__ = ["MEMORY_BYTES", "Both", "any_latency", "any_size", "sampled_config"]
-
 MEMORY_BYTES = 1 << 22
 
 

@@ -119,8 +119,6 @@ class ClusterUnit(wiring.Component):
             m.d.sync += full.eq(0)
 
 
-__all__ = ["INTEGERS", "ClusterBench"]
-
 INTEGERS = ("int8", "int16", "int32", "int64")
 
 _PLAIN = Pauses()

@@ -13,8 +13,6 @@ from .float_products import FloatProduct
 from .products import Product
 from .vector_command import VectorCommand
 
-__all__ = ["Command", "GroupCycles", "check_cycles"]
-
 Command: TypeAlias = Product | FloatProduct | VectorCommand
 
 

@@ -20,8 +20,6 @@ from tilewright.verif.gta.float.exact_sums import chain
 
 from .products import Memories, Region
 
-__all__ = ["FloatProduct"]
-
 Patterns = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
 

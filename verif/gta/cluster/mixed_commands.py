@@ -12,8 +12,6 @@ from .products import Region
 from .random_products import random_products
 from .random_vectors import random_vectors
 
-__all__ = ["mixed"]
-
 
 def mixed(
     rng: np.random.Generator, config: GtaConfig, regions: Sequence[Region], products: int

@@ -9,8 +9,6 @@ import numpy.typing as npt
 from tilewright.hw.gta.layouts import Operation
 from tilewright.hw.spec.gta import BANKS, COLS, FORMATS_OF_GTA, ROWS, element_bytes, result_bytes
 
-__all__ = ["Memories", "Product", "Region", "exact", "random_matrix"]
-
 Objects = npt.NDArray[np.object_]
 Bytes = npt.NDArray[np.uint8]
 

@@ -16,8 +16,6 @@ from tilewright.verif.kit.sampling import draw_until
 from .float_products import FloatProduct
 from .products import Product, Region, random_matrix
 
-__all__ = ["cut", "masks_of", "random_products"]
-
 
 def cut(rng: np.random.Generator, config: GtaConfig, layout: int, cuts: int) -> list[Region]:
     """The lanes, ``1 << layout`` across, cut into rectangles so many times, with any groups."""

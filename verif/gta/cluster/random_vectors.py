@@ -19,8 +19,6 @@ from tilewright.verif.gta.float.random_floats import random_floats
 from .products import Region
 from .vector_command import MEMORIES, VectorCommand
 
-__all__ = ["random_elements", "random_vectors"]
-
 
 def random_elements(rng: np.random.Generator, name: str, shape: tuple[int, ...]) -> Patterns:
     """Patterns of a format; of integers a share the ends of its range."""

@@ -29,8 +29,6 @@ from tilewright.sim.numbers.values import Patterns
 
 from .products import Memories, Region
 
-__all__ = ["MEMORIES", "PRODUCTS", "VectorCommand"]
-
 Bytes = npt.NDArray[np.uint8]
 
 MEMORIES = ("left", "top", "result")

@@ -12,8 +12,6 @@ from tilewright.sim.numbers.multiply_add import multiply_add
 from tilewright.verif.oracles import softfloat
 from tilewright.verif.oracles.values import decode, round_exact
 
-__all__ = ["accumulated", "chain", "exactly", "widened"]
-
 Patterns = npt.NDArray[np.uint64]
 
 _TYPES: dict[str, npt.DTypeLike] = {"fp16": np.float16, "bf16": ml_dtypes.bfloat16}

@@ -7,8 +7,6 @@ import numpy.typing as npt
 from tilewright.hw.spec.formats import FLOAT_FORMATS
 from tilewright.verif.oracles import stimuli
 
-__all__ = ["random_floats"]
-
 
 def random_floats(
     rng: np.random.Generator, name: str, shape: tuple[int, int]

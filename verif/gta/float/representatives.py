@@ -6,8 +6,6 @@ import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.formats import FloatFormat
 
-__all__ = ["representatives"]
-
 
 def representatives(fmt: FloatFormat) -> npt.NDArray[np.uint64]:
     """One of each class of values and at the ends of each, of both signs."""

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["clamped", "integer_matrices", "signed", "words", "wrapped"]
-
 Array = npt.NDArray[Any]
 
 

@@ -11,8 +11,6 @@ from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
 from tilewright.verif.oracles import softfloat, stimuli
 from tilewright.verif.oracles.accuracy import as_fp32
 
-__all__ = ["FLOATS", "factors", "float_matrices", "result_format", "softfloat_product"]
-
 Array = npt.NDArray[Any]
 
 FLOATS = ("bf16", "fp16", "fp32", "fp64")

@@ -14,8 +14,6 @@ from tilewright.verif.gta.cluster.products import Product, Region
 from tilewright.verif.gta.cluster.random_products import masks_of
 from tilewright.verif.gta.cluster.vector_command import VectorCommand
 
-__all__ = ["arrange", "fits", "float_products", "products", "vector_command"]
-
 
 def products(job: ArrayJob) -> list[Product]:
     """Returns a product for each segment of a job, in regions stacked one above the other."""

@@ -9,8 +9,6 @@ from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.gta.tiles.program import CommandList, LaneJob
 from tilewright.sim.gta.timed import TimedGta
 
-__all__ = ["Executes", "busy_cycles"]
-
 
 class Executes(CommandList):
     """A list without LOADs and STOREs, in which nothing waits.

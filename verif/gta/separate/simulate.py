@@ -69,9 +69,6 @@ def _multiply_adds(
     return np.ascontiguousarray(flat).view("<u4")
 
 
-__all__ = ["packed", "run", "run_icarus"]
-
-
 def run(
     unit: Unit | str,
     config: GtaSeparateConfig,

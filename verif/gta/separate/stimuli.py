@@ -13,8 +13,6 @@ from tilewright.hw.spec.gta_lane.widths import elements, sum_format, sum_words
 from tilewright.sim.gta.separate import multiply_add
 from tilewright.verif.oracles import stimuli
 
-__all__ = ["KINDS", "Operations", "illegal_formats", "operands", "operations"]
-
 Words = npt.NDArray[np.uint64]
 Generator = np.random.Generator
 

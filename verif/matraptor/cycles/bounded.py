@@ -11,8 +11,6 @@ from tilewright.sim.matraptor.result.outer import by_columns
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.sim.timing.dram import MemoryModel
 
-__all__ = ["PARALLEL", "ones", "simulated"]
-
 PARALLEL = [(1, 1), (2, 2), (4, 2), (2, 4), (3, 3), (6, 2), (1, 8), (8, 8)]
 
 """Lanes and channels."""

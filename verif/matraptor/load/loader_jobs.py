@@ -16,8 +16,6 @@ from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.sparse.c2sr import C2sr, CsrPatterns, from_patterns
 from tilewright.sim.sparse.image import image
 
-__all__ = ["LoaderJob", "ends_mask", "random_matrix"]
-
 _DTYPES = {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64, "int32": np.int32}
 
 

@@ -12,8 +12,6 @@ from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.numbers.semirings import combine, product
 from tilewright.verif.oracles import stimuli
 
-__all__ = ["Element", "Job", "PartialRow", "Row", "expected", "random_rows", "shaped_rows"]
-
 Patterns = npt.NDArray[np.uint64]
 Columns = npt.NDArray[np.int64]
 Element = tuple[Columns, Patterns]

@@ -9,8 +9,6 @@ from tilewright.hw.matraptor.layouts import product_layout, result_layout, row_l
 from tilewright.hw.matraptor.merge.processing_element import ProcessingElement
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 
-__all__ = ["COUNTS", "ProcessingElementUnit"]
-
 COUNTS = ("multiplied", "merge_step", "merge_wait", "set_wait")
 """Outputs of a processing element that are counted."""
 

@@ -15,16 +15,6 @@ from tilewright.verif.kit.sampling import draw_until
 from tilewright.verif.matraptor.cases import SparseCase, place_arrays, random_matrix
 from tilewright.verif.matraptor.jobs import fits, reference_product
 
-__all__ = [
-    "InRows",
-    "OfOuterProducts",
-    "OuterCase",
-    "in_rows",
-    "in_walk_order",
-    "outer_case",
-    "random_outer",
-]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class InRows(SparseCase):

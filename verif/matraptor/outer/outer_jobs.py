@@ -18,8 +18,6 @@ from tilewright.verif.matraptor.jobs import (
 )
 from tilewright.verif.matraptor.outer.outer_cases import OuterCase, in_walk_order
 
-__all__ = ["check_outer", "rows_about", "spoil_unused"]
-
 
 def check_outer(
     rng: np.random.Generator,

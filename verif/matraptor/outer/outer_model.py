@@ -12,8 +12,6 @@ from tilewright.verif.channels.lane_rows import walk
 from tilewright.verif.matraptor.cases import random_matrix
 from tilewright.verif.matraptor.outer.outer_cases import OuterCase
 
-__all__ = ["MEMORY_BYTES", "PARALLEL", "config", "operands", "product", "slow_bytes"]
-
 PARALLEL = [(1, 1), (2, 2), (4, 2), (2, 4), (3, 3), (6, 2), (1, 8), (2, 6), (16, 1), (8, 8)]
 MEMORY_BYTES = 1 << 18
 

@@ -94,8 +94,6 @@ class Program:
         return cycles
 
 
-__all__ = ["run"]
-
 _TIMED = 8
 
 

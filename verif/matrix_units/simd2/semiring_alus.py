@@ -12,8 +12,6 @@ from tilewright.hw.arith.unpack import Unpack
 from tilewright.hw.spec.formats import FloatFormat
 from tilewright.hw.spec.semirings import Semiring
 
-__all__ = ["OplusUnit", "OtimesUnit"]
-
 
 def _decode(m: Module, semirings: tuple[Semiring, ...], index: Value, operator: data.View) -> None:
     for name in operator.shape().members:

@@ -13,8 +13,6 @@ from tilewright.verif.oracles.semirings import check_sums, exact_result
 
 from ..matrix_stimuli import Operations
 
-__all__ = ["Operands", "fault", "operands_of"]
-
 Array = npt.NDArray[Any]
 
 

@@ -14,8 +14,6 @@ from tilewright.verif.oracles import stimuli
 from ..matrix_stimuli import Operations
 from ..semiring_stimuli import integer_values
 
-__all__ = ["alone", "every_pair", "mixed", "packed", "special_pairs"]
-
 Words = npt.NDArray[np.uint64]
 Pairs = tuple[Words, Words]
 Generator = np.random.Generator

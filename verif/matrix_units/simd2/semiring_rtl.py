@@ -14,8 +14,6 @@ from tilewright.sim.units.simd2 import mixed_operations
 
 from ..matrix_stimuli import Operations
 
-__all__ = ["SemiringRtl", "emitted", "rtl"]
-
 Words = npt.NDArray[np.uint64]
 
 _UNPAUSED = Pauses()

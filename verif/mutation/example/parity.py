@@ -6,8 +6,6 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Parity"]
-
 
 class Parity(wiring.Component):
     """Says whether an even number of transfers had bit 0 set, the current one included.

@@ -15,20 +15,6 @@ from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value, ValueLike
 from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.verif.proofs.claim import Claim
 
-__all__ = [
-    "GEOMETRY",
-    "AnsweringReads",
-    "AnsweringWrites",
-    "Channel",
-    "chosen",
-    "offer",
-    "offer_blocks",
-    "promise",
-    "since_stop",
-    "small_part",
-    "watch",
-]
-
 GEOMETRY = ChannelGeometry(channels=2, interleave=64, data_bits=512, addr_bits=32)
 """Two channels, and blocks of one beat."""
 

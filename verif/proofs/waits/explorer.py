@@ -24,8 +24,6 @@ from tilewright.verif.kit.front_ends import run_yosys
 from tilewright.verif.proofs.claim import Claim
 from tilewright.verif.stream.prover import CARRIER, CARRIER_TEXT, claim_text
 
-__all__ = ["Explored", "explore"]
-
 _SOURCE = Path(__file__).with_name("cpp") / "explorer.cpp"
 _STATES = 60_000_000
 """Most states; this number takes at least 2 GB."""

@@ -28,14 +28,6 @@ from tilewright.verif.proofs.waits.answering import (
     watch,
 )
 
-__all__ = [
-    "DroppingReader",
-    "FixedPriority",
-    "crossbar_waits",
-    "read_waits",
-    "striped_read_waits",
-]
-
 
 class DroppingReader(BurstReader):
     """A reader that loses a beat that arrives while ``o`` is not ready."""

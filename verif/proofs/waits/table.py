@@ -224,9 +224,6 @@ def _write_registers(claim: Claim, part: Any, patience: int) -> None:
     claim.waits("register_write", accepted[0] & accepted[1])
 
 
-__all__ = ["WAITS", "Wait"]
-
-
 @dataclass(frozen=True)
 class Wait:
     """Claim with the longest wait of each kind in a part.

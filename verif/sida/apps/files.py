@@ -9,8 +9,6 @@ from scipy.io import mmwrite
 from scipy.sparse import coo_array
 from tilewright.verif.kit.commands import Run
 
-__all__ = ["report", "save_graph"]
-
 
 def save_graph(run: Run, graph: Any, name: str = "g.mtx") -> Path:
     """A SciPy matrix as a Matrix Market file."""

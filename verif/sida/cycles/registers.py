@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tilewright.hw.spec.jobs.sida import BASES, VECTOR_BASES
 
-__all__ = ["job_registers"]
-
 
 def job_registers(**given: int) -> dict[str, int]:
     """Zero but for those that are given."""

@@ -18,8 +18,6 @@ from amaranth.lib.wiring import In, Out
 from tilewright.hw.emit.unit import emit_component
 from tilewright.sim.rtl.streams import NativeSimulation, pack, unpack
 
-__all__ = ["Replay", "Replayed"]
-
 _Ports = dict[str, list[Any]]
 """Bits of each port's field, by name; of an array, those of all its elements."""
 

@@ -10,8 +10,6 @@ from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.timing.compiled import inlined
 from tilewright.sim.timing.parts import fields
 
-__all__ = ["Sets", "any_sets", "set_inputs", "show_set"]
-
 Ints = npt.NDArray[np.int64]
 
 _SET = np.dtype(fields("base", "columns", "final", "begin", "end"))

@@ -39,8 +39,6 @@ from tilewright.verif.sida.cycles.registers import job_registers
 from tilewright.verif.stream.agents import Agent, run_agents
 from tilewright.verif.timing.striped.pace import Offers, Pace, Watch
 
-__all__ = ["Seen", "Traffic", "load_on_model", "load_on_rtl", "store_on_model", "store_on_rtl"]
-
 _SETTLES = 4
 _READER = state.VECTORS
 

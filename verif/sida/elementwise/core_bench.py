@@ -178,8 +178,6 @@ class CoreUnit(wiring.Component):
                 m.d.sync += ignores.eq(1)
 
 
-__all__ = ["Fields", "Found", "Part", "begin_again", "loads", "run_part"]
-
 Fields = dict[str, npt.NDArray[Any]]
 Commands = list[tuple[Any, int, int]]
 """Command, place, value."""

@@ -18,8 +18,6 @@ from tilewright.hw.spec.formats import FloatFormat, Format
 from tilewright.sim.numbers.values import Patterns
 from tilewright.verif.oracles import stimuli
 
-__all__ = ["random_program", "random_values"]
-
 _GIVEN = 6
 _KINDS = ("rsum", "rmin", "rmax", "ror")
 _ITERATIVE = ("div", "sqrt")

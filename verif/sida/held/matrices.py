@@ -16,17 +16,6 @@ from tilewright.sim.numbers.values import encode
 from tilewright.sim.sida.result.products import Columns, Rules
 from tilewright.sim.sida.result.sums import tree_sums
 
-__all__ = [
-    "SHAPES",
-    "Given",
-    "drawn",
-    "first_values",
-    "numbers",
-    "result_bits",
-    "rules_of",
-    "sets_of",
-]
-
 Bools = npt.NDArray[np.bool_]
 
 

@@ -27,8 +27,6 @@ from tilewright.verif.sida.held.matrices import (
 )
 from tilewright.verif.stream.agents import Agent, Sink, Source, run_agents
 
-__all__ = ["Pass", "RunningPass", "Seen", "drawn_passes", "run_passes"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Pass:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array, random_array
 
-__all__ = ["random_graph"]
-
 
 def random_graph(seed: int, size: int = 60, density: float = 0.04) -> csr_array:
     """Directed edges of weights 1 to 9."""

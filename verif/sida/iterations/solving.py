@@ -13,8 +13,6 @@ from tilewright.sim.sida.iterations.jobs import Found, Method, ModelMachine
 from tilewright.sim.sida.result.products import Rules
 from tilewright.verif.kit.sampling import cases
 
-__all__ = ["DOUBLE", "check_every_iterate", "scipys_iterates", "solved_by"]
-
 DOUBLE = Rules(fmt=FORMATS["fp64"], leaves=4, subtensor=4)
 
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from tilewright.hw.spec.sida import SidaConfig
 
-__all__ = ["CONFIGS"]
-
 
 def _config(pes: int, subtensor: int, **others: Any) -> SidaConfig:
     sizes = {"vector_words": 256, "addr_bits": 32, "outstanding": 8}

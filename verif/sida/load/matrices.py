@@ -11,8 +11,6 @@ from tilewright.hw.sida.layouts import set_layout
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.verif.kit.sampling import by_size
 
-__all__ = ["Element", "Matrix", "drawn", "read_sets"]
-
 Element = tuple[int, int, int]
 """Column, row, value."""
 

@@ -11,8 +11,6 @@ from tilewright.hw.sida.held.layouts import reload_layout
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.verif.sida.load.matrices import Element, Matrix
 
-__all__ = ["Asked", "asked_of", "panel_elements", "read_panels"]
-
 Asked = tuple[int, int]
 """A panel, and below which column."""
 

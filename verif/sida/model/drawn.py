@@ -8,8 +8,6 @@ from tilewright.hw.spec.formats import FORMATS
 from tilewright.sim.numbers.values import encode
 from tilewright.sim.sida.result.products import Columns
 
-__all__ = ["drawn"]
-
 
 def drawn(rng: np.random.Generator, size: int, fmt: str, density: float) -> Columns:
     """Square, elements anywhere."""

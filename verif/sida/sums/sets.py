@@ -12,8 +12,6 @@ from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.numbers.values import encode
 from tilewright.sim.sida.result.products import Columns
 
-__all__ = ["KINDS", "Issued", "drawn_columns", "drawn_values", "sets_of"]
-
 Ints = npt.NDArray[np.int64]
 Patterns = npt.NDArray[np.uint64]
 

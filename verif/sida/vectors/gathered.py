@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from tilewright.hw.sida.layouts import gathered_layout, set_layout
 from tilewright.hw.spec.sida import SidaConfig
 
-__all__ = ["check_gathered", "drawn", "steps_of"]
-
 
 def drawn(config: SidaConfig, rng: random.Random, count: int, size: int) -> list[int]:
     """Sets of ascending columns and of any rows, many of them again and again."""

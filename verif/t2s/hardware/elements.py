@@ -23,17 +23,6 @@ from tilewright.sim.numbers.fused import fused_dot_product
 from tilewright.verif.oracles import stimuli
 from tilewright.verif.oracles.semirings import exact_result
 
-__all__ = [
-    "Operations",
-    "RegisteredPe",
-    "after",
-    "folded",
-    "part_of",
-    "random_operations",
-    "random_words",
-    "widened",
-]
-
 Words = npt.NDArray[np.uint64]
 _NUMPY = {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64}
 

@@ -14,8 +14,6 @@ from amaranth.lib.wiring import In
 from tilewright.hw.spec.t2s.parts import Count
 from tilewright.verif.stream.agents import Sink, Source, Wire, run_agents
 
-__all__ = ["Job", "Run", "is_own", "iterations", "random_words"]
-
 
 @dataclass
 class Job:

@@ -9,8 +9,6 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Watched"]
-
 
 class Watched(wiring.Component):
     """A part between sources and sinks that keep the rules of streams.

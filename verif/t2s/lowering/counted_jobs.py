@@ -8,8 +8,6 @@ from tilewright.hw.spec.t2s.periods import element_loops
 from tilewright.hw.t2s.lowering.periods import Period
 from tilewright.hw.t2s.lowering.queues import Queues, depth_of
 
-__all__ = ["FEW", "goes_on", "longer", "registers", "rooms_of", "words_of"]
-
 FEW = 3000
 """Words that are moved one at a time."""
 

@@ -10,8 +10,6 @@ from typing import Any
 from amaranth.hdl import Value
 from tilewright.hw.axi.managers import ReadManager, WriteManager
 
-__all__ = ["Manner", "ReadMemory", "WriteMemory"]
-
 
 @dataclass(frozen=True)
 class Manner:

@@ -14,8 +14,6 @@ from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.spec.t2s.loops import Loop
 from tilewright.hw.spec.t2s.parts import Count, MemoryPart, Step
 
-__all__ = ["PARTS", "Walk", "around", "memory_part", "runs"]
-
 
 @cache
 def _plan() -> Design:

@@ -14,8 +14,6 @@ from tilewright.verif.stream.agents import Agent, Sink, run_agents
 
 from .bus import Manner, ReadMemory
 
-__all__ = ["Loading", "Order"]
-
 Order = tuple[Mapping[str, int], int | None]
 """A job: the loader's inputs, and the cycle in which it is stopped, if it is."""
 

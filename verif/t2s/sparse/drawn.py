@@ -14,8 +14,6 @@ from tilewright.hw.t2s.language.definition import SPARSE_SEMIRINGS
 from tilewright.hw.t2s.language.tensors import STYLES, Element, Total
 from tilewright.hw.t2s.lowering.design import lowered
 
-__all__ = ["FORMS", "DrawnSparse", "form"]
-
 FORMS = {
     "spmv": ("Y_i", "A_ik Xk"),
     "spmm": ("C_ij", "A_ik Bkj"),

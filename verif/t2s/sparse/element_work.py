@@ -70,17 +70,6 @@ def end_token(rng: Random, layout: TokenLayout, ends: int) -> int:
     return token(layout, **(draw_nothing(rng, layout) | {"ends": ends}))
 
 
-__all__ = [
-    "INNER",
-    "LAST",
-    "Entry",
-    "Work",
-    "element_of",
-    "random_entries",
-    "results_of_model",
-    "work_of",
-]
-
 Words = npt.NDArray[np.uint64]
 
 

@@ -7,8 +7,6 @@ from tilewright.hw.t2s.language import Computation, Index, compute, tensor
 from tilewright.hw.t2s.language.definition import SPARSE_SEMIRINGS
 from tilewright.hw.t2s.language.tensors import STYLES, Expression, Product, Total
 
-__all__ = ["KERNELS", "random_sparse_mapping"]
-
 KERNELS = {
     "spmv": ("Y_i", "A_ik X_k"),
     "spmm": ("C_ij", "A_ik B_kj"),

@@ -15,8 +15,6 @@ from tilewright.hw.t2s.lowering.design import lowered
 
 from ..random_mappings import KERNELS, random_mapping
 
-__all__ = ["DrawnConfig", "drawn"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnConfig(T2sConfig):

@@ -77,9 +77,6 @@ def largest_images(config: T2sConfig, bounds: Mapping[str, int]) -> int:
     return sum(most_bytes(plan, part, bounds, _MOST, beat) for part in plan.entries)
 
 
-__all__ = ["Case", "check_case", "largest_case_bytes", "random_case", "run_case"]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Case:
     """A job, with its operands.

@@ -17,8 +17,6 @@ from tilewright.sim.tcu.hardware.matrix_unit import MatrixUnitBackend
 from tilewright.sim.tcu.hardware.tally import HardwareBackend, HardwareTally
 from tilewright.sim.timing.memories import FLAT
 
-__all__ = ["gta", "modelled", "modelled_unit", "simulated", "simulated_unit"]
-
 _UNITS: dict[str, Unit] = {"simd2": SIMD2, "m3xu": M3XU}
 
 

@@ -8,8 +8,6 @@ from tilewright.sim.tcu import Cost, UnitWork
 from tilewright.sim.tcu.formulas import sparse as costs
 from tilewright.sim.tcu.sparse.output_sensitive import SparseProduct
 
-__all__ = ["cost_of", "work_of"]
-
 STRASSEN = (7, 15, 2)
 
 

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["swept"]
-
 
 def swept(grid: Any, weights: Any, steps: int, boundary: str) -> Any:
     """Cell by cell, neighbours by their places; an open plane is a dictionary of its cells."""

@@ -12,8 +12,6 @@ from tilewright.apps.common.tensor_files import write_tensor
 from tilewright.sim.sparse.tensor import Tensor
 from tilewright.verif.kit.commands import Run
 
-__all__ = ["MODEL", "random_tensor", "report", "save_tensor"]
-
 MODEL = ("--backend", "model")
 
 

@@ -17,8 +17,6 @@ from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
 from .array_unit import ArrayUnit
 from .order_of_sums import Entry, Operands, Patterns, Slice, slice_sum
 
-__all__ = ["JOBS", "ArrayBench", "Tile", "random_job", "random_tile", "small", "values_of"]
-
 JOBS = {
     **{f"mm {v}": ("mm", 2, v, (1, 1)) for v in (1, 2, 3, 4)},
     "mv": ("mv", 2, 1, (1, 1)),

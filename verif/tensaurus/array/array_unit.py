@@ -15,8 +15,6 @@ from tilewright.hw.tensaurus.layouts import (
     tile_token_layout,
 )
 
-__all__ = ["ArrayUnit"]
-
 
 class ArrayUnit(wiring.Component):
     """The array, with registers for its inputs that are not streams.

@@ -12,8 +12,6 @@ from tilewright.hw.spec.formats import FloatFormat
 from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.sim.numbers.semirings import combine, product
 
-__all__ = ["Operands", "Slice", "slice_sum"]
-
 Patterns = npt.NDArray[np.uint64]
 Entry = tuple[tuple[int, ...], int]
 

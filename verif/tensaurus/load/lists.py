@@ -40,9 +40,6 @@ def tile_bits(config: TensaurusConfig, **fields: int) -> int:
     return int(tile_layout(config).const(fields).as_bits())
 
 
-__all__ = ["List"]
-
-
 @dataclass
 class List:
     """A job and its tiles, drawn so that they hold, some of them barely."""

@@ -9,8 +9,6 @@ from itertools import product
 from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.hw.tensaurus.layouts import SlotKind
 
-__all__ = ["DenseTile", "Slot", "SparseTile"]
-
 Slot = tuple[SlotKind, int, tuple[int, ...]]
 """Kind, value, indices; of a header the slice, of an end nothing."""
 

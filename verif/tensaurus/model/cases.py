@@ -17,8 +17,6 @@ from tilewright.sim.tensaurus.result.kernel import Kernel
 from tilewright.verif.ciss import oracle as ciss_oracle
 from tilewright.verif.oracles import stimuli
 
-__all__ = ["TileCase", "device", "items_of", "kernels", "patterns", "random_tile"]
-
 Patterns = npt.NDArray[np.uint64]
 
 

@@ -15,8 +15,6 @@ from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.verif.oracles.semirings import exact_product, rounded_difference, widened
 from tilewright.verif.oracles.values import decode, round_exact
 
-__all__ = ["Oracle"]
-
 Vector = list[int]
 Items = Iterable[tuple[Sequence[int], int]]
 """The other indices of a slice's entries, and their values, as the stream has them."""

@@ -12,8 +12,6 @@ from tilewright.sim.sparse.rounding import round_to
 from tilewright.sim.sparse.tensor import Tensor
 from tilewright.sim.tensaurus.work import Work
 
-__all__ = ["EQUATIONS", "Product", "encoded", "random_product", "to_dense"]
-
 EQUATIONS = {
     ("mttkrp", 3): "ijk,jf,kf->if",
     ("mttkrp", 4): "ijkl,jf,kf,lf->if",

@@ -13,8 +13,6 @@ from tilewright.hw.tensaurus.layouts import job_layout, tile_layout
 from tilewright.hw.tensaurus.store.matrix_store import MatrixStore
 from tilewright.sim.tensaurus.result.kernel import Kernel
 
-__all__ = ["Given", "Rows", "job_word", "tile_bits"]
-
 
 @dataclass
 class Given:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tilewright.hw.spec.channels import ChannelGeometry
 
-__all__ = ["GEOMETRIES"]
-
 
 def _geometry(channels: int, data_bits: int, interleave: int = 64) -> ChannelGeometry:
     return ChannelGeometry(

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from amaranth.hdl import Value
 from tilewright.sim.timing.dram import MemoryModel
 
-__all__ = ["Offers", "Pace", "Takes", "Watch", "pattern"]
-
 
 def pattern(rng: np.random.Generator, cycles: int, pauses: float) -> npt.NDArray[np.uint8]:
     """(cycles,) 1 but for a share of them; now and then none for a while."""

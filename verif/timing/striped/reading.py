@@ -29,8 +29,6 @@ from tilewright.verif.channels.striped.memories import ChannelMemory, Manner
 from tilewright.verif.stream.agents import Agent, run_agents
 from tilewright.verif.timing.striped.pace import Offers, Pace, Takes, Watch, pattern
 
-__all__ = ["Reading", "Seen", "on_model", "on_rtl"]
-
 _MEMORY = 1 << 15
 
 

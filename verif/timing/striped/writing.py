@@ -23,8 +23,6 @@ from tilewright.verif.channels.striped.written import written_channels
 from tilewright.verif.stream.agents import Agent, run_agents
 from tilewright.verif.timing.striped.pace import Offers, Pace, Watch, pattern
 
-__all__ = ["Seen", "Writing", "on_model", "on_rtl"]
-
 _BYTES_BITS = 20
 _SETTLES = 4
 

@@ -200,8 +200,6 @@ def _signed(pattern: int, bits: int) -> int:
     return pattern - (1 << bits) if pattern >> (bits - 1) else pattern
 
 
-__all__ = ["Host", "vector_bytes"]
-
 Place = tuple[int, ...]
 _BITS = {"int8": 8, "int16": 16, "fp16": 16, "bf16": 16, "fp32": 32, "int32": 32}
 

@@ -8,8 +8,6 @@ from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.sim.t2s.driver import Driver
 from tilewright.sim.t2s.model import T2sModel
 
-__all__ = ["NAMES", "config_of", "driver_of"]
-
 NAMES = ["spmv", "spmv_ciss", "spmm", "spmttkrp", "hadamard", "union"]
 
 

@@ -11,8 +11,6 @@ from tilewright.sim.t2s.sparse.entries import Entries
 
 from .plans import random_entries
 
-__all__ = ["KERNELS", "Kernel", "operands"]
-
 Words = npt.NDArray[np.uint64]
 
 

@@ -27,8 +27,6 @@ from tilewright.sim.t2s.sparse.image import SparseImage, laid_out_entries, row_p
 from tilewright.sim.t2s.sparse.ordered_sums import sums_of_entries
 from tilewright.sim.t2s.sparse.running import merged
 
-__all__ = ["Made", "made", "random_entries"]
-
 Words = npt.NDArray[np.uint64]
 _PADS = {"mma": "0", "orand": "0", "minplus": "+inf", "minmax": "+inf"}
 BEAT = 16

@@ -1,1 +1,0 @@
-"""Benches of the commands that take graphs to a semiring unit."""

@@ -1,1 +1,0 @@
-"""Tests of the applications on the tile engine."""

@@ -1,1 +1,0 @@
-"""cocotb drivers, monitors, memories and devices."""

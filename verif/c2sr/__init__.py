@@ -1,1 +1,0 @@
-"""Benches of the C2SR format and its converter."""

@@ -1,1 +1,0 @@
-"""Tests that go over all units."""

@@ -1,1 +1,0 @@
-"""Benches of memory that is striped over channels."""

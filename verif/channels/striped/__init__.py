@@ -1,1 +1,0 @@
-"""Benches of what reads lines of striped memory."""

@@ -1,1 +1,0 @@
-"""The command line of the whole: what it says, writes and imports."""

@@ -1,1 +1,0 @@
-"""Hand-written limits, a table per system."""

@@ -1,1 +1,0 @@
-"""Checks the files for integrators with programs that are not ours."""

@@ -1,1 +1,0 @@
-"""The engine's cycle model against RTL, and its own promises."""

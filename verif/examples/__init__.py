@@ -1,1 +1,0 @@
-"""The programs of ``examples``: each compiled and run as its page says."""

@@ -1,1 +1,0 @@
-"""Applications of GTA, as far as they need no hardware."""

@@ -1,1 +1,0 @@
-"""Benches of the array's elements, and of a lane's array."""

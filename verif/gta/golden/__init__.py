@@ -1,1 +1,0 @@
-"""Checks GTA's golden model against independent arithmetic."""

@@ -1,1 +1,0 @@
-"""Cycles, schedules and what they are compared with."""

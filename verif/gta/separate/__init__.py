@@ -1,1 +1,0 @@
-"""Benches of the lane that GTA is compared with."""

@@ -1,1 +1,0 @@
-"""The cycle model against RTL."""

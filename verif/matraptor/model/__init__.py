@@ -1,1 +1,0 @@
-"""The golden model against what others compute, and against its rules."""

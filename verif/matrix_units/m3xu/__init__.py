@@ -1,1 +1,0 @@
-"""Benches of M3XU, its parts and its sequencer."""

@@ -1,1 +1,0 @@
-"""Benches of SIMD2 and its ALUs."""

@@ -1,1 +1,0 @@
-"""Measures the tests: it puts small faults into the emitted Verilog, and tests must fail."""

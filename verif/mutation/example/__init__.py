@@ -1,1 +1,0 @@
-"""A component and its bench, which is not collected: the runner of mutants is tested on them."""

@@ -1,1 +1,0 @@
-"""The package as pip installs it, without the checkout."""

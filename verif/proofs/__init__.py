@@ -1,1 +1,0 @@
-"""Proofs: paths that the hardware does not have, and properties that no inputs break."""

@@ -1,1 +1,0 @@
-"""The checkers of AXI, tested by traffic that they must flag and by traffic that they must not."""

@@ -1,1 +1,0 @@
-"""The cycle model of SIDA against the hardware."""

@@ -1,1 +1,0 @@
-"""Benches of the core for programs between two products."""

@@ -1,1 +1,0 @@
-"""Tests of the elements that wait on chip."""

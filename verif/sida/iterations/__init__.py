@@ -1,1 +1,0 @@
-"""Iterative computations, against libraries that do the same."""

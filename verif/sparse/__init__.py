@@ -1,1 +1,0 @@
-"""Generated sparse tensors and matrices."""

@@ -1,1 +1,0 @@
-"""Benches and proofs of the stream components."""

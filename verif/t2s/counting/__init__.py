@@ -1,1 +1,0 @@
-"""Passes that take out counters, and the counters that are left."""

@@ -1,1 +1,0 @@
-"""Benches of the hardware that a mapping becomes, part by part."""

@@ -1,1 +1,0 @@
-"""Tests of sparse operands: the parts that send their entries, and those that accept them."""

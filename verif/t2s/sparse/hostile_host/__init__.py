@@ -1,1 +1,0 @@
-"""Drawn mappings with sparse operands, and a host that does all that is legal."""

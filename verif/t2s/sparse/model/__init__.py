@@ -1,1 +1,0 @@
-"""Tests of sparse operands on the host: images, their sums, the driver and files."""

@@ -1,1 +1,0 @@
-"""The whole array, from memory to memory."""

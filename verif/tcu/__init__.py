@@ -1,1 +1,0 @@
-"""Algorithms on the (m, l)-TCU model."""

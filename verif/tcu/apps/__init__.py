@@ -1,1 +1,0 @@
-"""Commands and pages of the TCU model."""

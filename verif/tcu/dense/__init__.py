@@ -1,1 +1,0 @@
-"""Products of dense matrices on the TCU model."""

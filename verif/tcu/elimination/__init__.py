@@ -1,1 +1,0 @@
-"""Gaussian elimination on the TCU model."""

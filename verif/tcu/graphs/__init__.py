@@ -1,1 +1,0 @@
-"""Algorithms on graphs on the TCU model."""

@@ -1,1 +1,0 @@
-"""Products of long integers on the TCU model."""

@@ -1,1 +1,0 @@
-"""Polynomials on the TCU model."""

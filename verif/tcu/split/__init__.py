@@ -1,1 +1,0 @@
-"""Wide words on units of narrow ones."""

@@ -1,1 +1,0 @@
-"""Linear stencils on the TCU model."""

@@ -1,1 +1,0 @@
-"""Operands with 2:4 sparsity."""

@@ -1,1 +1,0 @@
-"""Discrete Fourier transforms on the TCU model."""

@@ -1,1 +1,0 @@
-"""Tensaurus: models and hardware."""

@@ -1,1 +1,0 @@
-"""Benches of the load side: the list of tiles, the tensor, the operands."""

@@ -1,1 +1,0 @@
-"""The cycle model of striped memory against the hardware."""
