@@ -1,9 +1,10 @@
 """Synthesis: from a unit, or any Verilog, to area and timing in one of the targets.
 
-``cmos`` is the project's own cell library, ``liberty:FILE`` any other; both go through the same
-steps for every design. The hierarchy is kept: each different module is mapped once (``mapping``),
-then the mapped modules are put together (``netlist``), nets of high fan-out get buffer trees
-(``fanout``), and static timing analysis runs over the whole of it, across modules (``timing``).
+``cmos`` is the project's own cell library, ``liberty:FILE`` any other (:mod:`.targets`); both go
+through the same steps for every design. The hierarchy is kept: each different module is mapped
+once (``mapping``), then the mapped modules are put together (``netlist``), nets of high fan-out get
+buffer trees (``fanout``), and static timing analysis runs over the whole of it, across modules
+(``timing``).
 Large memories are left out of all that: their bits are counted, and they are boundaries for
 timing (``memories``).
 ``ecp5`` and ``ice40`` are placed and routed (``fpga``).
@@ -11,6 +12,7 @@ timing (``memories``).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
@@ -18,13 +20,10 @@ from itertools import groupby
 from typing import Any
 
 from tilewright.hw.spec.host.activity import activity
-from tilewright.hw.spec.host.words import not_one_of
 from tilewright.hw.spec.unit import Unit
 
-from .cells import library_text
-from .fpga import FAMILIES, place_and_route, require_nextpnr
-from .library.cells import INVERTER, NAND2, Library
-from .library.liberty import load_library, read_library
+from .fpga import place_and_route, require_nextpnr
+from .library.cells import NAND2, Library
 from .mapping.abc import map_module
 from .mapping.fanout import add_buffers
 from .mapping.hierarchy import Design, split_design
@@ -39,10 +38,11 @@ from .report import (
     PathStep,
     Report,
 )
+from .targets import target_library
 from .timing.analysis import Step, Timing, analyse, fo4
 from .timing.opensta import opensta_available, opensta_delay
 
-__all__ = ["synthesize", "synthesize_verilog", "target_library"]
+__all__ = ["synthesize", "synthesize_verilog"]
 
 WORKERS = 2
 
@@ -52,33 +52,6 @@ Source = Callable[[str, str], str]
 def no_source(module: str, signal: str) -> str:
     """Returns an empty source: a signal of Verilog that was not generated has none."""
     return ""
-
-
-def target_library(target: str) -> Library | None:
-    """The cell library of a target; None for a field-programmable gate array.
-
-    Raises ValueError for an unknown target, and for a file that is not a usable library.
-    """
-    if target == "cmos":
-        return load_library(library_text())
-    kind, _, file = target.partition(":")
-    if kind == "liberty" and file:
-        library = read_library(file)
-        missing = [
-            name
-            for name, found in (
-                ("an inverter", library.smallest(1, INVERTER)),
-                ("a two-input NAND", library.smallest(2, NAND2)),
-                ("a flip-flop", any(c.sequential and c.arcs for c in library.cells.values())),
-            )
-            if not found
-        ]
-        if missing:
-            raise ValueError(f"liberty file {file} is not a usable library: it lacks {missing[0]}")
-        return library
-    if target in FAMILIES:
-        return None
-    raise ValueError(not_one_of("`target`", ["cmos", "liberty:FILE", *FAMILIES], target))
 
 
 def _map_modules(design: Design, library: Library) -> dict[str, MappedModule]:
@@ -272,6 +245,8 @@ def synthesize_verilog(
     source: Source = no_source,
     cross_check: bool = False,
     together: bool = True,
+    dont_use: Sequence[str] = (),
+    liberty_path: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Synthesize Verilog.
 
@@ -279,7 +254,7 @@ def synthesize_verilog(
     ----------
     verilog: the text of all modules
     top: name of the top module, which has its clock from a port
-    target: ``cmos``, ``liberty:FILE``, ``ecp5`` or ``ice40``
+    target, dont_use, liberty_path: see ``target_library``
     config: for the report only
     period: of the clock that is wanted, in ns: the report then has the slack. Places and routes for
         it, but for 100 MHz by default; cells are mapped for area at any
@@ -292,7 +267,7 @@ def synthesize_verilog(
     Raises ValueError for an unknown target, a bad library file or bad Verilog, MissingExtra
     for a tool that is not installed, ToolError for a tool that fails.
     """
-    library = target_library(target)
+    library = target_library(target, dont_use, liberty_path)
     if cross_check and not opensta_available():
         raise ValueError("a cross-check needs OpenSTA: the command `sta` is not installed")
     facts = dict(config or {})
@@ -310,12 +285,14 @@ def synthesize(
     period: float | None = None,
     cross_check: bool = False,
     together: bool = True,
+    dont_use: Sequence[str] = (),
+    liberty_path: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Generate a unit, or the catalogue's of a name, and synthesize it, as
     ``synthesize_verilog``."""
     from tilewright.hw.emit.unit import emit
 
-    if target_library(target) is None:
+    if target_library(target, dont_use, liberty_path) is None:
         require_nextpnr(target)
     emitted = emit(unit, config)
     return synthesize_verilog(
@@ -327,4 +304,6 @@ def synthesize(
         source=emitted.source,
         cross_check=cross_check,
         together=together,
+        dont_use=dont_use,
+        liberty_path=liberty_path,
     )

@@ -68,9 +68,13 @@ def a_table() -> list[tuple[str, str]]:
 
 
 def a_target() -> list[tuple[str, str]]:
-    """Targets of synthesis that need no file."""
+    """Targets of synthesis that have a name."""
     return [
         ("cmos", "static CMOS gates, areas in transistors"),
+        ("asap7", "ASAP7, 7 nm, below --liberty-path"),
+        ("gscl45nm", "FreePDK45, 45 nm, below --liberty-path"),
+        ("sg13g2", "IHP SG13G2, 130 nm, below --liberty-path"),
+        ("sky130hd", "SKY130 HD, 130 nm, below --liberty-path"),
         ("ecp5", "Lattice ECP5, placed and routed"),
         ("ice40", "Lattice iCE40, placed and routed"),
     ]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -174,12 +175,19 @@ class Library:
     Members
     -------
     name: the library's own name
-    text: the Liberty text, as the synthesis tool reads it
+    text: its Liberty text without power, of all its files together
+    outlines: Liberty text of the usable cells, without timing
+    gates: Liberty text of the usable cells without state, with timing
+    cells: by name, those that are not usable included
+    files: that it was read from; none for a library that is made here
     """
 
     name: str
     text: str = field(repr=False)
+    outlines: str = field(repr=False)
+    gates: str = field(repr=False)
     cells: dict[str, Cell]
+    files: tuple[Path, ...] = ()
 
     def smallest(self, inputs: int, *truths: tuple[bool, ...]) -> Cell | None:
         """Returns the smallest usable cell with these outputs, in any order; None if none

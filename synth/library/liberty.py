@@ -2,150 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
 import os
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 from tilewright.hw.spec.host.inputs import read_bytes
 
+from ..base.cache import cached
 from .cells import Arc, Cell, Library, Pin, Table
-
-_TOKEN = re.compile(
-    r"""(?P<skip>\s+|\\\r?\n|\\|/\*.*?\*/|//[^\n]*)
-      | (?P<string>"[^"]*")
-      | (?P<mark>[(){}:;,])
-      | (?P<word>[^\s(){}:;,"\\]+)""",
-    re.VERBOSE | re.DOTALL,
-)
-
-
-@dataclass
-class Group:
-    """One group: ``name (arguments) { ... }``.
-
-    Members
-    -------
-    attributes: simple attributes, the value without quotes; the last one of a name counts
-    lists: attributes with a list in parentheses, such as ``values``
-    groups: the groups inside, in order
-    """
-
-    name: str
-    arguments: list[str]
-    attributes: dict[str, str] = field(default_factory=dict)
-    lists: dict[str, list[str]] = field(default_factory=dict)
-    groups: list[Group] = field(default_factory=list)
-
-    def named(self, name: str) -> Iterator[Group]:
-        """The groups inside of that name."""
-        return (group for group in self.groups if group.name == name)
-
-    def numbers(self, name: str) -> list[float]:
-        """Returns a list attribute as numbers; empty if it is missing."""
-        words = " ".join(self.lists.get(name, ())).replace(",", " ").split()
-        return [float(word) for word in words]
-
-
-class _Tokens:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.position = 0
-        self._tokens = self._scan()
-        self.next: str = ""
-        self.advance()
-
-    def _scan(self) -> Iterator[str]:
-        position, text = 0, self.text
-        while position < len(text):
-            match = _TOKEN.match(text, position)
-            self.position = position
-            if match is None:
-                raise self.error(f"unexpected {text[position]!r}")
-            position = match.end()
-            if match.lastgroup != "skip":
-                yield match.group()
-        self.position = len(text)
-
-    def advance(self) -> str:
-        token = self.next
-        self.next = next(self._tokens, "")
-        return token
-
-    def expect(self, mark: str) -> None:
-        if self.next != mark:
-            raise self.error(f"expected {mark!r}, found {self.next or 'the end of the file'!r}")
-        self.advance()
-
-    def error(self, what: str) -> ValueError:
-        return ValueError(f"line {self.text.count(chr(10), 0, self.position) + 1}: {what}")
-
-
-def _value(tokens: _Tokens) -> str:
-    words = []
-    while tokens.next and tokens.next not in ";{}":
-        line = tokens.position
-        words.append(tokens.advance().strip('"'))
-        if "\n" in tokens.text[line : tokens.position] and tokens.next != ";":
-            break
-    if tokens.next == ";":
-        tokens.advance()
-    return " ".join(words)
-
-
-def _arguments(tokens: _Tokens) -> list[str]:
-    words = []
-    tokens.expect("(")
-    while tokens.next != ")":
-        if not tokens.next or tokens.next in "{};":
-            raise tokens.error("a parenthesis that is not closed")
-        word = tokens.advance()
-        if word != ",":
-            words.append(word.strip('"'))
-    tokens.expect(")")
-    return words
-
-
-def _fill(tokens: _Tokens, group: Group) -> None:
-    """Read statements up to the closing brace."""
-    while tokens.next != "}":
-        if not tokens.next:
-            raise tokens.error(f"the end of the file inside group `{group.name}`")
-        if tokens.next == ";":
-            tokens.advance()
-            continue
-        name = tokens.advance()
-        if tokens.next == ":":
-            tokens.advance()
-            group.attributes[name] = _value(tokens)
-            continue
-        arguments = _arguments(tokens)
-        if tokens.next == "{":
-            tokens.advance()
-            inner = Group(name, arguments)
-            _fill(tokens, inner)
-            group.groups.append(inner)
-        else:
-            group.lists[name] = arguments
-    tokens.expect("}")
-
-
-def parse_liberty(text: str) -> Group:
-    """The ``library`` group of a Liberty text.
-
-    Raises ValueError with the line number if it is not one.
-    """
-    tokens = _Tokens(text)
-    name = tokens.advance()
-    if name != "library":
-        raise ValueError(f"line 1: expected 'library', found {name or 'an empty file'!r}")
-    library = Group(name, _arguments(tokens))
-    tokens.expect("{")
-    _fill(tokens, library)
-    return library
-
+from .liberty_text import Group, merged, parse_liberty, units, without_power
 
 __all__ = ["load_library", "read_library"]
 
@@ -157,19 +29,9 @@ SENSES = {
 """Pairs of (input edge, output edge) of an arc; 0 is rising, 1 falling."""
 
 
-def _units(library: Group) -> tuple[float, float]:
-    """Factors from the library's units to ns and pF."""
-    match = re.fullmatch(r"\s*([\d.]+)\s*([pn])s\s*", library.attributes.get("time_unit", "1ns"))
-    load = library.lists.get("capacitive_load_unit", ["1", "pf"])
-    scale = {"pf": 1.0, "ff": 1e-3}.get(load[-1].lower())
-    if match is None or scale is None:
-        raise ValueError("its time unit must be ns or ps and its load unit pf or ff")
-    return float(match[1]) * {"p": 1e-3, "n": 1.0}[match[2]], float(load[0]) * scale
-
-
 class _Reader:
     def __init__(self, library: Group) -> None:
-        self.time, self.load = _units(library)
+        self.time, self.load = units(library)
         self.templates = {
             group.arguments[0]: group
             for group in library.groups
@@ -263,28 +125,96 @@ class _Reader:
         )
 
 
-def load_library(text: str) -> Library:
-    """A library from its Liberty text. Raises ValueError if it is malformed."""
+def load_library(text: str, dont_use: Sequence[str] = ()) -> Library:
+    """A library from its Liberty text. Raises ValueError if it is malformed.
+
+    ``dont_use``: patterns of names of cells that are not usable, with ``*``, ``?`` and ``[...]``.
+    """
     tree = parse_liberty(text)
     reader = _Reader(tree)
-    cells = {}
+    cells: dict[str, Cell] = {}
+    usable: list[Group] = []
     for group in tree.named("cell"):
         if not group.arguments:
             raise ValueError("a cell without a name")
-        cells[group.arguments[0]] = reader.cell(group)
-    library = Library(tree.arguments[0] if tree.arguments else "", text, cells)
+        name = group.arguments[0]
+        if any(fnmatchcase(name, pattern) for pattern in dont_use):
+            group.attributes["dont_use"] = "true"
+        cells[name] = reader.cell(group)
+        if cells[name].usable:
+            usable.append(group)
     if not cells:
         raise ValueError("it has no cells")
-    return library
+    head = [group for group in tree.groups if group.name != "cell"]
+    gates = [group for group in usable if not cells[group.arguments[0]].sequential]
+    tree.groups = [*head, *gates]
+    gates_text = tree.written()
+    for group in usable:
+        for pin in group.groups:
+            pin.groups = [inner for inner in pin.groups if inner.name != "timing"]
+    tree.groups = usable
+    return Library(
+        name=tree.arguments[0] if tree.arguments else "",
+        text=text,
+        outlines=tree.written(),
+        gates=gates_text,
+        cells=cells,
+    )
 
 
-def read_library(path: str | os.PathLike[str]) -> Library:
-    """A library from a Liberty file. Raises ValueError that names the file."""
+_known: dict[tuple[str, tuple[str, ...]], Library] = {}
+
+
+def read_library(*paths: str | os.PathLike[str], dont_use: Sequence[str] = ()) -> Library:
+    """A library from its Liberty files, each gzipped or not; ``dont_use``: see ``load_library``.
+
+    The files are parsed once: the cache keeps their text without power, by their content. Raises
+    ValueError that names the file.
+    """
+    files = tuple(map(Path, paths))
+    contents = [_content(path) for path in files]
+    digest = sha256(b"".join(sha256(content).digest() for content in contents)).hexdigest()
+
+    def stripped() -> str:
+        trees = [_tree(*each) for each in zip(files, contents, strict=True)]
+        for tree in trees:
+            without_power(tree)
+        with _naming(files):
+            return merged(trees).written()
+
+    key = digest, tuple(sorted(dont_use))
+    if key not in _known:
+        text = cached(("liberty", "1", digest), stripped)
+        with _naming(files):
+            _known[key] = load_library(text, dont_use)
+    return replace(_known[key], files=files)
+
+
+def _content(path: Path) -> bytes:
     try:
-        text = read_bytes(Path(path)).decode("utf-8")
-        return load_library(text.replace("\r\n", "\n"))
+        content = read_bytes(path)
     except OSError as error:
         reason = error.strerror or str(error)
         raise ValueError(f"liberty file {path} cannot be read: {reason}") from None
+    try:
+        return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"liberty file {path} cannot be read: {error}") from None
+
+
+def _tree(path: Path, content: bytes) -> Group:
+    with _naming([path]):
+        tree = parse_liberty(content.decode("utf-8").replace("\r\n", "\n"))
+        if not any(tree.named("cell")):
+            raise ValueError("it has no cells")
+    return tree
+
+
+@contextmanager
+def _naming(files: Sequence[Path]) -> Iterator[None]:
+    """Names the files in errors of what they contain."""
+    try:
+        yield
     except (ValueError, KeyError, IndexError) as error:
-        raise ValueError(f"liberty file {path} is not a usable library: {error}") from None
+        names = ",".join(map(str, files))
+        raise ValueError(f"liberty file {names} is not a usable library: {error}") from None

@@ -200,7 +200,6 @@ def scripts(top: str, library: Library, multipliers: str) -> dict[str, str]:
     ``multipliers`` are techmap rules for the multipliers of the design, possibly none.
     """
     adders = adder_rules(library)
-    avoided = " ".join(f"-dont_use {c.name}" for c in library.cells.values() if not c.usable)
     extract = """
     extract_fa -fa
     opt_clean
@@ -209,11 +208,11 @@ def scripts(top: str, library: Library, multipliers: str) -> dict[str, str]:
     techmap -map adders.v
     opt_expr
     """
-    abc = f"abc -liberty library.lib -script abc.script {avoided}"
+    abc = "abc -liberty gates.lib -script abc.script"
     again = f"techmap -map constants.v\n    techmap\n    opt_expr\n    {abc}\n    opt_clean -purge"
     multiply = "techmap -map multipliers.v\n    opt_clean" if multipliers else ""
     script = f"""
-    read_liberty -lib -ignore_miss_func library.lib
+    read_liberty -lib -ignore_miss_func cells.lib
     read_rtlil design.il
     hierarchy -check -top {top}
     opt -nodffe -nosdff
@@ -234,7 +233,7 @@ def scripts(top: str, library: Library, multipliers: str) -> dict[str, str]:
     {extract if adders else ""}
     techmap
     opt -full -nodffe -nosdff
-    dfflibmap -liberty library.lib
+    dfflibmap -liberty cells.lib
     opt -full -nodffe -nosdff
     {abc}
     opt_clean -purge
@@ -249,7 +248,8 @@ def scripts(top: str, library: Library, multipliers: str) -> dict[str, str]:
         "constants.v": constant_rules(library) or "\n",
         "multipliers.v": multipliers or "\n",
         "comparators.v": COMPARATOR_RULES,
-        "library.lib": library.text,
+        "cells.lib": library.outlines,
+        "gates.lib": library.gates,
     }
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.hw.spec.unit import Unit
 
-from ..flow import synthesize, synthesize_verilog, target_library
+from ..flow import synthesize, synthesize_verilog
 from ..report import AsicReport, ModuleArea
+from ..targets import target_library
 
 if TYPE_CHECKING:
     from amaranth.lib.wiring import Component

@@ -72,7 +72,10 @@ def test_synth_takes_a_configuration_and_a_clock(monkeypatch: pytest.MonkeyPatch
     """`synth` passes on a configuration and a clock exactly as the command does."""
     asked: list[Any] = []
 
-    def synthesize(unit: Any, config: Any, target: str, *, period: float | None) -> Any:
+    def synthesize(
+        unit: Any, config: Any, target: str, *, period: float | None, **others: Any
+    ) -> Any:
+        assert set(map(bool, others.values())) == {False}
         asked.append((unit.name, config.tile, target, period))
         return made_up(
             unit.name, target, {"part": (2, 3.5, 8)}, area=7.0, memory_bits=16, buffer_area=0.0
@@ -105,7 +108,7 @@ def test_what_synth_refuses() -> None:
         tilewright.synth("simd2", period=1, frequency=2)
     with refused(ValueError, "`frequency` must be a number in 0.001..1000000, not '0'"):
         tilewright.synth("simd2", frequency=0)
-    allowed = "cmos, liberty:FILE, ecp5, ice40"
+    allowed = "cmos, liberty:FILE, asap7, gscl45nm, sg13g2, sky130hd, ecp5, ice40"
     with refused(ValueError, f"`target` must be one of {allowed}, not 'asic'"):
         tilewright.synth("simd2", target="asic")
 

@@ -12,6 +12,7 @@ from tilewright.cli import main
 from tilewright.commands import ASKED, COMMANDS
 from tilewright.commands.completion import SHELLS
 from tilewright.registry import commands, entries, tables
+from tilewright.synth.targets import KNOWN
 
 ANSWERS = {
     "": list(COMMANDS),
@@ -23,7 +24,7 @@ ANSWERS = {
     "generate mat": ["matraptor"],
     "simulate simd2 --sim ": ["verilator", "icarus"],
     "simulate matraptor --sim ": ["verilator"],
-    "synth m3xu --target ": ["cmos", "ecp5", "ice40"],
+    "synth m3xu --target ": ["cmos", *KNOWN, "ecp5", "ice40"],
     "table ": list(tables()),
     "table m3xu-area --j": ["--json"],
     "run sp": [name for name in commands() if name.startswith("sp")],

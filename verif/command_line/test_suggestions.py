@@ -62,7 +62,8 @@ TYPED = {
     "simulate m3xu --sed 3": "unknown option '--sed'; did you mean '--seed'?",
     "simulate m3xu --sim verilater": "--sim must be one of verilator, icarus, not 'verilater'; did "
     "you mean 'verilator'?",
-    "synth m3xu --target ecp": "`target` must be one of cmos, liberty:FILE, ecp5, ice40, not 'ecp'",
+    "synth m3xu --target ecp": "`target` must be one of cmos, liberty:FILE, asap7, gscl45nm, "
+    "sg13g2, sky130hd, ecp5, ice40, not 'ecp'",
     "show m3xu --rows 8": "unknown option '--rows'; did you mean '--set rows=VALUE'?",
     "show t2s --set design=mtkrp": "t2s: unknown design 'mtkrp'; did you mean 'mttkrp'?",
     "show m3xu --colour red":

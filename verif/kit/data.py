@@ -24,3 +24,8 @@ def data_file(name: str) -> Path:
 def real_library() -> Path:
     """A foundry's cell library."""
     return data_file("liberty/gscl45nm.lib")
+
+
+def real_libraries() -> Path:
+    """A folder of several libraries, by their names."""
+    return data_file("liberty")

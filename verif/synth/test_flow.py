@@ -243,7 +243,8 @@ def test_parameterised_modules_are_told_apart() -> None:
      ("CMOS", "cmos")],
 )  # fmt: skip
 def test_an_unknown_target(target: str, meant: str) -> None:
-    message = f"`target` must be one of cmos, liberty:FILE, ecp5, ice40, not {target!r}"
+    allowed = "cmos, liberty:FILE, asap7, gscl45nm, sg13g2, sky130hd, ecp5, ice40"
+    message = f"`target` must be one of {allowed}, not {target!r}"
     message += f"; did you mean {meant!r}?" if meant else ""
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         synthesize_verilog(REGISTER, "register", target)

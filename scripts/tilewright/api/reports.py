@@ -76,6 +76,8 @@ def synth(
     target: str = "cmos",
     period: float | None = None,
     frequency: float | None = None,
+    dont_use: Iterable[str] = (),
+    liberty_path: FileName | None = None,
     **parameters: Any,
 ) -> Result:
     """Measure a unit's area and speed.
@@ -84,7 +86,9 @@ def synth(
     ----------
     unit: its name
     config, parameters: as for :func:`tilewright.generate`
-    target: "cmos", "liberty:FILE", "ecp5" or "ice40"
+    target: "cmos", "liberty:FILE", a known library's name, "ecp5" or "ice40"
+    dont_use: patterns of cells of the library to avoid
+    liberty_path: folder of the known libraries, by default that of ``TILEWRIGHT_LIBERTY``
     period, frequency: one of them, if wanted: the clock to meet, in ns or in MHz
 
     Returns
@@ -103,7 +107,14 @@ def synth(
     values = configured(entry, config, parameters)
     with python_errors():
         clock = clock_period(period, frequency, ("`period`", "`frequency`"))
-    report = synthesize(entry.unit, values, target, period=clock)
+    report = synthesize(
+        entry.unit,
+        values,
+        target,
+        period=clock,
+        dont_use=[dont_use] if isinstance(dont_use, str) else list(dont_use),
+        liberty_path=liberty_path,
+    )
     return result_of(f"synth {unit}", report.print, report.to_json(), passed=report.passed)
 
 

@@ -51,7 +51,8 @@ TargetOption = Annotated[
     typer.Option(
         "--target",
         metavar="TARGET",
-        help="cmos, liberty:FILE (a cell library), ecp5 or ice40.",
+        help="cmos, liberty:FILE[,FILE...] (a cell library: Liberty files, gzipped or not, and "
+        "folders of them), asap7, gscl45nm, sg13g2, sky130hd, ecp5 or ice40.",
         autocompletion=a_target,
     ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -52,6 +53,19 @@ def synth(
         str | None,
         typer.Option(metavar="MHZ", help="Target clock frequency, in place of --period."),
     ] = None,
+    dont_use: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--dont-use", metavar="GLOB", help="Cells of the library to avoid; repeatable."
+        ),
+    ] = None,
+    liberty_path: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of the known libraries, by default that of TILEWRIGHT_LIBERTY.",
+        ),
+    ] = None,
     json_file: JsonOption = None,
 ) -> None:
     """Measure a unit's area and speed, and show its critical path."""
@@ -66,7 +80,14 @@ def synth(
     from ..synth.flow import synthesize
 
     with user_errors(ValueError, OSError, ToolError):
-        report = synthesize(chosen, values, target, period=clock)
+        report = synthesize(
+            chosen,
+            values,
+            target,
+            period=clock,
+            dont_use=dont_use or (),
+            liberty_path=liberty_path,
+        )
     report.print(console_of_reports())
     if json_file is not None:
         write_json(json_file, report.to_json())
