@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from amaranth.hdl import Module, ShapeLike, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
@@ -26,6 +28,8 @@ class Queue(wiring.Component):
     -------
     i, o: the streams
     """
+
+    verilog_parameters: ClassVar = {"WIDTH": "payload", "DEPTH": "depth"}
 
     def __init__(self, payload: ShapeLike, depth: int) -> None:
         self._payload = payload
