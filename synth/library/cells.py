@@ -79,7 +79,7 @@ def truth_table(function: str, inputs: Sequence[str]) -> tuple[bool, ...]:
     return tuple(evaluate(function, dict(zip(inputs, p, strict=True))) for p in points)
 
 
-__all__ = ["INVERTER", "NAND2", "Arc", "Cell", "Library", "Pin", "Table"]
+__all__ = ["INVERTER", "NAND2", "Arc", "Cell", "Library", "Pin", "Table", "WireLoad"]
 
 Array = npt.NDArray[np.float64]
 INVERTER = (True, False)
@@ -168,6 +168,31 @@ class Cell:
         return truth_table(function, self.inputs)
 
 
+@dataclass(frozen=True)
+class WireLoad:
+    """A library's estimate of the wire of a net, by the number of pins that the net drives.
+
+    Members
+    -------
+    lengths: (pins, length) in order, linear between them; before and beyond them ``slope`` a pin
+    capacitance, resistance: in pF and in ns/pF for a unit of length
+    """
+
+    name: str
+    lengths: tuple[tuple[float, float], ...]
+    slope: float
+    capacitance: float
+    resistance: float
+
+    def length(self, pins: npt.NDArray[np.int64]) -> Array:
+        """The length of the wire to so many pins."""
+        counts, lengths = np.array(self.lengths or ((0.0, 0.0),)).T
+        first = np.minimum(pins - counts[0], 0) * self.slope
+        beyond = np.maximum(pins - counts[-1], 0) * self.slope
+        found: Array = np.maximum(np.interp(pins, counts, lengths) + first + beyond, 0.0)
+        return found
+
+
 @dataclass(frozen=True, eq=False)
 class Library:
     """A cell library.
@@ -179,6 +204,7 @@ class Library:
     outlines: Liberty text of the usable cells, without timing
     gates: Liberty text of the usable cells without state, with timing
     cells: by name, those that are not usable included
+    wire_load: its default wire-load model, if it has one
     files: that it was read from; none for a library that is made here
     """
 
@@ -187,6 +213,7 @@ class Library:
     outlines: str = field(repr=False)
     gates: str = field(repr=False)
     cells: dict[str, Cell]
+    wire_load: WireLoad | None = None
     files: tuple[Path, ...] = ()
 
     def smallest(self, inputs: int, *truths: tuple[bool, ...]) -> Cell | None:

@@ -16,10 +16,10 @@ import numpy as np
 from tilewright.hw.spec.host.inputs import read_bytes
 
 from ..base.cache import cached
-from .cells import Arc, Cell, Library, Pin, Table
-from .liberty_text import Group, merged, parse_liberty, units, without_power
+from .cells import Arc, Cell, Library, Pin, Table, WireLoad
+from .liberty_text import Group, merged, parse_liberty, resistance_unit, units, without_power
 
-__all__ = ["load_library", "read_library"]
+__all__ = ["liberty_content", "load_library", "read_library"]
 
 SENSES = {
     "positive_unate": ((0, 0), (1, 1)),
@@ -125,6 +125,24 @@ class _Reader:
         )
 
 
+def _wire_load(tree: Group) -> WireLoad | None:
+    """The library's default wire-load model."""
+    default = tree.attributes.get("default_wire_load", "")
+    for group in tree.named("wire_load"):
+        if group.arguments == [default]:
+            facts = group.attributes
+            pairs = [[float(x) for x in pair[:2]] for pair in group.lists.get("fanout_length", [])]
+            _, load = units(tree)
+            return WireLoad(
+                name=default,
+                lengths=tuple(sorted((pins, length) for pins, length in pairs)),
+                slope=float(facts.get("slope", 0)),
+                capacitance=float(facts.get("capacitance", 0)) * load,
+                resistance=float(facts.get("resistance", 0)) * resistance_unit(tree),
+            )
+    return None
+
+
 def load_library(text: str, dont_use: Sequence[str] = ()) -> Library:
     """A library from its Liberty text. Raises ValueError if it is malformed.
 
@@ -145,6 +163,7 @@ def load_library(text: str, dont_use: Sequence[str] = ()) -> Library:
             usable.append(group)
     if not cells:
         raise ValueError("it has no cells")
+    wire_load = _wire_load(tree)
     head = [group for group in tree.groups if group.name != "cell"]
     gates = [group for group in usable if not cells[group.arguments[0]].sequential]
     tree.groups = [*head, *gates]
@@ -159,6 +178,7 @@ def load_library(text: str, dont_use: Sequence[str] = ()) -> Library:
         outlines=tree.written(),
         gates=gates_text,
         cells=cells,
+        wire_load=wire_load,
     )
 
 
@@ -172,7 +192,7 @@ def read_library(*paths: str | os.PathLike[str], dont_use: Sequence[str] = ()) -
     ValueError that names the file.
     """
     files = tuple(map(Path, paths))
-    contents = [_content(path) for path in files]
+    contents = [liberty_content(path) for path in files]
     digest = sha256(b"".join(sha256(content).digest() for content in contents)).hexdigest()
 
     def stripped() -> str:
@@ -190,7 +210,8 @@ def read_library(*paths: str | os.PathLike[str], dont_use: Sequence[str] = ()) -
     return replace(_known[key], files=files)
 
 
-def _content(path: Path) -> bytes:
+def liberty_content(path: Path) -> bytes:
+    """The content of a Liberty file, gzipped or not. Raises ValueError that names the file."""
     try:
         content = read_bytes(path)
     except OSError as error:

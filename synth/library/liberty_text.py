@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-__all__ = ["Group", "merged", "parse_liberty", "units", "without_power"]
+__all__ = ["Group", "merged", "parse_liberty", "resistance_unit", "units", "without_power"]
 
 _TOKEN = re.compile(
     r"""(?P<skip>\s+|\\\r?\n|\\|/\*.*?\*/|//[^\n]*)
@@ -172,6 +172,16 @@ def units(library: Group) -> tuple[float, float]:
     if match is None or scale is None:
         raise ValueError("its time unit must be ns or ps and its load unit pf or ff")
     return float(match[1]) * {"p": 1e-3, "n": 1.0}[match[2]], float(load[0]) * scale
+
+
+def resistance_unit(library: Group) -> float:
+    """Factor from the library's unit of resistance to kilohm, which is ns/pF."""
+    match = re.fullmatch(
+        r"\s*([\d.]+)\s*(k?)ohm\s*", library.attributes.get("pulling_resistance_unit", "1kohm")
+    )
+    if match is None:
+        raise ValueError("its pulling resistance unit must be ohm or kohm")
+    return float(match[1]) * (1.0 if match[2] else 1e-3)
 
 
 POWER = frozenset(

@@ -2,10 +2,12 @@
 
 The model: graph-based worst-case analysis with separate rising and falling arrivals; delays and
 slews by linear interpolation in the tables (and extrapolation beyond them); the slew of a net is
-the worst over its driver's arcs; loads are the pins', wires are free. The clock is ideal, its slew
-the smallest for which the library gives a setup time. Paths start at registers and at
-the top's inputs (which arrive with the clock edge, as fast as an inverter drives four) and end at
-registers, with their setup time, and at the top's outputs (each loaded by four inverters).
+the worst over its driver's arcs; loads are the pins'. Wires are free, or as the library's default
+wire-load model has them: a capacitance that the driver sees whole, in equal branches to the pins,
+and the Elmore delay of each branch; slews stay as they are along a wire. The clock is ideal, its
+slew the smallest for which the library gives a setup time. Paths start at registers
+and at the top's inputs (which arrive with the clock edge, as fast as an inverter drives four) and
+end at registers, with their setup time, and at the top's outputs (each loaded by four inverters).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..library.cells import INVERTER, Library
+from ..library.cells import INVERTER, Library, WireLoad
 from ..mapping.netlist import Driver, Netlist
 from .graph import Graph, build_graph
 
@@ -103,7 +105,7 @@ def _propagate(graph: Graph, arrival: Floats, slew: Floats) -> None:
         reached = arrival[source] > -np.inf
         firsts = np.flatnonzero(np.diff(target, prepend=-1))
         nodes = target[firsts]
-        late = np.where(reached, arrival[source] + delay, -np.inf)
+        late = np.where(reached, arrival[source] + graph.wire[start:end] + delay, -np.inf)
         arrival[nodes] = np.maximum(arrival[nodes], np.maximum.reduceat(late, firsts))
         slews = np.where(reached, out_slew, 0.0)
         slew[nodes] = np.maximum(slew[nodes], np.maximum.reduceat(slews, firsts))
@@ -122,7 +124,7 @@ def _trace(
         source = graph.source[arcs]
         load = np.full(len(arcs), graph.load[node])
         delay = graph.tables.at(graph.delay_table[arcs], slew[source], load)
-        best = int(np.argmax(arrival[source] + delay))
+        best = int(np.argmax(arrival[source] + graph.wire[arcs] + delay))
         found.append((graph.cell_of(int(arcs[best])), node))
         node = int(source[best])
     steps: list[Step] = []
@@ -144,10 +146,10 @@ def _trace(
     return steps, node
 
 
-def analyse(netlist: Netlist, library: Library) -> Timing:
+def analyse(netlist: Netlist, library: Library, wires: WireLoad | None = None) -> Timing:
     """Find the slowest path. Raises ValueError for a combinational loop."""
     stage, stage_slew = fo4(library)
-    graph = build_graph(netlist, library)
+    graph = build_graph(netlist, library, wires)
     arrival = np.full(2 * netlist.nets, -np.inf)
     slew = np.zeros(2 * netlist.nets)
     for nets in netlist.inputs.values():
@@ -160,8 +162,8 @@ def analyse(netlist: Netlist, library: Library) -> Timing:
     arrival[clocks + 1] = -np.inf
     slew[clocks] = graph.clock_slew
     _propagate(graph, arrival, slew)
-    ends, setups = graph.endpoints(slew)
-    totals = arrival[ends] + setups
+    ends, setups, wire = graph.endpoints(slew)
+    totals = arrival[ends] + wire + setups
     if not len(totals) or totals.max() == -np.inf:
         return Timing(None, stage)
     worst = int(np.argmax(totals))
@@ -175,7 +177,7 @@ def analyse(netlist: Netlist, library: Library) -> Timing:
         start=first,
         end=end,
         kind=f"{words[0][from_register]} to {words[1][to_register]}",
-        delay=float(arrival[node]),
+        delay=float(arrival[node] + wire[worst]),
         setup=float(setups[worst]),
         steps=tuple(steps),
     )

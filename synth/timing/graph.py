@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..library.cells import INVERTER, Library, Table
+from ..library.cells import INVERTER, Library, Table, WireLoad
 from ..mapping.netlist import Netlist
 
 __all__ = ["Graph", "TableStack", "build_graph"]
@@ -71,7 +71,8 @@ class Graph:
     source, target: nodes of each arc
     delay_table, slew_table: numbers of its tables
     level_starts: where each level's arcs begin
-    load: pF at each node; fanout: pins driven by each net
+    wire: of each arc, the delay in ns from its source's driver to the cell
+    load: pF at each node, with the wire's; fanout: pins driven by each net
     clock_slew: ns
     """
 
@@ -79,6 +80,7 @@ class Graph:
     target: Ints
     delay_table: Ints
     slew_table: Ints
+    wire: Floats
     level_starts: list[int]
     tables: TableStack
     load: Floats
@@ -88,8 +90,8 @@ class Graph:
     sequential: frozenset[str]
     _kind: Ints
     _kinds: list[str]
-    _ends: list[tuple[Ints, Ints, Ints]]
-    _ports: list[tuple[str, Ints]]
+    _ends: list[tuple[Ints, Ints, Ints, Floats]]
+    _ports: list[tuple[str, Ints, Floats]]
     _netlist: Netlist
 
     def arcs_into(self, node: int) -> Ints:
@@ -99,26 +101,28 @@ class Graph:
         """Library cell of an arc."""
         return self._kinds[int(self._kind[arc])]
 
-    def endpoints(self, slew: Floats) -> tuple[Ints, Floats]:
-        """Nodes where paths end, and the setup time at each."""
-        nodes, setups = [], []
-        for ends, tables, _ in self._ends:
+    def endpoints(self, slew: Floats) -> tuple[Ints, Floats, Floats]:
+        """Nodes where paths end, the setup time at each, and the delay of the wire to it."""
+        nodes, setups, wires = [], [], []
+        for ends, tables, _, wire in self._ends:
             nodes.append(ends)
             setups.append(self.tables.at(tables, np.full(len(ends), self.clock_slew), slew[ends]))
-        for _, ends in self._ports:
+            wires.append(wire)
+        for _, ends, wire in self._ports:
             nodes.append(ends)
             setups.append(np.zeros(len(ends)))
+            wires.append(wire)
         if not nodes:
-            return np.zeros(0, dtype=np.int64), np.zeros(0)
-        return np.concatenate(nodes), np.concatenate(setups)
+            return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
+        return np.concatenate(nodes), np.concatenate(setups), np.concatenate(wires)
 
     def end_name(self, index: int) -> tuple[str, bool]:
         """Name of an endpoint, by its place in ``endpoints``, and whether it is a register."""
-        for ends, _, outputs in self._ends:
+        for ends, _, outputs, _ in self._ends:
             if index < len(ends):
                 return self._netlist.name(int(outputs[index])), True
             index -= len(ends)
-        for name, ends in self._ports:
+        for name, ends, _ in self._ports:
             if index < len(ends):
                 return (f"{name}[{index // 2}]" if len(ends) > 2 else name), False
             index -= len(ends)
@@ -126,15 +130,17 @@ class Graph:
 
 
 class _Builder:
-    def __init__(self, netlist: Netlist, library: Library) -> None:
-        self.netlist, self.library = netlist, library
+    def __init__(self, netlist: Netlist, library: Library, wires: WireLoad | None) -> None:
+        self.netlist, self.library, self.wires = netlist, library, wires
         self.tables: list[Table] = []
         self.kinds = list(netlist.cells)
-        self.arcs: list[tuple[Ints, Ints, Ints, Ints, Ints]] = []
-        self.ends: list[tuple[Ints, Ints, Ints]] = []
+        self.arcs: list[tuple[Ints, Ints, Ints, Ints, Ints, Floats]] = []
+        self.ends: list[tuple[Ints, Ints, Ints, Floats]] = []
         self.load = np.zeros(2 * netlist.nets)
         self.fanout = np.zeros(netlist.nets, dtype=np.int64)
         self.clock_slew = 0.0
+        self.add_pins()
+        self.branch = self.add_wires()
 
     def number(self, table: Table) -> int:
         self.tables.append(table)
@@ -146,13 +152,43 @@ class _Builder:
         for edge in (0, 1):
             self.load[edge::2] += counts * capacitance[edge]
 
+    def add_pins(self) -> None:
+        """Add the pins' loads, and four inverters at each output."""
+        for kind, pins in self.netlist.cells.items():
+            for place, pin in enumerate(self.library.cells[kind].pins.values()):
+                if not pin.output:
+                    self.add_loads(pins[:, place], pin.capacitance)
+        for nets in self.netlist.outputs.values():
+            self.add_loads(nets, self.output_load())
+
+    def output_load(self) -> tuple[float, float]:
+        """Load of an output by edge, in pF."""
+        inverter = self.library.smallest(1, INVERTER)
+        if inverter is None:
+            return 0.0, 0.0
+        rise, fall = inverter.pins[inverter.inputs[0]].capacitance
+        return 4 * rise, 4 * fall
+
+    def add_wires(self) -> tuple[Floats, Floats]:
+        """Add the wires' loads; resistance and capacitance of each net's branch to one pin."""
+        if self.wires is None:
+            return np.zeros(self.netlist.nets), np.zeros(self.netlist.nets)
+        length = self.wires.length(self.fanout) * (self.fanout > 0)
+        length[self.netlist.clock_nets] = 0.0
+        self.load += np.repeat(length * self.wires.capacitance, 2)
+        each = length / np.maximum(self.fanout, 1)
+        return each * self.wires.resistance, each * self.wires.capacitance
+
+    def wire(self, nets: Ints, load: float) -> Floats:
+        """Delay of the wires of nets to one pin of this load: Elmore's, of a star of branches."""
+        resistance, capacitance = (per_net[nets] for per_net in self.branch)
+        delay: Floats = resistance * (capacitance + load)
+        return delay
+
     def add_cell(self, kind: int) -> None:
         cell = self.library.cells[self.kinds[kind]]
         pins = self.netlist.cells[cell.name]
         column = {pin: pins[:, i] for i, pin in enumerate(cell.pins)}
-        for pin in cell.pins.values():
-            if not pin.output:
-                self.add_loads(column[pin.name], pin.capacitance)
         for arc in cell.arcs:
             source, target = column[arc.source], column[arc.target]
             used = (source >= 0) & (target >= 0)
@@ -162,7 +198,8 @@ class _Builder:
                 state = next(column[pin] for pin in cell.outputs)[used]
                 for edge in (0, 1):
                     table = np.full(len(target), self.number(arc.delay[edge]))
-                    self.ends.append((2 * target + edge, table, state))
+                    wire = self.wire(target, cell.pins[arc.target].capacitance[edge])
+                    self.ends.append((2 * target + edge, table, state, wire))
                 continue
             assert arc.slew is not None
             delay = [self.number(table) for table in arc.delay]
@@ -171,7 +208,8 @@ class _Builder:
                 size = len(source)
                 tables = np.full(size, delay[after]), np.full(size, slew[after])
                 ends = 2 * source + before, 2 * target + after
-                self.arcs.append((*ends, *tables, np.full(size, kind)))
+                wire = self.wire(source, cell.pins[arc.source].capacitance[before])
+                self.arcs.append((*ends, *tables, np.full(size, kind), wire))
 
 
 def _levels(nodes: int, source: Ints, target: Ints) -> Ints:
@@ -195,24 +233,20 @@ def _levels(nodes: int, source: Ints, target: Ints) -> Ints:
     return level
 
 
-def build_graph(netlist: Netlist, library: Library) -> Graph:
-    """The timing graph. Raises ValueError for a combinational loop."""
-    work = _Builder(netlist, library)
+def build_graph(netlist: Netlist, library: Library, wires: WireLoad | None = None) -> Graph:
+    """The timing graph; wires are free without a model. Raises ValueError for a combinational
+    loop."""
+    work = _Builder(netlist, library, wires)
     for kind in range(len(work.kinds)):
         work.add_cell(kind)
-    inverter = library.smallest(1, INVERTER)
-    if inverter is not None:
-        rise, fall = inverter.pins[inverter.inputs[0]].capacitance
-        for nets in netlist.outputs.values():
-            work.add_loads(nets, (4 * rise, 4 * fall))
     empty = np.zeros(0, dtype=np.int64)
-    columns = [np.concatenate(c) for c in zip(*work.arcs, strict=True)] or [empty] * 5
-    source, target, delay, slew, kinds = columns
+    columns = [np.concatenate(c) for c in zip(*work.arcs, strict=True)] or [empty] * 6
+    source, target, delay, slew, kinds, wire = columns
     level = _levels(2 * netlist.nets, source, target)
     if (looped := np.flatnonzero(level < 0)).size:
         raise ValueError(f"a combinational loop through {netlist.name(int(looped[0]) // 2)}")
     order = np.lexsort((target, level[target]))
-    source, target, delay, slew, kinds = (c[order] for c in columns)
+    source, target, delay, slew, kinds, wire = (c[order] for c in columns)
     depth = int(level[target].max()) + 1 if len(target) else 0
     starts = np.searchsorted(level[target], np.arange(depth + 1)).tolist()
     is_clock = np.zeros(netlist.nets, dtype=bool)
@@ -221,12 +255,14 @@ def build_graph(netlist: Netlist, library: Library) -> Graph:
     for name, nets in netlist.outputs.items():
         nodes = 2 * np.repeat(nets, 2) + np.tile([0, 1], len(nets))
         nodes[np.repeat(nets, 2) < 0] = 0
-        ports.append((name, nodes))
+        loads = np.tile(work.output_load(), len(nets))
+        ports.append((name, nodes, work.wire(nodes // 2, 0.0) + work.branch[0][nodes // 2] * loads))
     return Graph(
         source=source,
         target=target,
         delay_table=delay,
         slew_table=slew,
+        wire=wire,
         level_starts=starts,
         tables=TableStack(work.tables),
         load=work.load,

@@ -11,12 +11,16 @@ import numpy as np
 from tilewright.hw.spec.host.programs import run_program
 
 from ..base.errors import ToolError
-from ..library.cells import INVERTER, Library
+from ..library.cells import INVERTER, Library, WireLoad
+from ..library.liberty import liberty_content
 from ..mapping.netlist import Netlist
 from .analysis import fo4
 from .graph import build_graph
 
 __all__ = ["flat_verilog", "opensta_available", "opensta_delay"]
+
+
+_DEFAULT_WIRES = re.compile(r"\bdefault_wire_load(?:_selection)?\s*:[^;\n]*;?")
 
 
 def opensta_available() -> bool:
@@ -48,12 +52,24 @@ def flat_verilog(netlist: Netlist, library: Library) -> str:
     return "\n".join([*lines, "endmodule", ""])
 
 
-def opensta_delay(netlist: Netlist, library: Library) -> float:
+def _liberty(library: Library) -> dict[str, str]:
+    """Name and text of the library's files as they are, but that no wire load is a default."""
+    each = [(path.name, liberty_content(path).decode()) for path in library.files]
+    each = each or [("library.lib", library.text)]
+    return {
+        f"{number}_{name.removesuffix('.gz')}": _DEFAULT_WIRES.sub("", text)
+        for number, (name, text) in enumerate(each)
+    }
+
+
+def opensta_delay(netlist: Netlist, library: Library, wires: WireLoad | None = None) -> float:
     """Length in ns of the slowest path, setup time included, by OpenSTA.
 
-    The constraints say what ``timing`` assumes. Raises ToolError if OpenSTA fails.
+    The constraints say what ``timing`` assumes; the cells are those of the library's own files. For
+    wires the delay calculator is ``simple_rc``, which has their Elmore delay. Raises ToolError if
+    OpenSTA fails.
     """
-    graph = build_graph(netlist, library)
+    graph = build_graph(netlist, library, wires)
     _, slew = fo4(library)
     inverter = library.smallest(1, INVERTER)
     assert inverter is not None
@@ -63,8 +79,9 @@ def opensta_delay(netlist: Netlist, library: Library) -> float:
     data = [f"i{k}" for k in np.flatnonzero(~np.isin(inputs, netlist.clock_nets))]
     source = f"[get_ports {{{clocks[0]}}}]" if clocks else ""
     period = 8.0  # short, since OpenSTA calculates in single precision
+    files = _liberty(library)
     script = [
-        "read_liberty library.lib",
+        *(f"read_liberty {name}" for name in files),
         "set_cmd_units -time ns -capacitance pF",
         "read_verilog flat.v",
         "link_design flat",
@@ -74,6 +91,8 @@ def opensta_delay(netlist: Netlist, library: Library) -> float:
         f"set_load -rise {4 * rise} [all_outputs]",
         f"set_load -fall {4 * fall} [all_outputs]",
     ]
+    if wires is not None:
+        script += [f"set_wire_load_model -name {wires.name}", "set_delay_calculator simple_rc"]
     if data:
         ports = "[get_ports {" + " ".join(data) + "}]"
         script += [
@@ -83,7 +102,8 @@ def opensta_delay(netlist: Netlist, library: Library) -> float:
     script += ["report_checks -path_delay max -format full -digits 6", "exit"]
     with tempfile.TemporaryDirectory(prefix="tilewright-sta-") as name:
         work = Path(name)
-        (work / "library.lib").write_text(library.text, encoding="utf-8")
+        for file, text in files.items():
+            (work / file).write_text(text, encoding="utf-8")
         (work / "flat.v").write_text(flat_verilog(netlist, library), encoding="utf-8")
         (work / "run.tcl").write_text("\n".join(script) + "\n", encoding="utf-8")
         done = run_program(["sta", "-no_splash", "-exit", "run.tcl"], cwd=work, scratch=work)
