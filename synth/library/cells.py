@@ -142,15 +142,21 @@ class Pin:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell: area in the library's unit, pins and arcs in order, and whether it has state."""
+    """A cell: area in the library's unit, pins and arcs in order; what state it has, as Liberty
+    text, empty without any."""
 
     name: str
     area: float
     pins: dict[str, Pin]
     arcs: tuple[Arc, ...]
-    sequential: bool
+    state: str
     clock: str
     usable: bool
+
+    @property
+    def sequential(self) -> bool:
+        """Whether the cell has state."""
+        return bool(self.state)
 
     @property
     def inputs(self) -> list[str]:

@@ -119,7 +119,7 @@ class _Reader:
             area=float(group.attributes.get("area", 0)),
             pins=pins,
             arcs=tuple(arcs),
-            sequential=bool(state),
+            state="".join(item.written() for item in state),
             clock=clock,
             usable=not (three_state or avoided),
         )

@@ -3,8 +3,8 @@
 One script for every design. Multipliers become Dadda trees, comparisons prefix trees. Full adders
 (``extract_fa`` recovers those that are written as gates, ``maccmap`` makes those of multi-operand
 sums) become the library's adder cell, which ABC, mapping to cells of one output, never uses; the
-rest goes to ABC, which keeps the structure of the adders it is given (no rewriting, so that a
-carry look-ahead stays one) and maps for area. Registers keep no enable pin: enables and resets
+rest goes to ABC, with one of three scripts. For area it keeps the structure of the adders it is
+given (no rewriting, so that a carry look-ahead stays one). Registers keep no enable pin: enables and resets
 become gates.
 """
 
@@ -186,18 +186,27 @@ COMPARATOR_RULES = (
 """Techmap rules for the four ordering cells of at least four bits, neither side constant."""
 
 
-__all__ = ["ABC_SCRIPT", "map_module", "scripts"]
+__all__ = ["MAPPINGS", "map_module", "scripts"]
 
-ABC_SCRIPT = (
-    "strash; ifraig; scorr; dch; amap -m; strash; dch; amap -m; topo; "
-    "buffer -c -N 16; topo; upsize; dnsize; topo"
-)
+_BEGIN = "strash; ifraig; scorr; "
+_END = "topo; buffer -c -N 16; topo; upsize; dnsize; topo"
+
+MAPPINGS = {
+    "area": f"{_BEGIN}dch; amap -m; strash; dch; amap -m; {_END}",
+    "balanced": f"{_BEGIN}{2 * 'if -g -K 6; strash; '}&get -n; &dch -f; &nf; &put; {_END}",
+    "fast": f"{_BEGIN}if -g -K 6; strash; dch -f; map -B 0.9; {_END}",
+}
+"""ABC scripts of the mappings, the smallest one first. The first keeps the structure that it is
+given; ``if -g`` of the others balances sums of products by the arrival of their terms (Mishchenko,
+Brayton, Jang and Kravets, "Delay optimization using SOP balancing", ICCAD 2011). ``map`` is fast
+and large, ``&nf`` between the two."""
 
 
-def scripts(top: str, library: Library, multipliers: str) -> dict[str, str]:
+def scripts(top: str, library: Library, multipliers: str, mapping: str = "area") -> dict[str, str]:
     """The files of a mapping run, by name; ``script.ys`` is the script itself.
 
-    ``multipliers`` are techmap rules for the multipliers of the design, possibly none.
+    ``multipliers`` are techmap rules for the multipliers of the design, possibly none; ``mapping``
+    is one of ``MAPPINGS``.
     """
     adders = adder_rules(library)
     extract = """
@@ -242,7 +251,7 @@ def scripts(top: str, library: Library, multipliers: str) -> dict[str, str]:
     """
     return {
         "script.ys": script,
-        "abc.script": ABC_SCRIPT,
+        "abc.script": MAPPINGS[mapping],
         "split.v": SPLIT_RULE,
         "adders.v": adders or "\n",
         "constants.v": constant_rules(library) or "\n",
@@ -253,7 +262,7 @@ def scripts(top: str, library: Library, multipliers: str) -> dict[str, str]:
     }
 
 
-def map_module(design: Design, name: str, library: Library) -> str:
+def map_module(design: Design, name: str, library: Library, mapping: str = "area") -> str:
     """The mapped netlist of a module as yosys JSON; instances of other modules stay."""
     module = design.modules[name]
     children = sorted(set(module.children.values()))
@@ -261,7 +270,7 @@ def map_module(design: Design, name: str, library: Library) -> str:
     boxes = [each.interface for each in sorted(merged)]
     text = "\n".join([*boxes, *(design.modules[child].interface for child in children), rtlil])
     rules = [multiplier_map(multiplications(rtlil)), multiply_add_map(merged)]
-    files = scripts(name, library, "\n".join(filter(None, rules)))
+    files = scripts(name, library, "\n".join(filter(None, rules)), mapping)
     script = files.pop("script.ys")
     files["design.il"] = text
 
