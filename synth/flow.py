@@ -15,19 +15,22 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
-from itertools import groupby
+from dataclasses import dataclass, fields
+from functools import partial
+from itertools import groupby, starmap
 from typing import Any
 
 from tilewright.hw.spec.host.activity import activity
+from tilewright.hw.spec.host.words import not_one_of
 from tilewright.hw.spec.unit import Unit
 
+from .curve import CurvePoint, EffortFigures
+from .effort import EFFORTS, Implementation, Implementer
 from .fpga import place_and_route, require_nextpnr
-from .library.cells import NAND2, Library
+from .library.cells import NAND2, Library, WireLoad
 from .mapping.abc import map_module
-from .mapping.fanout import add_buffers
 from .mapping.hierarchy import Design, split_design
-from .mapping.netlist import MappedModule, flatten, read_mapped
+from .mapping.netlist import MappedModule, read_mapped
 from .memory_area import bit_area, bit_formula
 from .report import (
     AsicReport,
@@ -39,7 +42,7 @@ from .report import (
     Report,
 )
 from .targets import target_library
-from .timing.analysis import Step, Timing, analyse, fo4
+from .timing.analysis import Step, Timing, fo4
 from .timing.opensta import opensta_available, opensta_delay
 
 __all__ = ["synthesize", "synthesize_verilog"]
@@ -54,14 +57,14 @@ def no_source(module: str, signal: str) -> str:
     return ""
 
 
-def _map_modules(design: Design, library: Library) -> dict[str, MappedModule]:
+def _map_modules(design: Design, library: Library, mapping: str) -> dict[str, MappedModule]:
     names = design.order()
     mapped = {}
     with (
-        activity("synthesizing modules", total=len(names)) as shown,
+        activity(f"synthesizing modules, {mapping}", total=len(names)) as shown,
         ThreadPoolExecutor(WORKERS) as pool,
     ):
-        texts = pool.map(lambda name: map_module(design, name, library), names)
+        texts = pool.map(lambda name: map_module(design, name, library, mapping), names)
         for name, text in zip(names, texts, strict=True):
             mapped[name] = read_mapped(text, name, library)
             shown.step()
@@ -163,6 +166,7 @@ def _path_report(
         fmax_mhz=1000 / path.total if path.total > 0 else 0.0,
         cells=len(path.steps),
         opensta_ns=opensta_ns,
+        opensta_percent=None if opensta_ns is None else 100 * (opensta_ns / path.total - 1),
         setup_ns=path.setup,
         start_source=_source_of(path.start, design, source),
         end_source=_source_of(path.end, design, source),
@@ -171,29 +175,90 @@ def _path_report(
     )
 
 
-def _timing_by(memories: bool) -> str:
-    by = "static timing analysis over the whole netlist, without wires"
+def _timing_by(memories: bool, wires: WireLoad | None) -> str:
+    by = "static timing analysis over the whole netlist, "
+    by += (
+        "without wires" if wires is None else f"wires by the library's wire-load model {wires.name}"
+    )
     return by + (", memories as flip-flops at their pins" if memories else "")
 
 
-def _asic(verilog: str, top: str, target: str, library: Library, **facts: Any) -> AsicReport:
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """What is asked of standard cells; see ``synthesize_verilog``."""
+
+    period: float | None
+    source: Source
+    cross_check: bool
+    together: bool
+    effort: str
+    wires: str
+    curve: bool
+
+    def __post_init__(self) -> None:
+        for name, value, allowed in (
+            ("`effort`", self.effort, EFFORTS),
+            ("`wires`", self.wires, ("none", "wireload")),
+        ):
+            if value not in allowed:
+                raise ValueError(not_one_of(name, allowed, value))
+        if self.cross_check and not opensta_available():
+            raise ValueError("a cross-check needs OpenSTA: the command `sta` is not installed")
+
+    def model(self, library: Library) -> WireLoad | None:
+        """The model of the wires; None for free ones."""
+        if self.wires == "none":
+            return None
+        if library.wire_load is None:
+            raise ValueError(
+                f"`wires` must be none: library {library.name} has no default wire-load model"
+            )
+        return library.wire_load
+
+
+def _chosen(implementer: Implementer, asked: _Asked) -> tuple[Implementation, dict[str, Any]]:
+    """The implementation that is asked for, and what is reported of all."""
+    small = implementer.implement(implementer.mapping("area"))
+    one = small
+    found = {"area": small}
+    facts: dict[str, Any] = {}
+    if asked.effort == "speed" or asked.curve:
+        found["speed"] = fast = implementer.fastest()
+        facts["least_period_ns"] = fast.ns
+    if asked.effort == "speed":
+        one = fast if asked.period is None else implementer.smallest(asked.period)
+    if asked.curve:
+        facts["curve"] = tuple(starmap(CurvePoint, implementer.curve()))
+    facts["efforts"] = tuple(
+        EffortFigures(effort=name, area=each.area, ns=each.ns) for name, each in found.items()
+    )
+    return one, facts
+
+
+def _asic(
+    verilog: str, top: str, target: str, library: Library, asked: _Asked, config: dict[str, Any]
+) -> AsicReport:
+    wires = asked.model(library)
     with activity("reading the Verilog"):
         design = split_design(verilog, top)
-    modules = _map_modules(design, library)
     buffer_area, buffers, path = 0.0, 0, None
-    cross_check, source = facts.pop("cross_check"), facts.pop("source")
-    if together := facts.pop("together"):
-        with activity("analysing the timing of the whole netlist"):
-            netlist, buffers, buffer = add_buffers(flatten(modules, top, library), library)
-            buffer_area = buffers * buffer.area if buffer else 0.0
-            timing = analyse(netlist, library)
-        checked = opensta_delay(netlist, library) if cross_check else None
-        path = _path_report(timing, design, source, checked)
+    facts: dict[str, Any] = {}
+    mapped = partial(_map_modules, design, library)
+    if asked.together:
+        with activity("putting the modules together") as shown:
+            implementer = Implementer(design, library, mapped, wires, shown.about)
+            chosen, facts = _chosen(implementer, asked)
+        modules, buffers = chosen.modules, chosen.buffers
+        buffer_area = buffers * chosen.buffer.area if chosen.buffer else 0.0
+        checked = opensta_delay(chosen.netlist, library, wires) if asked.cross_check else None
+        path = _path_report(chosen.timing, design, asked.source, checked)
+    else:
+        modules = mapped("area")
     rows = _module_areas(design, modules, library)
     memories = _memories(design)
     memory_bits = sum(memory.total for memory in memories)
     memory_area = memory_bits * bit_area(target)
-    period = facts.pop("period")
+    period = asked.period
     counts = design.counts()
     cells = sum(
         counts[name] * sum(map(len, module.cells.values()))
@@ -222,7 +287,7 @@ def _asic(verilog: str, top: str, target: str, library: Library, **facts: Any) -
         modules=rows,
         path=path,
         fo4_ns=fo4(library)[0],
-        timing_by=_timing_by(bool(memories)) if together else "",
+        timing_by=_timing_by(bool(memories), wires) if asked.together else "",
         memory_bits=memory_bits,
         memories=memories,
         memory_area=memory_area,
@@ -231,6 +296,9 @@ def _asic(verilog: str, top: str, target: str, library: Library, **facts: Any) -
         nand2_equivalents_with_memories=(area + memory_area) / nand2.area,
         slack_ns=period - path.ns if period is not None and path else None,
         period_ns=period,
+        config=config,
+        effort=asked.effort,
+        wires=asked.wires,
         **facts,
     )
 
@@ -245,6 +313,9 @@ def synthesize_verilog(
     source: Source = no_source,
     cross_check: bool = False,
     together: bool = True,
+    effort: str = "area",
+    wires: str = "none",
+    curve: bool = False,
     dont_use: Sequence[str] = (),
     liberty_path: str | os.PathLike[str] | None = None,
 ) -> Report:
@@ -257,24 +328,29 @@ def synthesize_verilog(
     target, dont_use, liberty_path: see ``target_library``
     config: for the report only
     period: of the clock that is wanted, in ns: the report then has the slack. Places and routes for
-        it, but for 100 MHz by default; cells are mapped for area at any
+        it, but for 100 MHz by default
     source: from the name of a module, and of a signal in there, to their file and line, for the
         report; empty where that is not known
     cross_check: let OpenSTA analyse the same netlist too, and report what it finds
     together: whether the modules are put together, for buffers of nets that cross them and for
         timing; else there are only their areas, each module's as often as there are instances
+    effort: "area" maps all modules for area, at any period. "speed" chooses mappings and sizes for
+        the fastest design, or for the smallest one that meets the period; see :mod:`.effort`
+    wires: "none", or "wireload" for those of the library's default wire-load model
+    curve: find the smallest designs for a series of periods, too
 
     Raises ValueError for an unknown target, a bad library file or bad Verilog, MissingExtra
     for a tool that is not installed, ToolError for a tool that fails.
     """
+    asked = _Asked(
+        period=period, source=source, cross_check=cross_check, together=together, effort=effort,
+        wires=wires, curve=curve,
+    )  # fmt: skip
     library = target_library(target, dont_use, liberty_path)
-    if cross_check and not opensta_available():
-        raise ValueError("a cross-check needs OpenSTA: the command `sta` is not installed")
     facts = dict(config or {})
     if library is None:
         return place_and_route(verilog, top, target, config=facts, period=period)
-    steps = {"cross_check": cross_check, "together": together, "period": period, "source": source}
-    return _asic(verilog, top, target, library, config=facts, **steps)
+    return _asic(verilog, top, target, library, asked, facts)
 
 
 def synthesize(
@@ -282,13 +358,11 @@ def synthesize(
     config: Any,
     target: str = "cmos",
     *,
-    period: float | None = None,
-    cross_check: bool = False,
-    together: bool = True,
     dont_use: Sequence[str] = (),
     liberty_path: str | os.PathLike[str] | None = None,
+    **options: Any,
 ) -> Report:
-    """Generate a unit, or the catalogue's of a name, and synthesize it, as
+    """Generate a unit, or the catalogue's of a name, and synthesize it, with the options of
     ``synthesize_verilog``."""
     from tilewright.hw.emit.unit import emit
 
@@ -300,10 +374,8 @@ def synthesize(
         emitted.sidecar["module"],
         target,
         config=emitted.sidecar["config"],
-        period=period,
         source=emitted.source,
-        cross_check=cross_check,
-        together=together,
         dont_use=dont_use,
         liberty_path=liberty_path,
+        **options,
     )

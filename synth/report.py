@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from .curve import CurvePoint, EffortFigures, curve_table, effort_table
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 __all__ = [
-    "AsicReport", "FpgaReport", "MemoryBits", "ModuleArea", "PathReport", "PathSegment",
-    "PathStep", "Report",
+    "CHECK_PERCENT", "AsicReport", "FpgaReport", "MemoryBits", "ModuleArea", "PathReport",
+    "PathSegment", "PathStep", "Report",
 ]  # fmt: skip
 
 
@@ -56,6 +58,10 @@ class Report:
     @abstractmethod
     def print(self, console: Console) -> None:
         """Write the report to a Rich console."""
+
+
+CHECK_PERCENT = 0.1
+"""How far OpenSTA's slowest path may be from ours."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +166,7 @@ class PathReport:
     ns, fo4: its length, setup time included, in ns and in FO4 inverter delays
     fmax_mhz: the clock it allows
     cells: how many cells it passes
-    opensta_ns: the same by OpenSTA, where that was run
+    opensta_ns: the same by OpenSTA, where that was run; opensta_percent: how much more that is
     setup_ns: setup time of the register where it ends; 0 at an output
     start_source, end_source: Python file and line of start and end, as of a ``PathSegment``
     segments: where it runs, an instance after the other
@@ -175,6 +181,7 @@ class PathReport:
     fmax_mhz: float
     cells: int
     opensta_ns: float | None
+    opensta_percent: float | None = None
     setup_ns: float = 0.0
     start_source: str = ""
     end_source: str = ""
@@ -221,11 +228,15 @@ class AsicReport(Report):
         modelled: for timing there are flip-flops at their pins
     memory_area: of these, an estimate; memory_formula says how it is made, see :mod:`.memory_area`
     area_with_memories, nand2_equivalents_with_memories: the sum of logic and memories
-    memories: the different ones, most bits first
-    modules: largest total first
+    memories: the different ones, most bits first; modules: largest total first
     path: None for a design without any path
     fo4_ns: the library's FO4 inverter delay
     timing_by: which analysis ``path`` is from
+    effort: what the cells are mapped for, "area" or "speed"; all else is of that design
+    efforts: figures of each effort that was tried
+    least_period_ns: of the fastest design that was found, where speed was looked for
+    curve: areas over periods, where these were asked for
+    wires: "none", or "wireload" for those of the library's default wire-load model
     """
 
     library: str
@@ -249,6 +260,18 @@ class AsicReport(Report):
     memory_formula: str = ""
     area_with_memories: float = 0.0
     nand2_equivalents_with_memories: float = 0.0
+    effort: str = "area"
+    efforts: tuple[EffortFigures, ...] = ()
+    least_period_ns: float | None = None
+    curve: tuple[CurvePoint, ...] = ()
+    wires: str = "none"
+
+    @property
+    def passed(self) -> bool:
+        """True if the slowest path meets the requested clock, or if none is requested, and if
+        OpenSTA agrees, where it was asked."""
+        percent = self.path.opensta_percent if self.path else None
+        return super().passed and (percent is None or abs(percent) <= CHECK_PERCENT)
 
     def print(self, console: Console) -> None:
         from rich.table import Table
@@ -257,6 +280,10 @@ class AsicReport(Report):
             f"[bold]{self.unit}[/bold] in {self.library} ({self.target})", highlight=False
         )
         console.print(self._area_table())
+        if len(self.efforts) > 1:
+            what = self.effort if self.period_ns is None else f"{self.period_ns:g} ns"
+            own = EffortFigures(effort=what, area=self.area, ns=self.path.ns if self.path else 0.0)
+            console.print(effort_table(self.efforts, self.area_unit, self.fo4_ns, own))
         facts = Table(show_header=False, box=None, pad_edge=False)
         facts.add_column()
         facts.add_column(justify="right")
@@ -268,12 +295,17 @@ class AsicReport(Report):
             facts.add_row("clock", f"{path.fmax_mhz:,.1f}", "MHz")
             for row in self.slack_row():
                 facts.add_row(*row)
+            if not super().passed and self.least_period_ns:
+                facts.add_row("least period", f"{self.least_period_ns:.3f}", "ns is reached")
             facts.add_row("  from", "", path.start)
             facts.add_row("  to", "", path.end)
             facts.add_row("  by", "", self.timing_by)
             if path.opensta_ns is not None:
-                facts.add_row("  by OpenSTA", f"{path.opensta_ns:.3f}", "ns")
+                said = f"ns, {path.opensta_percent:+.4f} % (allowed: {CHECK_PERCENT} %)"
+                facts.add_row("  by OpenSTA", f"{path.opensta_ns:.5f}", said)
             console.print(facts, path.table())
+        if self.curve:
+            console.print(curve_table(self.curve, self.area_unit))
         console.print(self._module_table())
         if self.memories:
             console.print(self._memory_table())
@@ -302,36 +334,31 @@ class AsicReport(Report):
         return table
 
     def _memory_table(self) -> RenderableType:
-        from rich.table import Table
-
-        table = Table(title="memories", title_justify="left")
-        table.add_column("memory", overflow="fold", ratio=1)
-        for heading in ("count", "bits", "total"):
-            table.add_column(heading, justify="right", no_wrap=True)
-        for memory in self.memories:
-            table.add_row(
-                memory.name, f"{memory.instances:,}", f"{memory.bits:,}", f"{memory.total:,}"
-            )
+        table = _table("memories", "memory", ("count", "bits", "total"))
+        for one in self.memories:
+            table.add_row(one.name, f"{one.instances:,}", f"{one.bits:,}", f"{one.total:,}")
         return table
 
     def _module_table(self) -> RenderableType:
-        from rich.table import Table
-
-        table = Table(title="area by module, without what is inside", title_justify="left")
-        table.add_column("module", overflow="fold", ratio=1)
-        for heading in ("count", "comb.", "seq.", "FFs", "total", "share"):
-            table.add_column(heading, justify="right", no_wrap=True)
+        headings = ("count", "comb.", "seq.", "FFs", "total", "share")
+        table = _table("area by module, without what is inside", "module", headings)
         for module in self.modules:
-            table.add_row(
-                module.name,
-                f"{module.instances:,}",
-                f"{module.combinational:,.0f}",
-                f"{module.sequential:,.0f}",
-                f"{module.flip_flops:,}",
-                f"{module.total:,.0f}",
-                f"{100 * module.total / self.area:.1f} %" if self.area else "-",
-            )
+            areas = f"{module.combinational:,.0f}", f"{module.sequential:,.0f}"
+            share = f"{100 * module.total / self.area:.1f} %" if self.area else "-"
+            rest = f"{module.flip_flops:,}", f"{module.total:,.0f}", share
+            table.add_row(module.name, f"{module.instances:,}", *areas, *rest)
         return table
+
+
+def _table(title: str, first: str, headings: Sequence[str]) -> Any:
+    """A table of numbers, each row behind a name."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    table.add_column(first, overflow="fold", ratio=1)
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
 
 
 @dataclass(frozen=True, kw_only=True)

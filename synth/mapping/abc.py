@@ -4,8 +4,8 @@ One script for every design. Multipliers become Dadda trees, comparisons prefix 
 (``extract_fa`` recovers those that are written as gates, ``maccmap`` makes those of multi-operand
 sums) become the library's adder cell, which ABC, mapping to cells of one output, never uses; the
 rest goes to ABC, with one of three scripts. For area it keeps the structure of the adders it is
-given (no rewriting, so that a carry look-ahead stays one). Registers keep no enable pin: enables and resets
-become gates.
+given (no rewriting, so that a carry look-ahead stays one). Registers keep no enable pin: enables
+and resets become gates.
 """
 
 from __future__ import annotations

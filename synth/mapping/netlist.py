@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,9 +14,11 @@ import numpy.typing as npt
 
 from ..library.cells import Cell, Library
 
-__all__ = ["Driver", "MappedModule", "Netlist", "flatten", "read_mapped"]
+__all__ = ["Driver", "Kept", "MappedModule", "Netlist", "flatten", "read_mapped"]
 
 Nets = npt.NDArray[np.int64]
+Kept = Mapping[str, npt.NDArray[np.bool_]]
+"""Which of the cells of each kind count."""
 NONE = -1
 """Net number of a constant or of a pin that is not connected."""
 
@@ -76,6 +78,7 @@ class Netlist:
     _rows: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     _first: list[int] = field(default_factory=list)
     _owner: list[tuple[str, MappedModule, Nets]] = field(default_factory=list)
+    _parent: list[int] = field(default_factory=list)
 
     @property
     def top(self) -> str:
@@ -110,6 +113,47 @@ class Netlist:
         inner = int(pins[row - first, outputs[column]])
         name = module.net_names[inner]
         return Driver(path.removesuffix("."), module.name, "" if name == f"net_{inner}" else name)
+
+    def owners(self, kind: str) -> list[tuple[int, str, int]]:
+        """Of the cells of a kind, in order: the number of the instance that has them, its module,
+        and how many they are there. Buffers of the flat design come behind all of these."""
+        found = []
+        for _, owner in self._rows.get(kind, []):
+            module = self._owner[owner][1]
+            found.append((owner, module.name, len(module.cells[kind])))
+        return found
+
+    def sample(self, most: int, always: Collection[str]) -> Kept:
+        """Cells of some of the instances that are alike.
+
+        Of the instances of a module in an instance that is kept, those that together have ``most``
+        cells stay, and at least one; besides all that contain an instance of ``always``, which are
+        named from the top. Buffers of the flat design stay.
+        """
+        size = [sum(map(len, module.cells.values())) for _, module, _ in self._owner]
+        forced: set[int] = set()
+        for number in range(len(size) - 1, 0, -1):
+            parent = self._parent[number]
+            size[parent] += size[number]
+            if number in forced or self._owner[number][0].removesuffix(".") in always:
+                forced |= {number, parent}
+        kept = [True] * len(size)
+        used: dict[tuple[int, str], int] = defaultdict(int)
+        for number in range(1, len(size)):
+            parent = self._parent[number]
+            alike = parent, self._owner[number][1].name
+            fits = not used[alike] or used[alike] + size[number] <= most
+            kept[number] = kept[parent] and (fits or number in forced)
+            used[alike] += size[number] * kept[number]
+        masks = {}
+        for kind, pins in self.cells.items():
+            mask = np.ones(len(pins), dtype=bool)
+            first = 0
+            for owner, _, count in self.owners(kind):
+                mask[first : first + count] = kept[owner]
+                first += count
+            masks[kind] = mask
+        return masks
 
 
 def _nets(bits: list[Any], numbers: dict[int, int]) -> Nets:
@@ -166,13 +210,16 @@ class _Flattener:
         self.rows: dict[str, list[tuple[int, int]]] = defaultdict(list)
         self.first: list[int] = []
         self.owner: list[tuple[str, MappedModule, Nets]] = []
+        self.parent: list[int] = []
 
     def root(self, net: int) -> int:
         while net in self.aliases:
             net = self.aliases[net]
         return net
 
-    def place(self, name: str, path: str, outside: Mapping[str, Nets]) -> dict[str, Nets]:
+    def place(
+        self, name: str, path: str, outside: Mapping[str, Nets], parent: int
+    ) -> dict[str, Nets]:
         """Add an instance whose ports have the given nets; returns its ports' nets."""
         module = self.modules[name]
         numbers = np.full(len(module.net_names) + 1, NONE, dtype=np.int64)
@@ -192,15 +239,17 @@ class _Flattener:
         missing = np.flatnonzero(numbers[:-1] < 0)
         numbers[missing] = self.nets + np.arange(len(missing))
         self.first.append(self.nets)
+        own = len(self.owner)
         self.owner.append((path, module, missing))
+        self.parent.append(parent)
         self.nets += len(missing)
         for kind, pins in module.cells.items():
             self.cells[kind].append(numbers[pins])
-            self.rows[kind].append((self.count[kind], len(self.owner) - 1))
+            self.rows[kind].append((self.count[kind], own))
             self.count[kind] += len(pins)
         for instance, child, connections in module.children:
             inside = {port: numbers[nets] for port, nets in connections.items()}
-            self.place(child, f"{path}{instance}.", inside)
+            self.place(child, f"{path}{instance}.", inside, own)
         return {port: numbers[nets] for port, (_, nets) in module.ports.items()}
 
     def clock_nets(self, cells: Mapping[str, Nets]) -> Nets:
@@ -215,7 +264,7 @@ class _Flattener:
 def flatten(modules: Mapping[str, MappedModule], top: str, library: Library) -> Netlist:
     """The whole design below ``top`` as one netlist."""
     work = _Flattener(modules, library)
-    ports = work.place(top, "", {})
+    ports = work.place(top, "", {}, 0)
     cells = {kind: np.concatenate(parts) for kind, parts in sorted(work.cells.items())}
     if work.aliases:
         roots = np.arange(work.nets + 1, dtype=np.int64)
@@ -227,4 +276,5 @@ def flatten(modules: Mapping[str, MappedModule], top: str, library: Library) -> 
     outputs = {port: ports[port] for port, (out, _) in modules[top].ports.items() if out}
     inputs = {port: nets for port, nets in ports.items() if port not in outputs}
     clocks = work.clock_nets(cells)
-    return Netlist(work.nets, cells, inputs, outputs, clocks, work.rows, work.first, work.owner)
+    places = work.rows, work.first, work.owner, work.parent
+    return Netlist(work.nets, cells, inputs, outputs, clocks, *places)

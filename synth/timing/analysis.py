@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..library.cells import INVERTER, Library, WireLoad
-from ..mapping.netlist import Driver, Netlist
+from ..mapping.netlist import Driver, Kept, Netlist
 from .graph import Graph, build_graph
 
 __all__ = ["Path", "Step", "Timing", "analyse", "fo4"]
@@ -146,10 +146,12 @@ def _trace(
     return steps, node
 
 
-def analyse(netlist: Netlist, library: Library, wires: WireLoad | None = None) -> Timing:
-    """Find the slowest path. Raises ValueError for a combinational loop."""
+def analyse(
+    netlist: Netlist, library: Library, wires: WireLoad | None = None, kept: Kept | None = None
+) -> Timing:
+    """Find the slowest path; ``wires``, ``kept`` and errors: see ``build_graph``."""
     stage, stage_slew = fo4(library)
-    graph = build_graph(netlist, library, wires)
+    graph = build_graph(netlist, library, wires, kept)
     arrival = np.full(2 * netlist.nets, -np.inf)
     slew = np.zeros(2 * netlist.nets)
     for nets in netlist.inputs.values():

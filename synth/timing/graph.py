@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..library.cells import INVERTER, Library, Table, WireLoad
-from ..mapping.netlist import Netlist
+from ..mapping.netlist import Kept, Netlist
 
-__all__ = ["Graph", "TableStack", "build_graph"]
+__all__ = ["Graph", "TableStack", "build_graph", "levels"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -146,20 +146,23 @@ class _Builder:
         self.tables.append(table)
         return len(self.tables) - 1
 
-    def add_loads(self, nets: Ints, capacitance: tuple[float, float]) -> None:
-        counts = np.bincount(nets[nets >= 0], minlength=self.netlist.nets)
-        self.fanout += counts
-        for edge in (0, 1):
-            self.load[edge::2] += counts * capacitance[edge]
-
     def add_pins(self) -> None:
         """Add the pins' loads, and four inverters at each output."""
-        for kind, pins in self.netlist.cells.items():
-            for place, pin in enumerate(self.library.cells[kind].pins.values()):
-                if not pin.output:
-                    self.add_loads(pins[:, place], pin.capacitance)
-        for nets in self.netlist.outputs.values():
-            self.add_loads(nets, self.output_load())
+        loads = [
+            (pins[:, place], pin.capacitance)
+            for kind, pins in self.netlist.cells.items()
+            for place, pin in enumerate(self.library.cells[kind].pins.values())
+            if not pin.output
+        ]
+        loads += [(nets, self.output_load()) for nets in self.netlist.outputs.values()]
+        if not loads:
+            return
+        net = np.concatenate([nets for nets, _ in loads])
+        load = np.repeat([each for _, each in loads], [len(nets) for nets, _ in loads], axis=0)
+        net, load = net[net >= 0], load[net >= 0]
+        self.fanout += np.bincount(net, minlength=self.netlist.nets)
+        for edge in (0, 1):
+            self.load[edge::2] += np.bincount(net, load[:, edge], self.netlist.nets)
 
     def output_load(self) -> tuple[float, float]:
         """Load of an output by edge, in pF."""
@@ -185,9 +188,11 @@ class _Builder:
         delay: Floats = resistance * (capacitance + load)
         return delay
 
-    def add_cell(self, kind: int) -> None:
+    def add_cell(self, kind: int, kept: Kept | None) -> None:
         cell = self.library.cells[self.kinds[kind]]
         pins = self.netlist.cells[cell.name]
+        if kept is not None:
+            pins = pins[kept[cell.name]]
         column = {pin: pins[:, i] for i, pin in enumerate(cell.pins)}
         for arc in cell.arcs:
             source, target = column[arc.source], column[arc.target]
@@ -212,7 +217,7 @@ class _Builder:
                 self.arcs.append((*ends, *tables, np.full(size, kind), wire))
 
 
-def _levels(nodes: int, source: Ints, target: Ints) -> Ints:
+def levels(nodes: int, source: Ints, target: Ints) -> Ints:
     """Returns the longest distance of every node from the sources; -1 in or after a loop."""
     waiting = np.bincount(target, minlength=nodes)
     order = np.argsort(source, kind="stable")
@@ -233,16 +238,25 @@ def _levels(nodes: int, source: Ints, target: Ints) -> Ints:
     return level
 
 
-def build_graph(netlist: Netlist, library: Library, wires: WireLoad | None = None) -> Graph:
-    """The timing graph; wires are free without a model. Raises ValueError for a combinational
-    loop."""
+def build_graph(
+    netlist: Netlist, library: Library, wires: WireLoad | None = None, kept: Kept | None = None
+) -> Graph:
+    """The timing graph.
+
+    Parameters
+    ----------
+    wires: their model; free without one
+    kept: cells that have arcs, by default all; the pins of all others are loads nevertheless
+
+    Raises ValueError for a combinational loop.
+    """
     work = _Builder(netlist, library, wires)
     for kind in range(len(work.kinds)):
-        work.add_cell(kind)
+        work.add_cell(kind, kept)
     empty = np.zeros(0, dtype=np.int64)
     columns = [np.concatenate(c) for c in zip(*work.arcs, strict=True)] or [empty] * 6
     source, target, delay, slew, kinds, wire = columns
-    level = _levels(2 * netlist.nets, source, target)
+    level = levels(2 * netlist.nets, source, target)
     if (looped := np.flatnonzero(level < 0)).size:
         raise ValueError(f"a combinational loop through {netlist.name(int(looped[0]) // 2)}")
     order = np.lexsort((target, level[target]))

@@ -76,6 +76,10 @@ def synth(
     target: str = "cmos",
     period: float | None = None,
     frequency: float | None = None,
+    effort: str | None = None,
+    wires: str | None = None,
+    curve: FileName | None = None,
+    check: bool = False,
     dont_use: Iterable[str] = (),
     liberty_path: FileName | None = None,
     **parameters: Any,
@@ -87,26 +91,32 @@ def synth(
     unit: its name
     config, parameters: as for :func:`tilewright.generate`
     target: "cmos", "liberty:FILE", a known library's name, "ecp5" or "ice40"
+    effort: "speed", the default of cell libraries, or "area"
+    wires: "none", the default, or "wireload"
+    curve: file to write the area over the period to, .csv, .svg or .png
+    check: analyse the timing by OpenSTA, too
     dont_use: patterns of cells of the library to avoid
     liberty_path: folder of the known libraries, by default that of ``TILEWRIGHT_LIBERTY``
     period, frequency: one of them, if wanted: the clock to meet, in ns or in MHz
 
     Returns
     -------
-    The result, ``passed`` unless the clock is not met.
+    The result, ``passed`` unless the clock is not met, or OpenSTA does not agree.
 
     Raises
     ------
     ValueError and TypeError as :func:`tilewright.generate`, for options, and for a unit that does
     not fit a device; ``ToolError`` of ``tilewright.synth.base.errors`` if a tool fails.
     """
-    from ..commands.synth import clock_period
+    from ..commands.synth import cell_options, clock_period, drawn_curve
     from ..synth.flow import synthesize
 
     entry = entry_named(unit)
     values = configured(entry, config, parameters)
-    with python_errors():
+    with python_errors({"--effort", "--wires", "--curve", "--check", "--target"}):
         clock = clock_period(period, frequency, ("`period`", "`frequency`"))
+        drawing = None if curve is None else Path(curve)
+        options = cell_options(target, effort, wires, drawing, check=check)
     report = synthesize(
         entry.unit,
         values,
@@ -114,7 +124,10 @@ def synth(
         period=clock,
         dont_use=[dont_use] if isinstance(dont_use, str) else list(dont_use),
         liberty_path=liberty_path,
+        **options,
     )
+    if drawing is not None:
+        drawn_curve(drawing, report)
     return result_of(f"synth {unit}", report.print, report.to_json(), passed=report.passed)
 
 

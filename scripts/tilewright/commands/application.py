@@ -108,7 +108,7 @@ def shown_on_terminal() -> Iterator[None]:
 OUTPUTS = (
     "--output", "--json", "--waves", "--svg", "--csv", "--picture", "--pictures", "--tree",
     "--distances", "--header", "--rdl", "--ipxact", "--core", "--filelist", "--package",
-    "--template", "--save-schedule", "--junit", "--cocotb",
+    "--template", "--save-schedule", "--junit", "--cocotb", "--curve",
 )  # fmt: skip
 """Options whose files are written; of all others, and of arguments, they are read."""
 

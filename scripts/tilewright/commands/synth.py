@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,8 +20,9 @@ from .options import (
     check_output,
 )
 
-__all__ = ["clock_period", "synth"]
+__all__ = ["cell_options", "clock_period", "drawn_curve", "synth"]
 
+GATE_ARRAYS = ("ecp5", "ice40")
 _LEAST, _MOST = 0.001, 1_000_000
 
 
@@ -37,6 +38,41 @@ def clock_period(
     return None if frequency is None else 1000 / real(names[1], _LEAST, _MOST)(str(frequency))
 
 
+def cell_options(
+    target: str, effort: str | None, wires: str | None, curve: Path | None, *, check: bool
+) -> dict[str, Any]:
+    """Options of ``synthesize`` that are of cell libraries: those given, and their defaults. Raises
+    UserError for another target, and for a curve that could not be written."""
+    options = {"effort": effort, "wires": wires, "curve": curve, "check": check or None}
+    given = [f"--{name}" for name, value in options.items() if value is not None]
+    if target in GATE_ARRAYS:
+        if given:
+            raise UserError(f"{given[0]} is of cell libraries: not for --target {target}")
+        return {}
+    if curve is not None:
+        from ..synth.curve import CURVE_SUFFIXES, require_picture
+
+        if curve.suffix.lower() not in CURVE_SUFFIXES:
+            raise UserError(f"{curve}: must end in .svg, .png or .csv, not {curve.suffix!r}")
+        check_output(curve)
+        with user_errors(ValueError):
+            require_picture(curve)
+    return {
+        "effort": effort or "speed",
+        "wires": wires or "none",
+        "curve": curve is not None,
+        "cross_check": check,
+    }
+
+
+def drawn_curve(path: Path, report: Any) -> None:
+    """Write the curve of a report."""
+    from ..synth.curve import write_curve
+
+    title = f"{report.unit} in {report.library}"
+    write_curve(path, title, report.curve, report.area_unit)
+
+
 def synth(
     unit: UnitArgument,
     config: ConfigOption = None,
@@ -46,13 +82,46 @@ def synth(
         str | None,
         typer.Option(
             metavar="NS",
-            help="Target clock period; exit status 1 if not met.",
+            help="Target clock period: the smallest area that meets it is looked for; exit status "
+            "1 if not met.",
         ),
     ] = None,
     frequency: Annotated[
         str | None,
         typer.Option(metavar="MHZ", help="Target clock frequency, in place of --period."),
     ] = None,
+    effort: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EFFORT",
+            help="speed: mappings and sizes for the fastest design, or the smallest one that meets "
+            "--period (default of cell libraries); area: the smallest cells, at any clock.",
+            autocompletion=lambda: ["area", "speed"],
+        ),
+    ] = None,
+    wires: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WIRES",
+            help="none (default), or wireload: by the default wire-load model of the library.",
+            autocompletion=lambda: ["none", "wireload"],
+        ),
+    ] = None,
+    curve: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write the area over the period: .csv, or drawn as .svg or .png.",
+        ),
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Also analyse the timing by OpenSTA (`sta`); exit status 1 if its critical path "
+            "is not ours within 0.1 %.",
+        ),
+    ] = False,
     dont_use: Annotated[
         list[str] | None,
         typer.Option(
@@ -76,6 +145,7 @@ def synth(
     clock = clock_period(period, frequency)
     if json_file is not None:
         check_output(json_file, ".json")
+    options = cell_options(target, effort, wires, curve, check=check)
     from ..synth.base.errors import ToolError
     from ..synth.flow import synthesize
 
@@ -87,7 +157,10 @@ def synth(
             period=clock,
             dont_use=dont_use or (),
             liberty_path=liberty_path,
+            **options,
         )
+        if curve is not None:
+            drawn_curve(curve, report)
     report.print(console_of_reports())
     if json_file is not None:
         write_json(json_file, report.to_json())
