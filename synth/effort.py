@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 from .library.cells import Cell, Library, WireLoad
 from .mapping.abc import MAPPINGS
@@ -110,10 +110,15 @@ class Implementer:
         area = sum(map(self._area, modules.values())) + (buffers * buffer.area if buffer else 0.0)
         return Implementation(modules, netlist, buffers, buffer, area, timing)
 
+    @cached_property
+    def plain(self) -> Implementation:
+        """The mapping for area, with the sizes that it has."""
+        return self.implement(self.mapping("area"))
+
     def fastest(self) -> Implementation:
         """The fastest implementation that is found, and of these the smallest."""
         if self._fastest is None:
-            found = self.implement(self.mapping("area"))
+            found = self.plain
             if found.ns:
                 found = self._whole(self._fast)
                 found = self.smallest(found.ns, found)
@@ -142,7 +147,7 @@ class Implementer:
         """Periods from the fastest implementation to the mapping for area; of the smallest
         implementation that meets each, the slowest path and the area."""
         fast = self.fastest()
-        slow = self.implement(self.mapping("area"))
+        slow = self.plain
         if not fast.ns:
             return []
         growth = max(slow.ns / fast.ns, 1.0)

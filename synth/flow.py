@@ -218,9 +218,8 @@ class _Asked:
 
 def _chosen(implementer: Implementer, asked: _Asked) -> tuple[Implementation, dict[str, Any]]:
     """The implementation that is asked for, and what is reported of all."""
-    small = implementer.implement(implementer.mapping("area"))
-    one = small
-    found = {"area": small}
+    one = implementer.plain
+    found = {"area": one}
     facts: dict[str, Any] = {}
     if asked.effort == "speed" or asked.curve:
         found["speed"] = fast = implementer.fastest()

@@ -11,6 +11,7 @@ and resets become gates.
 from __future__ import annotations
 
 from ..base.cache import cached
+from ..base.errors import ToolError
 from ..base.yosys import run_yosys, yosys_version
 from ..library.cells import Cell, Library, truth_table
 from .hierarchy import Design
@@ -263,7 +264,11 @@ def scripts(top: str, library: Library, multipliers: str, mapping: str = "area")
 
 
 def map_module(design: Design, name: str, library: Library, mapping: str = "area") -> str:
-    """The mapped netlist of a module as yosys JSON; instances of other modules stay."""
+    """The mapped netlist of a module as yosys JSON; instances of other modules stay.
+
+    Where ABC fails, the next smaller mapping takes the place of this one: its ``map`` cannot read
+    every library, ``cmos`` for one. Raises ToolError if the one for area fails.
+    """
     module = design.modules[name]
     children = sorted(set(module.children.values()))
     rtlil, merged = merge_products(module.rtlil)
@@ -275,7 +280,13 @@ def map_module(design: Design, name: str, library: Library, mapping: str = "area
     files["design.il"] = text
 
     def make() -> str:
-        return run_yosys(script, files, ["mapped.json"])["mapped.json"]
+        try:
+            return run_yosys(script, files, ["mapped.json"])["mapped.json"]
+        except ToolError:
+            smaller = list(MAPPINGS)[: list(MAPPINGS).index(mapping)]
+            if not smaller:
+                raise
+            return map_module(design, name, library, smaller[-1])
 
     parts = (f"{key}\n{value}" for key, value in sorted(files.items()))
     return cached((yosys_version(), script, *parts), make)

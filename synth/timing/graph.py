@@ -48,7 +48,10 @@ class TableStack:
         """Values of tables (by number) at these points, element by element."""
 
         def place(axis: Floats, x: Floats, last: Ints) -> tuple[Ints, Floats]:
-            low = np.clip((axis <= x[:, None]).sum(axis=1) - 1, 0, last)
+            low = np.zeros(len(x), dtype=np.int64)
+            for column in range(1, axis.shape[1]):
+                low += axis[:, column] <= x
+            low = np.minimum(low, last)
             each = np.arange(len(x))
             first = axis[each, low]
             return low, (x - first) / (axis[each, low + 1] - first)

@@ -75,7 +75,11 @@ def test_synth_takes_a_configuration_and_a_clock(monkeypatch: pytest.MonkeyPatch
     def synthesize(
         unit: Any, config: Any, target: str, *, period: float | None, **others: Any
     ) -> Any:
-        assert set(map(bool, others.values())) == {False}
+        assert others == {
+            "effort": "speed", "wires": "none", "curve": False, "cross_check": False,
+            "dont_use": others["dont_use"], "liberty_path": None,
+        }  # fmt: skip
+        assert not others["dont_use"]
         asked.append((unit.name, config.tile, target, period))
         return made_up(
             unit.name, target, {"part": (2, 3.5, 8)}, area=7.0, memory_bits=16, buffer_area=0.0

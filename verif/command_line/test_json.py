@@ -41,7 +41,7 @@ FAMILIES = {
     "show simd2 -c simd2.toml": ("simd2.toml",),
     "table read-here graph.mtx --set tile=2": ("graph.mtx",),
     "table sida-reuse graph.mtx": ("graph.mtx",),
-    "synth m3xu -c m3xu.toml --target liberty:cells.lib": ("m3xu.toml", "cells.lib"),
+    "synth m3xu -c m3xu.toml --target liberty:cells.lib --effort area": ("m3xu.toml", "cells.lib"),
     "simulate simd2 -c simd2.toml --count 8 --seed 5": ("simd2.toml",),
     "run gemm a.npy graph.mtx --c a.npy --backend model": ("a.npy", "graph.mtx"),
     "run gemm a.npy graph.mtx --unit simd2 --on engine --backend cycles": ("a.npy", "graph.mtx"),
