@@ -15,7 +15,7 @@ from tilewright.registry import entries, registered
 from tilewright.sim.device.protocol import RegisterError
 from tilewright.sim.timing.memories import FLAT
 from tilewright.verif.catalogue.toy.system import SYSTEM
-from tilewright.verif.kit.refusal import refused
+from tilewright.verif.kit.commands import refused
 
 pytestmark = pytest.mark.quick
 

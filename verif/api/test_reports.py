@@ -14,7 +14,7 @@ from tilewright.hw.spec.simd2 import SIMD2
 from tilewright.registry import System, Work, registered
 from tilewright.settings import read_config
 from tilewright.synth.tables import Row, Table
-from tilewright.verif.kit.refusal import refused
+from tilewright.verif.kit.commands import refused
 from tilewright.verif.tables.made_up import made_up
 
 

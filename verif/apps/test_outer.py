@@ -19,7 +19,7 @@ from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.matraptor.result.rows import spgemm
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.sim.sparse.image import image
-from tilewright.verif.kit.broken_rules import wrong_values
+from tilewright.verif.kit.job_checks import wrong_values
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import slow_but

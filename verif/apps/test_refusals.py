@@ -12,7 +12,7 @@ from tilewright.cli import main
 from tilewright.sim.rtl.toolchain import find_compiler
 from tilewright.verif.kit.commands import SMALLEST, Run
 from tilewright.verif.kit.data import data_file, needs_data
-from tilewright.verif.kit.malformed import MALFORMED
+from tilewright.verif.kit.commands import MALFORMED
 
 
 @pytest.fixture

@@ -16,7 +16,89 @@ from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.formats import FloatFormat
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
 
-from ..kit.registered import RegisteredFunction
+import numpy as np
+import numpy.typing as npt
+import pytest
+from tilewright.sim.numbers.values import Patterns
+from amaranth.hdl import Shape, Signal, Value
+from amaranth.lib import data, stream
+
+
+
+class RegisteredFunction(wiring.Component):
+    """Makes a combinational component a unit that a stream harness can drive at full rate.
+
+    Latency 2 cycles, one operation a cycle; stalls hold both registers.
+
+    Parameters
+    ----------
+    function: a component all of whose ports are plain values, inputs and outputs
+
+    Members
+    -------
+    i: its inputs, one field each, in the order of its signature
+    o: its outputs likewise
+    """
+
+    def __init__(self, function: wiring.Component) -> None:
+        self._function = function
+        inputs: dict[str, Any] = {}
+        outputs: dict[str, Any] = {}
+        for name, member in function.signature.members.items():
+            fields = inputs if member.flow is In else outputs
+            fields[name] = member.shape
+        self._inputs = data.StructLayout(inputs)
+        self._outputs = data.StructLayout(outputs)
+        super().__init__(
+            {
+                "i": In(stream.Signature(self._inputs)),
+                "o": Out(stream.Signature(self._outputs)),
+            }
+        )
+
+    @property
+    def function(self) -> wiring.Component:
+        return self._function
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.function = self._function
+        operands = Signal(self._inputs)
+        operands_valid = Signal()
+        result = Signal(self._outputs)
+        result_valid = Signal()
+        advance = Signal()
+        m.d.comb += [
+            advance.eq(self.o.ready | ~result_valid),
+            self.i.ready.eq(advance),
+            self.o.valid.eq(result_valid),
+            self.o.payload.eq(result),
+        ]
+        for name in self._inputs.members:
+            port = getattr(self._function, name)
+            m.d.comb += Value.cast(port).eq(Value.cast(operands[name]))
+        with m.If(advance):
+            m.d.sync += [
+                operands.eq(self.i.payload),
+                operands_valid.eq(self.i.valid),
+                result_valid.eq(operands_valid),
+            ]
+            for name in self._outputs.members:
+                port = Value.cast(getattr(self._function, name))
+                width = Shape.cast(port.shape()).width
+                m.d.sync += Value.cast(result[name]).eq(port[:width])
+        return m
+
+
+def agree(name: str, got: npt.ArrayLike, expected: npt.ArrayLike, *operands: Patterns) -> None:
+    """Fail with the first operands on which two results differ."""
+    wrong = np.flatnonzero(np.asarray(got) != np.asarray(expected))
+    if len(wrong):
+        first = wrong[0]
+        given = ", ".join(hex(operand[first]) for operand in operands)
+        found = f"{int(np.asarray(got)[first]):#x}, not {int(np.asarray(expected)[first]):#x}"
+        pytest.fail(f"{name}({given}) gives {found}; {len(wrong)} of {len(operands[0])} differ")
+
 
 _UNPAUSED = Pauses()
 

@@ -18,11 +18,11 @@ from tilewright.hw.arith.square_root import FloatSquareRoot
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
-from tilewright.verif.arith.agreement import agree
-from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.arith.arithmetic import agree
+from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import cases, operand_pairs, slow_but
 from tilewright.verif.oracles import softfloat
-from tilewright.verif.oracles.values import decode, round_exact
+from tilewright.verif.oracles.softfloat import decode, round_exact
 
 
 class IterativeUnit(wiring.Component):

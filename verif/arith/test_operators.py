@@ -16,7 +16,7 @@ from tilewright.hw.spec.formats import FLOAT_FORMATS, FORMATS, Format, IntFormat
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.sim.numbers.semirings import combine, product
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
-from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import cases, integer_pairs, operand_pairs, slow_but
 
 _SUMS = ("mma", "minplus", "maxplus", "orand")

@@ -19,7 +19,7 @@ from tilewright.hw.arith.unpack import Unpack
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
 from tilewright.verif.arith.arithmetic import RtlFunction
 from tilewright.verif.kit.sampling import cases, operand_pairs, slow_but
-from tilewright.verif.oracles.values import decode, round_exact
+from tilewright.verif.oracles.softfloat import decode, round_exact
 
 Patterns = npt.NDArray[np.uint64]
 

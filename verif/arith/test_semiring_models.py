@@ -15,8 +15,8 @@ from tilewright.sim.numbers.values import decode, encode, is_true
 from tilewright.verif.kit.sampling import cases, operand_pairs
 from tilewright.verif.oracles import softfloat
 from tilewright.verif.oracles.semirings import rounded_difference, widened
-from tilewright.verif.oracles.values import decode as exact_value
-from tilewright.verif.oracles.values import order_key, round_exact
+from tilewright.verif.oracles.softfloat import decode as exact_value
+from tilewright.verif.oracles.softfloat import order_key, round_exact
 
 pytestmark = pytest.mark.quick
 

@@ -18,12 +18,12 @@ from amaranth.lib.wiring import In, Out
 from tilewright.hw.arith.convert import FloatConvert
 from tilewright.hw.arith.multiply_add import FloatMultiplyAdd
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
-from tilewright.verif.arith.agreement import agree
+from tilewright.verif.arith.arithmetic import agree
 from tilewright.verif.arith.arithmetic import RtlFunction, ScalarOperations
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.oracles import softfloat, testfloat
 from tilewright.verif.oracles.dot_product import exact_terms
-from tilewright.verif.oracles.values import decode, order_key, round_exact
+from tilewright.verif.oracles.softfloat import decode, order_key, round_exact
 
 SEED = 1101
 NATIVE = ("fp16", "fp32", "fp64")

@@ -9,7 +9,7 @@ import pytest
 from tilewright.hw.axi.registers import AxiLiteRegisters, field_members
 from tilewright.hw.spec.host.words import UnknownName
 from tilewright.hw.spec.registers.register_map import Field, Register, RegisterMap
-from tilewright.verif.kit.refusal import refusal, refused
+from tilewright.verif.kit.commands import refusal, refused
 
 VALUE = Field(name="value", width=32)
 

@@ -15,7 +15,7 @@ from tilewright.hw.emit.unit import Emitted
 from tilewright.sim.rtl.accelerator import AxiRuleError
 from tilewright.sim.rtl.build import BuildError
 from tilewright.sim.rtl.waves import wave_format
-from tilewright.verif.bench.axi_modes import any_modes
+from tilewright.verif.bench.axi_storage import any_modes
 from tilewright.verif.bench.cocotb_build import CocotbBuild, keep_waves
 from tilewright.verif.bench.simulated_device import SimulatedDevice
 

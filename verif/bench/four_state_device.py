@@ -19,7 +19,7 @@ from typing import Any, Self, TypeVar
 from tilewright.hw.emit.unit import Emitted
 from tilewright.sim.rtl.toolchain import find_icarus
 from tilewright.verif.bench.simulated_device import SimulatedDevice
-from tilewright.verif.kit.four_states import RESET_CYCLES, checks_of, ports_of
+from tilewright.verif.kit.front_ends import RESET_CYCLES, checks_of, ports_of
 
 Config = TypeVar("Config")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tilewright.verif.bench import axi_memory
 from tilewright.verif.bench.axi_memory import AxiMemory, Behaviour, Storage
-from tilewright.verif.bench.axi_modes import FLAGS, any_modes
+from tilewright.verif.bench.axi_storage import FLAGS, any_modes
 
 pytestmark = pytest.mark.quick
 

@@ -9,7 +9,7 @@ from tilewright.hw.spec.c2sr_converter import C2srConverterConfig
 from tilewright.hw.spec.jobs.c2sr_converter import MODES
 from tilewright.hw.spec.unit import Unit
 from tilewright.verif.c2sr.jobs import any_case, check
-from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.random_jobs import any_behaviour
 from tilewright.verif.kit.random_jobs import JobsUnderWay, run_jobs
 from tilewright.verif.kit.reports import JobsReport
 

@@ -28,7 +28,7 @@ from tilewright.verif.c2sr.cases import (
     scattered,
 )
 from tilewright.verif.c2sr.jobs import any_case, check
-from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.random_jobs import any_behaviour
 from tilewright.verif.kit.job_checks import (
     QuietAtEnd,
 )

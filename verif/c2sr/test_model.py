@@ -14,7 +14,7 @@ from tilewright.sim.c2sr_converter.model import ConverterModel
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.verif.c2sr.cases import ConverterCase, load, matrix_of, place, run
 from tilewright.verif.c2sr.jobs import any_case
-from tilewright.verif.kit.broken_rules import wrong_values
+from tilewright.verif.kit.job_checks import wrong_values
 from tilewright.verif.kit.sampling import cases, slow_but
 
 pytestmark = pytest.mark.quick

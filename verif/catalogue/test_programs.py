@@ -1,20 +1,15 @@
 """Jobs that are built from a sidecar alone, of units whose operations are programs or commands: the
-RTL leaves what the model does."""
+RTL leaves what the model does.
+"""
 
 from __future__ import annotations
 
 from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pytest
 from tilewright.hw.emit.unit import describe, emit
-from tilewright.hw.spec.elementwise.instructions import (
-    INSTRUCTIONS,
-    Instruction,
-    encode,
-    scalar_operand,
-)
+from tilewright.hw.spec.elementwise.instructions import INSTRUCTIONS, Instruction, encode, scalar_operand
 from tilewright.hw.spec.unit import named_object
 from tilewright.registry import Entry, entries
 from tilewright.sim.device.job_registers import JobRegisters
@@ -25,9 +20,12 @@ from tilewright.sim.sida.result.products import Columns
 from tilewright.verif.catalogue.described.commands import command_job
 from tilewright.verif.catalogue.described.programs import ProgramJob, program_job
 from tilewright.verif.catalogue.sidecars import as_read
-from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.random_jobs import any_behaviour
 from tilewright.verif.kit.options import small
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
+import re
+from tilewright.register_page import register_page
+from tilewright.verif.kit.pages import error_rows, page, register_rows
 
 MEMORY_BYTES = 1 << 16
 
@@ -160,3 +158,53 @@ def test_a_wrong_sidecar_is_found() -> None:
         one["value"] = {0: 7, 7: 0}.get(one["value"], one["value"])
     with pytest.raises(AssertionError):
         vectors(sidecar, entry, config)
+
+
+# The page with the registers of all accelerators.
+
+ACCELERATORS = {name: entry for name, entry in entries().items() if entry.unit.jobs is not None}
+PAGE = register_page()
+COMMON = ("ID", "VERSION", "CTRL", "STATUS", "ERROR_DETAIL", "CYCLES")
+
+
+def section(title: str) -> str:
+    """The part of the page whose heading has a text in it."""
+    (found,) = [x for x in re.split(r"^## ", PAGE, flags=re.M)[1:] if title in x.splitlines()[0]]
+    return found
+
+
+def test_the_page_is_what_is_printed() -> None:
+    assert page("registers.md").read_text() == PAGE
+
+
+@pytest.mark.parametrize("name", ACCELERATORS)
+def test_an_accelerators_registers_and_errors(name: str) -> None:
+    """All but those that all have, in its own section, and nothing else."""
+    unit = ACCELERATORS[name].unit
+    spec = unit.job_spec(unit.config())
+    own = section(f"`{name}`").splitlines()
+    rows = [row for row in register_rows(spec.registers) if row.split("|")[2].strip() not in COMMON]
+    in_common = {row for row in register_rows(spec.registers) if row in section("What all have")}
+    wanted = [row for row in rows if row not in in_common]
+    found = [row for row in own if re.match(r"\| (0x|\|)", row) and "` only |" not in row]
+    assert found == wanted
+    assert [row for row in own if re.match(r"\| \d+ \|", row)] == error_rows(spec.errors)
+
+
+def test_the_overview_has_every_register_once() -> None:
+    """Lists every register of each accelerator and of each of its variants once, at its offset."""
+    lines = section("Where each register is").splitlines()
+    heading = next(line for line in lines if line.startswith("| register"))
+    titles = [part.strip() for part in heading.split("|")[1:-1]]
+    rows = [[part.strip() for part in line.split("|")[1:-1]] for line in lines]
+    cells = {
+        row[0]: dict(zip(titles, row, strict=True)) for row in rows if row and row[0].isupper()
+    }
+    for name, entry in ACCELERATORS.items():
+        (title,) = [title for title in titles if f"`{name}`" in title]
+        for changes in ({}, *entry.variants):
+            config = entry.unit.config(**{**entry.small, **changes})
+            for register in entry.unit.job_spec(config).registers:
+                offset = cells[register.name][title].partition(" with ")[0]
+                assert offset == f"0x{register.offset:02X}", (name, register.name)
+

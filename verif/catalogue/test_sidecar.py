@@ -20,8 +20,8 @@ from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.rtl.behaviour import ManagerTraffic
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
 from tilewright.verif.catalogue.described import streams
-from tilewright.verif.catalogue.described.bus import check_bus
-from tilewright.verif.catalogue.described.formats import decode
+from tilewright.verif.catalogue.described.jobs import check_bus
+from tilewright.verif.catalogue.described.operations import decode
 from tilewright.verif.catalogue.described.jobs import JobDriver
 from tilewright.verif.catalogue.described.operations import (
     Matrices,

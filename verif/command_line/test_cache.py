@@ -17,7 +17,7 @@ from tilewright.hw.spec.host.cache_contents import contents
 from tilewright.sim.rtl import build
 from tilewright.synth.base.cache import cached
 from tilewright.verif.harness import adder
-from tilewright.verif.kit.caches import empty_cache
+from tilewright.verif.kit.data import empty_cache
 
 DAY = 24 * 3600
 OURS = {

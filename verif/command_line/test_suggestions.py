@@ -1,12 +1,17 @@
 """Unknown words, and names that are left out: what is suggested, or where a list is."""
 
-from pathlib import Path
+from __future__ import annotations
 
+from pathlib import Path
 import pytest
 from tilewright.cli import main
 from tilewright.hw.spec.host.words import close_words, did_you_mean, not_one_of, unknown
 from tilewright.registry import commands, tables
 from tilewright.verif.kit.commands import complaint
+import re
+from typing import Any
+import typer
+from tilewright.commands.application import application
 
 pytestmark = pytest.mark.quick
 
@@ -163,3 +168,37 @@ def test_a_layer_is_refused_by_the_name_that_was_typed(capsys: pytest.CaptureFix
     for words, name in ((["conv9"], "the layer"), (["--only", "conv9"], "--only")):
         said = complaint(["table", "gta-schedules", *words], capsys)
         assert said.startswith(f"{name} must be one of conv1, conv2, ")
+
+
+# Options of ``run`` that name one of several things by its number count from 1, as Matrix Market
+# and .tns files do, and say so.
+
+COUNTED = {
+    *((name, "--source") for name in ("bfs", "khop", "sssp")),
+    *((name, flag) for name in ("spmttkrp", "spttmc") for flag in ("--mode", "--factor")),
+}
+"""Some of them."""
+
+
+def options(name: str) -> list[Any]:
+    """Returns the options of a command of ``run``."""
+    command: Any = typer.main.get_command(application("run", [name]))
+    return [
+        option
+        for option in command.commands["run"].commands[name].params
+        if option.param_type_name == "option"
+    ]
+
+
+def test_numbers_count_from_1() -> None:
+    """Options whose help says where they count from say 1."""
+    found = set()
+    for name in commands():
+        for option in options(name):
+            text = str(option.help)
+            if option.opts[-1] not in ("-o", "--output", "--zero-based"):
+                assert not re.search(r"\bfrom 0\b", text), (name, option.opts)
+            if "counted from 1" in text:
+                found.add((name, option.opts[-1]))
+    assert found >= COUNTED
+

@@ -1,11 +1,11 @@
 """Every accelerator that is registered does what its jobs promise: its RTL at native speed, in
-small configurations, one build each."""
+small configurations, one build each.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-
 import numpy as np
 import pytest
 from tilewright.hw.spec.unit import named_object
@@ -13,9 +13,12 @@ from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.verif.conformance.checks import Conformance, refused_jobs
 from tilewright.verif.conformance.limits import Limits, breakable
 from tilewright.verif.conformance.recorded import MEMORY_BYTES, structures, subject
-from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.random_jobs import any_behaviour
 from tilewright.verif.kit.job_checks import check_interrupt
 from tilewright.verif.kit.sampling import by_size, rng_of
+from tilewright.registry import entries
+from tilewright.verif.conformance.limits import all_named, changed_parameters, changed_rules, parameter_complaints, range_complaints, rule_complaints
+from tilewright.verif.conformance.recorded import accelerators
 
 pytestmark = pytest.mark.quick
 
@@ -198,3 +201,51 @@ def test_soft_reset_in_any_cycle(unit: Unit) -> None:
         stopped += unit.check_reset(job, int(rng.integers(300)))
         unit.check_next("a soft reset", number)
     assert stopped
+
+
+# Units accept and refuse the values that handwritten tables list, and some row of a table covers
+# every rule of jobs and every range of a parameter.
+
+TABLES = [name for name, entry in entries().items() if entry.limits]
+
+
+def table(name: str) -> Limits:
+    """The table of a unit."""
+    found: Limits = named_object(entries()[name].limits)
+    return found
+
+
+def test_every_unit_has_a_table() -> None:
+    assert [*entries()] == TABLES
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_parameters(name: str) -> None:
+    unit, limits = entries()[name].unit, table(name)
+    assert all_named(limits, unit)
+    assert parameter_complaints(limits, unit.config) == []
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_change_of_a_range_is_found(name: str) -> None:
+    changes = list(changed_parameters(entries()[name].unit.config))
+    missed = [what for what, *one in changes if not range_complaints(table(name), *one)]
+    print(f"{len(changes)} changes of ranges")
+    assert missed == []
+
+
+@pytest.mark.parametrize("name", accelerators())
+def test_rules_of_jobs(name: str) -> None:
+    """Accepts the rules as they are, and finds each changed rule wrong."""
+    entry, limits = entries()[name], table(name)
+    spec = entry.unit.job_spec(entry.unit.config(**{**entry.small, **limits.config}))
+    assert list(rule_complaints(limits, spec)) == []
+    changes = list(changed_rules(spec))
+    print(f"{len(changes)} changes of {len(spec.checks)} rules")
+    missed = [
+        what
+        for what, register, changed in changes
+        if next(rule_complaints(limits, changed, register), None) is None
+    ]
+    assert missed == []
+

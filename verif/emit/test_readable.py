@@ -15,7 +15,7 @@ from tilewright.hw.emit.sources import comment_of
 from tilewright.hw.emit.unit import emit_component
 from tilewright.verif.emit.components import Machine
 from tilewright.verif.kit.front_ends import run_yosys
-from tilewright.verif.kit.units import EVERY_UNIT, emitted_unit
+from tilewright.verif.kit.options import EVERY_UNIT, emitted_unit
 
 MOST_VARIANTS = 0.05
 """The part of a unit's lines that modules may have that differ by numbers alone."""

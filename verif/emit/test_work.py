@@ -1,9 +1,11 @@
 """The emitter does work once: a value that has several uses, a component that has several
-instances; and it lets go of what it has done with."""
+instances; and it lets go of what it has done with.
+"""
+
+from __future__ import annotations
 
 import subprocess
 import sys
-
 import pytest
 from amaranth.hdl import Cat, Fragment, Module, Signal
 from amaranth.hdl._ir import PortDirection
@@ -13,6 +15,16 @@ from tilewright.hw.emit.unit import emit, emit_component
 from tilewright.registry import entries
 from tilewright.verif.emit.components import Grid
 from tilewright.verif.kit.sampling import slow_but
+import re
+from pathlib import Path
+import tilewright
+from tilewright.hw.emit.unit import Emitted
+from tilewright.verif.emit.components import Machine
+from tilewright.verif.kit.options import emitted_unit
+import shutil
+from tilewright.hw.spec.config import IntRange
+from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints
+from tilewright.verif.kit.options import OPTIONS, choices, small
 
 MEGABYTES = 400
 """A bar for the emission of any unit with default parameters."""
@@ -72,3 +84,90 @@ print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
 """
     kilobytes = int(subprocess.check_output([sys.executable, "-c", script]).split()[-1])
     assert kilobytes < MEGABYTES * 1024
+
+
+# Emitted modules and signals name the Python lines that define them.
+
+PACKAGE = Path(tilewright.__file__).parent
+
+
+def line(place: str) -> str:
+    """The text of a line that is named by its file and its number."""
+    file, _, number = place.rpartition(":")
+    return (PACKAGE / file).read_text().splitlines()[int(number) - 1]
+
+
+def modules(emitted: Emitted) -> list[str]:
+    return re.findall(r"^module (\w+)", emitted.verilog, re.M)
+
+
+def test_every_module_and_its_signals() -> None:
+    emitted = emitted_unit("simd2", tile=2, ops=("minplus",))
+    assert set(emitted.sources) == set(modules(emitted))
+    for module, source in emitted.sources.items():
+        words = module.removeprefix("simd2_").rstrip("_0123456789").split("_")
+        shown = line(emitted.source(module))
+        assert shown.startswith("class ")
+        assert "".join(words) in shown.lower()
+        assert source.signals
+        for signal in source.signals:
+            assert line(emitted.source(module, signal)).strip()
+    legal = emitted.source("simd2_operation_control", "legal")
+    assert legal.startswith("hw/simd2/control.py:")
+    assert "legal" in line(legal)
+
+
+def test_what_another_package_makes_is_its_module() -> None:
+    """Gives the component's source for a clock, which Amaranth makes, and for an unknown signal."""
+    emitted = emit_component(Machine(), name="machine")
+    module = emitted.source("machine")
+    assert line(module) == "class Machine(wiring.Component):"
+    assert emitted.source("machine", "clk") == emitted.source("machine", "none") == module
+    assert "table" in line(emitted.source("machine", "table"))
+    assert emitted.source("memory_4x8_1r1w", "write_data") == ""
+
+
+def test_equal_components_are_one_module() -> None:
+    emitted = emit_component(Grid(2, depth=1), name="grid")
+    assert set(emitted.sources) == set(modules(emitted))
+    assert {line(emitted.source(module)) for module in modules(emitted)} == {
+        "class Arithmetic(wiring.Component):",
+        "class Grid(wiring.Component):",
+        "class Cell(wiring.Component):",
+    }
+
+
+# Every choice of every option gives Verilog that all front ends take without a word.
+
+INSTALLED = [tool for tool in FRONT_ENDS if tool != "icarus" or shutil.which("iverilog")]
+"""``test_emit`` is skipped, and says so, where Icarus is missing."""
+
+QUICK = ["simd2-format:int8"]
+SAMPLE = [*dict.fromkeys(["matraptor-outer_product:True", *[*OPTIONS][5::75]])]
+"""Cases of the default test, besides the quick test's."""
+
+
+@pytest.mark.parametrize("option", slow_but(QUICK, OPTIONS, SAMPLE))
+def test_no_front_end_complains(option: str, tmp_path: Path) -> None:
+    name, changes = OPTIONS[option]
+    entry = entries()[name]
+    verilog = emit(entry.unit, small(entry, changes)).verilog
+    said = {tool: complaints(tool, verilog, name, tmp_path) for tool in INSTALLED}
+    assert said == dict.fromkeys(INSTALLED, "")
+
+
+@pytest.mark.parametrize("name", entries())
+def test_every_choice_is_among_the_options(name: str) -> None:
+    entry = entries()[name]
+    changed = (changes for unit, changes in OPTIONS.values() if unit == name)
+    built = [small(entry, changes) for changes in ({}, *changed)]
+    for item in entry.unit.config.parameters():
+        allowed = item.metadata["allowed"]
+        if not isinstance(allowed, IntRange):
+            assert {getattr(config, item.name) for config in built} >= set(choices(allowed))
+            assert choices(allowed)
+
+
+def test_the_short_test_is_of_options() -> None:
+    assert set(QUICK) < set(OPTIONS)
+

@@ -11,6 +11,111 @@ from tilewright.sim.engine.driver import Driver, EngineDevice
 from tilewright.sim.engine.job import Job
 from tilewright.sim.engine.model import EngineModel
 from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd
+from tilewright.hw.spec.engine import M3xuEngineConfig, Simd2EngineConfig
+from tilewright.hw.spec.host.words import not_one_of
+
+
+
+def product_job(
+    config: EngineConfig,
+    operation: str,
+    m: int,
+    n: int,
+    k: int,
+    *,
+    use_c: bool = False,
+    transposed_b: bool = False,
+    spread: int = 0,
+) -> Job:
+    """Returns a product whose matrices follow each other as ``Driver`` places them, with C in D's
+    place.
+
+    Parameters
+    ----------
+    operation: its name
+    m, n, k: sizes, ``k`` in elements
+    use_c, transposed_b: as the registers say them
+    spread: bytes between a row and the next one, a multiple of a beat. In a DRAM rows whose
+        distance is a power of two are all in one bank; a page between them brings them apart
+
+    Raises ValueError if the engine does not have the operation, or ``spread`` is no multiple.
+    """
+    known, beat = config.unit.operations, config.beat_bytes
+    if operation not in known:
+        raise ValueError(not_one_of("`operation`", known, operation))
+    if spread % beat or spread < 0:
+        raise ValueError(f"`spread` must be a multiple of {beat}, not {spread}")
+    found = known[operation]
+    right = (n, k) if transposed_b else (k, n)
+    shapes = {
+        "a": (m, k * found.operand_bits),
+        "b": (right[0], right[1] * found.operand_bits),
+        "d": (m, n * found.result_bits),
+    }
+    base, stride, address = {}, {}, 0
+    for name, (rows, bits) in shapes.items():
+        stride[name] = -(-bits // config.data_bits) * beat + spread
+        base[name] = address
+        address += rows * stride[name]
+    base["c"], stride["c"] = base["d"], stride["d"]
+    return Job(
+        op=found.opcode,
+        m=m,
+        n=n,
+        k=k,
+        base=base,
+        stride=stride,
+        transposed_b=transposed_b,
+        use_c=use_c,
+    )
+
+
+MEMORY_BYTES = 1 << 16
+
+CONFIGS: dict[str, EngineConfig] = {
+    # Blocks of 2 x 2 x 2 tiles: small matrices have many blocks, and hazards of every kind.
+    "small": Simd2EngineConfig(
+        tile=2, ops=("mma", "minplus"), pipeline=2, block_rows=2, block_cols=2, block_depth=2
+    ),
+    "simd2": Simd2EngineConfig(tile=4, block_rows=2, block_cols=2, block_depth=2),
+    "three_managers": Simd2EngineConfig(
+        tile=4, ops=("mma", "maxmul"), managers=3, outstanding=2, block_rows=4, block_depth=1
+    ),
+    # No infinities to pad with; a beat is wider than a tile each way.
+    "fp8": Simd2EngineConfig(
+        tile=2,
+        format="fp8e4m3",
+        ops=("mma", "minplus", "maxmin", "minmul"),
+        data_bits=128,
+        pipeline=2,
+    ),
+    "wide_results": Simd2EngineConfig(
+        tile=2, format="int8", accumulator="int64", ops=("mma", "minplus"), managers=3
+    ),
+    "narrow_results": Simd2EngineConfig(tile=2, accumulator="fp16", ops=("mma", "maxplus")),
+    # A tile is wider than a beat each way; a block is one tile, whose sums are always waited for.
+    "large_tile": M3xuEngineConfig(
+        rows=2,
+        cols=8,
+        depth=8,
+        modes=("bf16",),
+        alignment_bits=26,
+        pipeline=1,
+        block_rows=1,
+        block_cols=1,
+        block_depth=1,
+    ),
+    # An element is as wide as a beat.
+    "fp64": Simd2EngineConfig(tile=2, format="fp64", ops=("minmax", "maxmin"), managers=2),
+    "two_steps": M3xuEngineConfig(rows=4, cols=4, depth=4, modes=("fp16", "fp32"), managers=3),
+    "complex": M3xuEngineConfig(
+        rows=2, cols=4, depth=8, modes=("fp16", "bf16", "fp32c"), data_bits=256, addr_bits=64
+    ),
+    "every_mode": M3xuEngineConfig(
+        rows=4, cols=2, depth=4, managers=2, outstanding=1, block_rows=1, block_depth=1
+    ),
+}
+
 
 EngineRtl = JobRtl[EngineConfig]
 """Device that runs the jobs."""

@@ -15,13 +15,13 @@ from tilewright.sim.engine.driver import Counts
 from tilewright.sim.engine.model import EngineModel
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.verif.engine import simulate as simulate_engine
-from tilewright.verif.engine.configs import CONFIGS
+from tilewright.verif.engine.jobs import CONFIGS
 from tilewright.verif.engine.jobs import (
     check_job,
     fill,
 )
 from tilewright.verif.engine.rates import EngineAxiDevice, Rate, large_product, measure, unit_of
-from tilewright.verif.kit.broken_rules import wrong_values
+from tilewright.verif.kit.job_checks import wrong_values
 from tilewright.verif.kit.sampling import slow_but
 
 pytestmark = pytest.mark.slow

@@ -24,7 +24,7 @@ from tilewright.sim.engine.job import Job, JobFailure, run_job
 from tilewright.sim.engine.model import EngineModel
 from tilewright.sim.timing.memories import FLAT
 from tilewright.sim.units.any_unit import mixed_operations
-from tilewright.verif.kit.broken_rules import wrong_values
+from tilewright.verif.kit.job_checks import wrong_values
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.oracles.semiring_matrices import matrix_product
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-
 import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
@@ -16,8 +15,22 @@ from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.verif.gta.devices import DEVICES, MEMORY_BYTES
 from tilewright.verif.gta.lists import ListCase, check, random_case, refilling_case
 from tilewright.verif.gta.wrong_lists import spoilt_case
-from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.random_jobs import any_behaviour
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
+from pathlib import Path
+from tilewright.hw.emit.unit import emit_component
+from tilewright.hw.gta.control.region_scan import RegionScan
+from tilewright.hw.gta.float.product_steps import ProductSteps
+from tilewright.verif.kit.front_ends import complaints
+import re
+from tilewright.hw.spec.gta import FORMATS_OF_GTA, element_bytes, limbs, result_bytes
+from tilewright.hw.spec.jobs.gta import job_spec
+from tilewright.hw.spec.jobs.gta_commands import DEALS, FIELDS
+from tilewright.hw.spec.jobs.gta_vector import VECTOR_FUNCTIONS
+from tilewright.verif.kit.pages import documented_errors, documented_registers, error_rows, examples, page, register_rows
+from tilewright.hw.spec.gta import GTA
+from tilewright.verif.gta import jobs
+from tilewright.verif.gta.simulate import run
 
 Device = NativeAccelerator[GtaConfig]
 Pair = tuple[Device, GtaModel]
@@ -96,3 +109,109 @@ def begin_anew(rng: np.random.Generator, device: Device, model: GtaModel) -> Non
     """Runs good jobs after one that was aborted."""
     assert check(device, model, refilling_case(rng, device.config, MEMORY_BYTES)).error == "none"
     assert check(device, model, good_case(rng, device)).error == "none"
+
+
+# The least configurations: one lane, one format.
+
+def test_verilator_finds_nothing_in_the_scan_of_one_lane(tmp_path: Path) -> None:
+    """One lane has one column, so the scan compares no column numbers."""
+    text = emit_component(RegionScan(GtaConfig(lanes=1)), name="region_scan").verilog
+    assert complaints("verilator", text, "region_scan", tmp_path) == ""
+
+
+def test_steps_of_one_float_of_one_limb(tmp_path: Path) -> None:
+    """Many adders leave no limbs to count, and the pause of a turn is a constant bit."""
+    config = GtaConfig(lanes=1, formats=("bf16",), float_adders=64)
+    text = emit_component(ProductSteps(config), name="steps").verilog
+    assert complaints("verilator", text, "steps", tmp_path) == ""
+
+
+# docs/gta.md lists registers, errors and commands as the tables do, and its example works.
+
+PAGE = page("gta.md")
+
+
+def section(title: str) -> str:
+    return PAGE.read_text().partition(f"\n##{title}\n")[2].partition("\n##")[0]
+
+
+def test_registers_and_errors() -> None:
+    spec = job_spec(GtaConfig())
+    assert documented_registers(PAGE) == register_rows(spec.registers)
+    assert documented_errors(PAGE) == error_rows(spec.errors)
+
+
+@pytest.mark.slow
+def test_python_examples_run() -> None:
+    """The model of cycles among them, which takes twenty seconds to compile."""
+    found = examples(PAGE, "python")
+    assert found
+    for example in found:
+        exec(compile(example, str(PAGE), "exec"), {})
+
+
+@pytest.mark.parametrize(
+    ("title", "kinds"), [("# LOAD and STORE", ("load", "store")), ("# EXECUTE", ("execute",))]
+)
+def test_fields(title: str, kinds: tuple[str, ...]) -> None:
+    """Lists each field once, in the section of its kind or in that of all commands."""
+    text = section("# Of every command") + section(title)
+    found = re.findall(r"^\| ([a-z]\w*) \| ([\d:]+) \|", text, re.M)
+    fields = {name: place for kind in kinds for name, place in FIELDS[kind].items()}
+    places = {
+        name: f"{low + bits - 1}:{low}" if bits > 1 else str(low)
+        for name, (low, bits) in fields.items()
+    }
+    assert sorted(found) == sorted(places.items())
+
+
+def test_deals_and_formats() -> None:
+    rows = re.findall(r"^\| (\d+) \| (\d+) \| (\d+) \|", PAGE.read_text(), re.M)
+    assert rows == [(str(n), str(deal.element), str(deal.banks)) for n, deal in enumerate(DEALS)]
+    formats = re.findall(r"^\| (\w+) \| (\d) \| (\d) \| (\d)", PAGE.read_text(), re.M)
+    assert formats == [
+        (name, *map(str, (limbs(name), element_bytes(name), result_bytes(name))))
+        for name in FORMATS_OF_GTA
+    ]
+
+
+def test_functions_of_vectors() -> None:
+    rows = re.findall(r"^\| (\d+) \| (\w+) \| .* \| (.*) \| (.*) \|$", section(" Vectors"), re.M)
+    assert rows == [
+        (str(n), name, *(", ".join(memories or "-") for memories in row))
+        for n, (name, row) in enumerate(VECTOR_FUNCTIONS.items())
+    ]
+
+
+# GTA's RTL from end to end: in cocotb, on cocotbext-axi's memory and on our own; and what the
+# command that simulates it counts.
+
+@pytest.mark.parametrize("name", slow_but(["tiny"], ["tiny", "all"]))
+def test_simulate_counts_jobs(name: str) -> None:
+    """Runs the requested number of jobs, of every format, on memories of both kinds."""
+    config = DEVICES[name].config
+    report = run(GTA, config, seed=5, count=40)
+    assert report.passed
+    assert (report.jobs, sum(report.kinds.values())) == (40, 40)
+    found = dict.fromkeys(config.formats, 0)
+    for (_, what), count in report.coverage.items():
+        if what.startswith("results of "):
+            found[what.rpartition(", ")[2]] += count
+    assert list(found) == list(config.formats)
+    assert sum(found.values()) == report.operations > 0
+    modes = {mode for mode, _ in report.coverage}
+    assert modes == {"ideal", "rough"}
+    assert sum(report.coverage[mode, "jobs"] for mode in modes) == report.jobs
+
+
+def test_simulate_finds_a_wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job with a wrong result is not counted, and no job follows it."""
+    right = jobs.pgemm
+    monkeypatch.setattr(jobs, "pgemm", lambda *given, **named: right(*given, **named) ^ 1)
+    report = run(GTA, DEVICES["tiny"].config, seed=5, count=30)
+    assert not report.passed
+    assert (report.jobs, report.operations) == (1, 0)
+    assert "words are wrong" in report.complaints[0]
+    (wrong,) = (case for case in report.cases() if case.complaint)
+    assert wrong.name.startswith("jobs: products, ")
+

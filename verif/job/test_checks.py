@@ -24,7 +24,7 @@ from tilewright.hw.spec.registers.register_rows import number
 from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.registry import entries
 from tilewright.sim.device.checks import counts, first_broken
-from tilewright.verif.kit.broken_rules import wrong_values
+from tilewright.verif.kit.job_checks import wrong_values
 from tilewright.verif.kit.sampling import cases
 from tilewright.verif.native.parts import NativeParts
 

@@ -14,7 +14,7 @@ from tilewright.verif.kit.pages import (
     page,
     register_rows,
 )
-from tilewright.verif.kit.refusal import unused_components
+from tilewright.verif.kit.commands import unused_components
 
 ACCELERATORS = {name: entry for name, entry in entries().items() if entry.unit.jobs}
 

@@ -16,7 +16,7 @@ from tilewright.hw.spec.registers.job_spec import Error, JobSpec
 from tilewright.hw.spec.registers.register_rows import number
 from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.native.parts import NativeParts
-from tilewright.verif.stream.simulated import simulate
+from tilewright.verif.stream.agents import simulate
 
 CODES = (1, 2, 3, 0x5A, 0xA5, 0xFF)
 SPEC = JobSpec(

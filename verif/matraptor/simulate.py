@@ -8,7 +8,7 @@ from pathlib import Path
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.accelerator import AxiBehaviour
-from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.random_jobs import any_behaviour
 from tilewright.verif.kit.random_jobs import JobsUnderWay, run_jobs
 from tilewright.verif.kit.reports import JobsReport
 from tilewright.verif.matraptor.cases import random_case

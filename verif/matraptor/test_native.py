@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -16,16 +15,12 @@ from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.c2sr import from_csr
-from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.random_jobs import any_behaviour
 from tilewright.verif.kit.sampling import cases, draw_until, rng_of, slow_but
-from tilewright.verif.matraptor.cases import (
-    SparseCase,
-    first_rows,
-    place_case,
-    random_case,
-    random_matrix,
-)
+from tilewright.verif.matraptor.cases import SparseCase, first_rows, place_case, random_case, random_matrix
 from tilewright.verif.matraptor.jobs import check_case, check_failure
+from tilewright.hw.spec.jobs.matraptor import job_spec
+from tilewright.verif.kit.pages import examples, page, register_rows
 
 MEMORY_BYTES = 1 << 18
 SMALL = {"queues": 3, "queue_depth": 24, "outstanding": 4, "data_bits": 64}
@@ -198,3 +193,26 @@ def test_the_driver_splits_what_overflows(device: Device) -> None:
         assert [job.error for job in driver.jobs] == [job.error for job in model.jobs]
         split += len(driver.jobs) > 1
     assert split > 0
+
+
+# docs/matraptor.md says what registers the second mode has, and its examples work.
+
+PAGE = page("matraptor.md")
+
+
+def test_registers_of_the_second_mode() -> None:
+    both = register_rows(job_spec(MatRaptorConfig(outer_product=True)).registers)
+    plain = register_rows(job_spec(MatRaptorConfig()).registers)
+    more = [row for row in both if not row.startswith("| |") and row not in plain]
+    assert len(more) == 2
+    text = PAGE.read_text()
+    assert all(row in text for row in more)
+
+
+def test_python_examples_run() -> None:
+    found = examples(PAGE, "python")
+    assert found
+    names: dict[str, object] = {}
+    for example in found:
+        exec(compile(example, str(PAGE), "exec"), names)
+

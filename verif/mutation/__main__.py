@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tilewright.verif.mutation.mutations import Mutation
-from tilewright.verif.mutation.report import killed_share, read_end, read_rows, table
+from tilewright.verif.mutation.proof import Mutation
+from tilewright.verif.mutation.settings import killed_share, read_end, read_rows, table
 from tilewright.verif.mutation.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from _pytest.tmpdir import tmppath_result_key
 from tilewright.verif.mutation.designs import Design, Designs, keep_texts, with_origins
-from tilewright.verif.mutation.mutations import Mutation
+from tilewright.verif.mutation.proof import Mutation
 from tilewright.verif.mutation.proof import is_equivalent
-from tilewright.verif.mutation.report import read_rows
+from tilewright.verif.mutation.settings import read_rows
 from tilewright.verif.mutation.settings import Settings
 
 if TYPE_CHECKING:
-    from tilewright.verif.mutation.replay import Recorder, Story
+    from tilewright.verif.mutation.designs import Recorder, Story
 
 _DEAD = 101
 _SLACK, _TIMES = 10.0, 10.0
@@ -162,7 +162,7 @@ class Mutants:
         # Units kept from other runs do not say where their modules come from.
         generator = kept_units._generator
         setattr(kept_units, "_generator", lambda: f"{generator()} with origins")  # noqa: B010
-        from tilewright.verif.mutation.replay import Recorder
+        from tilewright.verif.mutation.designs import Recorder
 
         self._recorder = Recorder()
 
@@ -270,7 +270,7 @@ class Mutants:
     def _first_run(self, items: list[pytest.Item]) -> dict[str, Use]:
         """Runs the tests once without a mutation, which must pass, and returns those that use a
         mutated design; they build it."""
-        from tilewright.verif.mutation.replay import Story
+        from tilewright.verif.mutation.designs import Story
 
         uses = {}
         for item in items:

@@ -7,6 +7,62 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+
+_VERDICTS = ("killed", "equivalent", "survivor")
+
+
+def read_rows(file: Path) -> list[dict[str, Any]]:
+    """The mutants in a result file; a line that was cut off does not count."""
+    lines = file.read_text().splitlines(keepends=True) if file.exists() else []
+    rows = [json.loads(line) for line in lines if line.endswith("\n")]
+    return [row for row in rows if "mutation" in row]
+
+
+def read_end(file: Path) -> dict[str, Any] | None:
+    """Reads the last row of a result file: ``seconds`` and ``sound`` of the run; None if it was cut
+    off."""
+    text = file.read_text() if file.exists() else ""
+    rows = [json.loads(line) for line in text.splitlines()[-1:] if text.endswith("\n")]
+    found: dict[str, Any] | None = rows[0].get("end") if rows else None
+    return found
+
+
+def killed_share(counts: Mapping[str, int]) -> float:
+    """Returns the killed share of the mutants that are not equivalent; 1 if there are none."""
+    alive = counts["survivor"]
+    return counts["killed"] / (counts["killed"] + alive) if counts["killed"] + alive else 1.0
+
+
+def table(mutants: Iterable[Mapping[str, Any]]) -> str:
+    """Returns the table of mutants by module and by folder."""
+    modules: dict[str, Counter[str]] = defaultdict(Counter)
+    for one in mutants:
+        modules[one["mutation"]["module"]][one["verdict"]] += 1
+    folders: dict[str, Counter[str]] = defaultdict(Counter)
+    for module, counts in modules.items():
+        folders["/".join(module.split("/")[:2])].update(counts)
+    lines = [f"{'':44}  mutants  killed  equivalent  survivors  killed of the others"]
+    for folder, total in sorted(folders.items()):
+        its = sorted((m, c) for m, c in modules.items() if m.startswith(f"{folder}/"))
+        lines += [_row(f"  {m}", counts) for m, counts in its] + [_row(folder, total)]
+    everything: Counter[str] = Counter()
+    for counts in folders.values():
+        everything.update(counts)
+    return "\n".join([*lines, _row("all", everything)])
+
+
+def _row(name: str, counts: Counter[str]) -> str:
+    killed, equivalent, survivors = (counts[verdict] for verdict in _VERDICTS)
+    return (
+        f"{name:44}  {counts.total():7}  {killed:6}  {equivalent:10}  {survivors:9}"
+        f"  {killed_share(counts):8.1%}"
+    )
+
 
 VARIABLE = "TILEWRIGHT_MUTANTS"
 

@@ -8,7 +8,7 @@ from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
 
 from . import softfloat
 from .dot_product import exact_terms
-from .values import decode, ulp_exponent
+from .softfloat import decode, ulp_exponent
 
 Patterns = npt.NDArray[np.uint64]
 

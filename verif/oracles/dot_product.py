@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.formats import FloatFormat
 
-from .values import Value, decode, order_key, round_exact
+from .softfloat import Value, decode, order_key, round_exact
 
 
 @dataclass(frozen=True)

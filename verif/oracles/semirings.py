@@ -16,7 +16,7 @@ from tilewright.hw.spec.formats import FloatFormat, Format, IntFormat
 from tilewright.hw.spec.semirings import Semiring
 
 from .dot_product import Report, check_dot_products
-from .values import Value, decode, order_key, round_exact
+from .softfloat import Value, decode, order_key, round_exact
 
 Array = npt.NDArray[np.generic]
 

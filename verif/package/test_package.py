@@ -22,7 +22,7 @@ from tilewright import toolchain
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.m3xu import M3xuConfig
 from tilewright.sim.rtl.toolchain import ToolMissing, find_compiler, find_verilator
-from tilewright.verif.kit.caches import with_tools
+from tilewright.verif.kit.data import with_tools
 
 Completed = subprocess.CompletedProcess[str]
 

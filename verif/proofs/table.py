@@ -16,7 +16,7 @@ from tilewright.verif.proofs.claim import Claim, opened
 from tilewright.verif.proofs.memory import WatchedReads, WatchedWrites
 from tilewright.verif.proofs.parts import PARTS
 from tilewright.verif.proofs.proof import Proof
-from tilewright.verif.proofs.streams import clear_claim, stream_claim
+from tilewright.verif.proofs.parts import clear_claim, stream_claim
 from tilewright.verif.proofs.writers import WRITER_PROOFS, OldBurstWriter
 
 # The rules of streams at every output of hw/stream, hw/axi and hw/channels.

@@ -20,7 +20,7 @@ from tilewright.hw.stream.fork import Fork
 from tilewright.registry import entries
 from tilewright.verif.catalogue.toy.adder import ToyAdder
 from tilewright.verif.catalogue.toy.spec import ToyAdderConfig
-from tilewright.verif.kit.units import emitted_unit
+from tilewright.verif.kit.options import emitted_unit
 from tilewright.verif.proofs.netlist import Netlist, SignalPath, read_netlists
 from tilewright.verif.proofs.parts import PARTS
 

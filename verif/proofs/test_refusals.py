@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
@@ -14,7 +13,11 @@ from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.stream.fork import Fork
 from tilewright.registry import entries
 from tilewright.verif.kit.front_ends import run_yosys
-from tilewright.verif.kit.units import emitted_unit
+from tilewright.verif.kit.options import emitted_unit
+from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.proofs.proof import Proof
+from tilewright.verif.proofs.table import PROOFS
+from tilewright.verif.stream.prover import prove
 
 # Finds the offers of a lazy fork that have an effect, from the netlist of a design, in all states.
 #
@@ -215,3 +218,24 @@ def test_a_sink_that_reacts_to_valid_alone_is_named(hasty: bool, tmp_path: Path)
     found = offers_with_effect(verilog, "counting", tmp_path, each=True)
     assert found.examined == found.accepted == {"lazy.o__0", "lazy.o__1"}
     assert found.refused == ({"lazy.o__1"} if hasty else set())
+
+
+# Every proof of the table holds, and the events in it can happen; every broken part is found.
+
+SAMPLE = [one for one in PROOFS if one.size == "default"][::4]
+"""Proofs of the default test."""
+
+
+@pytest.mark.parametrize("proof", slow_but([], PROOFS, SAMPLE), ids=lambda proof: proof.name)
+def test_no_sequence_of_inputs_breaks_it(proof: Proof, tmp_path: Path) -> None:
+    verdict = prove(proof.claim(), tmp_path, cycles=proof.cycles, within=proof.within)
+    assert verdict.holds is not proof.refuted
+    assert verdict.holds is not None
+    if not proof.refuted:
+        unreached = {name for name, cycle in verdict.reached.items() if cycle is None}
+        assert unreached == set(proof.unreached)
+
+
+def test_every_proof_has_a_name_of_its_own() -> None:
+    assert len({proof.name for proof in PROOFS}) == len(PROOFS)
+

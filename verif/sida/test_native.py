@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.sida import SIDA, SidaConfig
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
-from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.random_jobs import any_behaviour
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 from tilewright.verif.sida.configs import CONFIGS, WINDOWED, small
 from tilewright.verif.sida.jobs import JOB_SHAPES, check_job, random_job
-from tilewright.verif.sida.wrong_jobs import (
-    beyond_the_model,
-    check_changed,
-    check_reset,
-    check_restarts,
-    check_wrong_columns,
-    check_wrong_rows,
-)
+from tilewright.verif.sida.wrong_jobs import beyond_the_model, check_changed, check_reset, check_restarts, check_wrong_columns, check_wrong_rows
+from typing import Any
+from tilewright.verif.kit.commands import refusal
+from tilewright.hw.spec.jobs.sida import job_spec
+from tilewright.verif.kit.pages import examples, page, register_rows
 
 ALL = CONFIGS | WINDOWED
 Device = NativeAccelerator[SidaConfig]
@@ -235,3 +231,53 @@ def test_counters_do_not_see_the_job_before(device: Device) -> None:
     found = check_job(device, small_one).counts
     assert abs(found["column_cycles"] - expected["column_cycles"]) < 10
     assert not any(found[name] for name in ("held", "lost", "bytes_again", "wait_held"))
+
+
+# Configurations that are refused.
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"subtensor": 8}, "`subtensor` must be at least `pes`, 16, not 8"),
+    ({"subtensor": 256, "vector_words": 128},
+     "`subtensor` must be at most `vector_words`, 128, not 256"),
+    ({"pes": 32, "buffer_words": 64},
+     "`buffer_words` must be at least 128, four for each of `pes`, not 64"),
+    ({"pes": 64, "vector_words": 64},
+     "`vector_words` must be at least 128, two for each of `pes`, not 64"),
+    ({"rows_limit": 8192}, "`rows_limit` must be 0 or at least `vector_words`, 16384, not 8192"),
+    ({"rows_limit": 1 << 23},
+     "`rows_limit` must be at most 4194304, 65536 steps of `subtensor` columns, not 8388608"),
+    ({"rows_limit": 32768, "subtensor": 16},
+     "`subtensor` must be at least 32 where `rows_limit` is not 0, elements of the vectors that "
+     "are read at once, not 16"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "message"), REFUSED)
+def test_what_is_refused(changes: dict[str, Any], message: str) -> None:
+    assert refusal(lambda: SidaConfig(**changes)) == message
+
+
+# The example of docs/sida.md works, and its text on vectors in memory is true.
+
+PAGE = page("sida.md")
+
+
+def test_python_examples_run() -> None:
+    found = examples(PAGE, "python")
+    assert found
+    names: dict[str, object] = {}
+    for example in found:
+        exec(compile(example, str(PAGE), "exec"), names)
+
+
+def test_registers_of_vectors_in_memory() -> None:
+    """The page lists exactly the additional registers; all other registers are the same."""
+    config = SidaConfig()
+    windowed = SidaConfig(rows_limit=config.vector_words)
+    every = register_rows(job_spec(windowed).registers)
+    others = register_rows(job_spec(config).registers)
+    section = PAGE.read_text().partition("## Matrices with more rows\n")[2].partition("\n## ")[0]
+    listed = [line for line in section.splitlines() if line.startswith("| 0x")]
+    assert listed == [row for row in every if row not in others]
+    assert [row for row in every if row not in listed] == others
+

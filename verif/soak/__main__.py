@@ -18,7 +18,7 @@ from tilewright.hw.spec.host.cache import cache_directory
 from tilewright.registry import entries
 from tilewright.sim.device.protocol import JobError
 from tilewright.sim.rtl.accelerator import AcceleratorTimeout, AxiRuleError
-from tilewright.verif.soak.progress import Progress, ProgressError, UnitProgress
+from tilewright.verif.soak.soaked_unit import Progress, ProgressError, UnitProgress
 from tilewright.verif.soak.soaked_unit import SoakedUnit
 
 _TURN = 20.0

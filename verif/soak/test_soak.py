@@ -16,8 +16,8 @@ from tilewright.verif.catalogue.toy.system import SYSTEM as TOY
 from tilewright.verif.kit.job_checks import Mismatch
 from tilewright.verif.kit.sampling import rng_of, slow_but
 from tilewright.verif.soak.__main__ import SoakFault, accelerators, main, soak
-from tilewright.verif.soak.progress import Progress, UnitProgress
-from tilewright.verif.soak.recorder import RecordingAccelerator, Span, break_off, replay
+from tilewright.verif.soak.soaked_unit import Progress, UnitProgress
+from tilewright.verif.soak.soaked_unit import RecordingAccelerator, Span, break_off, replay
 from tilewright.verif.soak.soaked_unit import SoakedUnit
 
 EVERY_ACCELERATOR = slow_but([], accelerators(), ["c2sr_converter"])

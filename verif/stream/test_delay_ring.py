@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tilewright.hw.stream.delay_ring import DelayRing
-from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.commands import refusal
 from tilewright.verif.native.parts import NativeParts
 
 pytestmark = pytest.mark.quick

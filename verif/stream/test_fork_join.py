@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tilewright.hw.stream.fork import Fork
 from tilewright.hw.stream.join import Join
-from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.commands import refusal
 from tilewright.verif.native.parts import NativeParts
 
 pytestmark = pytest.mark.quick

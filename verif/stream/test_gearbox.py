@@ -14,7 +14,7 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.stream.gearbox import Gearbox, entries_layout, entry_layout
-from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.native.parts import NativeParts
 from tilewright.verif.stream.agents import Agent, Sink, Source, Wire, run_agents

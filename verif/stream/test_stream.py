@@ -16,7 +16,7 @@ from tilewright.hw.stream.round_robin import RoundRobin
 from tilewright.hw.stream.skid_buffer import SkidBuffer
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.native.parts import NativeParts
-from tilewright.verif.stream.rigid_pipeline import RigidPipeline
+from tilewright.verif.stream.agents import RigidPipeline
 
 pytestmark = pytest.mark.quick
 

@@ -25,7 +25,7 @@ from tilewright.sim.t2s.element_sums import ElementSums
 from tilewright.sim.t2s.hardware_result import ordered_sums
 from tilewright.sim.t2s.interpreter import interpret
 from tilewright.sim.t2s.sizes import shape_of
-from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.oracles import stimuli
 from tilewright.verif.t2s.designs import IN_HARDWARE, bounds_of

@@ -7,7 +7,6 @@ from contextlib import nullcontext
 from io import StringIO
 from pathlib import Path
 from typing import Any
-
 import pytest
 from rich.console import Console
 from tilewright.cli import main
@@ -18,6 +17,17 @@ from tilewright.synth.tables import Table
 from tilewright.tables import converter_rate, cycle_deviation, element_rate, lane_rate
 from tilewright.tables.cycle_deviation import Deviation
 from tilewright.tables.matraptor_rates import matraptor_rates
+from tilewright.errors import UserError
+from tilewright.hw.emit import unit
+from tilewright.hw.spec.sida import SidaConfig
+from tilewright.sim.rtl import accelerator
+from tilewright.sim.sida.model import SidaModel
+from tilewright.tables.graph_kinds import GRAPHS
+from tilewright.tables.sida import rates as table
+from tilewright.tables.sida.rates import sida_rates
+from tilewright.tables.sida.speedup import COLUMNS, RATIOS, sida_speedup
+from tilewright.verif.sida.configs import small
+from tilewright.verif.tables.made_up import ours_of
 
 SIZES = {"processing": (4, 2), "lane": (5, 2), "converter": (6, 5), "cycle": (5, 6)}
 """Rows and columns by the tables' first words."""
@@ -128,3 +138,157 @@ def test_the_bars() -> None:
     jobs, *shares = figures(parts["cycle"], "lanes x channels 2x2")
     assert jobs == 3 * len(cycle_deviation.INPUTS)
     assert shares == [0] * 5
+
+
+# The table of SIDA's rates: its figures from counters, and a small accelerator on the RTL.
+
+COUNTS = {
+    "busy_cycles": 3000, "stalls": 1000, "column_cycles": 5000, "wait_z": 1250, "wait_held": 500,
+    "held": 624, "lost": 3, "bytes_pointers": 4100, "bytes_rows": 20000, "bytes_values": 20000,
+    "bytes_again": 30000, "bytes_read": 80000, "bytes_written": 8192,
+}  # fmt: skip
+
+
+class MadeUp(SidaModel):
+    """Results of the model, with counters that are easy to divide."""
+
+    def _job(self) -> tuple[str, int, dict[str, int]]:
+        error, detail, counts = super()._job()
+        return error, detail, counts | COUNTS
+
+
+def set_up(monkeypatch: pytest.MonkeyPatch, device: type[SidaModel]) -> None:
+    def made(text: object, config: SidaConfig, *, memory_bytes: int) -> Any:
+        assert text == config
+        return nullcontext(device(config, memory_bytes))
+
+    monkeypatch.setattr(unit, "emit", lambda _, config: config)
+    monkeypatch.setattr(accelerator, "NativeAccelerator", made)
+    monkeypatch.setattr(table, "CONFIGS", {"four": table.CONFIGS["4 a cycle"]})
+
+
+def test_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A grid of 32 by 32 has 4,992 elements, in fp32 44,036 bytes by columns."""
+    set_up(monkeypatch, MadeUp)
+    told: list[str] = []
+    found = sida_rates("cmos", told.append, matrices=("2-D grid",))
+    rows = ["four: 2-D grid", "four: 2-D grid, transpose"]
+    assert told == ["building four", *rows]
+    assert [row.label for row in found.rows] == rows
+    for row in rows:
+        assert ours_of(found, row) == pytest.approx(
+            [
+                100 * 4992 / (4 * 4000),
+                100 * 44100 / (64 * 5000),
+                25,
+                10,
+                12.5,
+                3,
+                74100 / 44036,
+                88192 / (44036 + 3 * 4096),
+            ]
+        )
+
+
+def test_a_wrong_result_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Wrong(MadeUp):
+        def _job(self) -> tuple[str, int, dict[str, int]]:
+            done = super()._job()
+            self.memory[self._values["VECTOR_0"]] ^= 1
+            return done
+
+    set_up(monkeypatch, Wrong)
+    with pytest.raises(RuntimeError, match=r"^the result of four: 2-D grid is not the model's$"):
+        sida_rates("cmos", matrices=("2-D grid",))
+
+
+def test_a_target_is_refused() -> None:
+    with pytest.raises(
+        UserError, match=r"^sida-rates is measured in simulation: no --target, not "
+    ):
+        sida_rates("ecp5")
+
+
+@pytest.mark.long
+def test_a_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two channels of 64 bits bring two elements a cycle, of four that it could take."""
+    monkeypatch.setattr(table, "CONFIGS", {"small": small()})
+    monkeypatch.setattr(table, "_VERTICES", 121)
+    found = sida_rates("cmos")
+    for row in found.rows:
+        rate, memory, wait_z, wait_room, held, _, matrix, everything = ours_of(found, row.label)
+        assert 10 < rate <= 50
+        assert 2 * rate - 25 < memory <= 100
+        assert 0 <= wait_z < 80
+        assert 0 <= wait_room < 60
+        assert 0 <= held <= 100
+        assert 1 <= matrix < 2.3
+        assert 1 <= everything < 2.3
+    assert ours_of(found, "small: above the diagonal")[5] == 0
+    assert ours_of(found, "small: band of 33")[0] > 30
+
+
+# The table of passes at the paper's size, on a small accelerator.
+
+SMALL: dict[str, Any] = {
+    "vertices": 300,
+    "settings": ["pes=8", "subtensor=8", "channels=4", "data_bits=128", "interleave=64"],
+}
+
+
+@pytest.mark.slow
+def test_lines_and_their_means() -> None:
+    """No line is beyond the bound, or more than all of the memory; less room is never faster by
+    much, and reads more."""
+    table = sida_speedup("cmos", only="sssp", **SMALL)
+    assert table.columns == COLUMNS
+    lines, means = table.rows[: -len(RATIOS) - 1], table.rows[-len(RATIOS) - 1 :]
+    assert len(lines) == len(GRAPHS) * len(RATIOS)
+    for row in lines:
+        over_ideal, over_fused, share, bandwidth, ahead, held, read = (x or 0.0 for x in row.ours)
+        assert 0 < over_fused < over_ideal
+        assert 0 < share <= 100
+        assert 0 < bandwidth <= 100
+        # The bytes take at least the cycles of the memory at its full bandwidth.
+        assert 1 <= ahead <= 100 / bandwidth
+        assert 0 <= held <= 100
+        # Late elements twice: of R-MAT graphs not all are.
+        assert 1 <= read < (1.9 if "R-MAT" in row.label else 2.2)
+    for first in range(0, len(lines), len(RATIOS)):
+        reads = [row.ours[6] or 0.0 for row in lines[first : first + len(RATIOS)]]
+        assert reads == sorted(reads)
+    product = 1.0
+    for row in lines:
+        product *= row.ours[0] or 0.0
+    assert means[0].ours[0] == pytest.approx(product ** (1 / len(lines)))
+    assert [row.label for row in means[1:]] == [f"geometric mean, {label}" for label in RATIOS]
+
+
+@pytest.mark.slow
+def test_sequences_of_jobs() -> None:
+    """Solvers with one product per pass read the matrix once for each, for any buffer size, and are
+    in no mean."""
+    table = sida_speedup("cmos", only="cg,", **SMALL)
+    assert [row.label.split(",")[0] for row in table.rows] == ["cg"] * len(GRAPHS) * len(RATIOS)
+    for row in table.rows:
+        over_ideal, over_fused, share, _, _, held, read = (x or 0.0 for x in row.ours)
+        assert 0 < over_fused < over_ideal
+        assert share == pytest.approx(100 * over_fused)
+        assert held == 0
+        assert 1 <= read < 1.5
+    table = sida_speedup("cmos", only="gmres, 2-D grid", **SMALL)
+    assert len(table.rows) == len(RATIOS) + 1
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"target": "ecp5"}, r"sida-speedup is computed by a model: no --target, not 'ecp5'"),
+        ({"settings": ["pes=3"]}, r"sida: `pes` must be a power of two in 4\.\.1024, not 3"),
+        ({"only": "knn"}, r"--only must be part of the name of a line, not 'knn'"),
+    ],
+)
+def test_what_is_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=f"^{said}$"):
+        sida_speedup(**{"target": "cmos", "vertices": 64, **given})
+

@@ -2,7 +2,7 @@
 
 One :class:`JobSpec` says all of it, and everybody reads it there: the hardware's registers and the
 check of a job (``hw/job``), models and drivers (``sim/device``), the values with which a bench
-breaks a rule (``verif/kit/broken_rules.py``), the sidecar and the tables of the documentation.
+breaks a rule (``verif/kit/job_checks.py``), the sidecar and the tables of the documentation.
 
 A new accelerator needs a module of ``hw/spec/jobs``, with a function ``job_spec`` from its
 configuration to its JobSpec, and to name it in its ``Unit``. From that its top (``AcceleratorTop``)
@@ -12,7 +12,7 @@ counters (``counter_members``) their outputs; its model (``ModelDevice``) and it
 hardware, models and its page against each other.
 
 A rule of a new kind is a member of :class:`Rule`, and a line in each of ``hw/job/checks.py``,
-``sim/device/checks.py`` and ``verif/kit/broken_rules.py``.
+``sim/device/checks.py`` and ``verif/kit/job_checks.py``.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import pytest
 from tilewright.verif.apps.graphs.examples import DAG, RING, Edges, write_graph
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
-from tilewright.verif.kit.malformed import MALFORMED
+from tilewright.verif.kit.commands import MALFORMED
 
 MODEL = ("--backend", "model")
 

@@ -32,9 +32,9 @@ from tilewright.verif.axi.exhaustive.libraries import (
     payloads,
     table_of,
 )
-from tilewright.verif.axi.exhaustive.spoilt_writer import SpoiltPart
+from tilewright.verif.axi.exhaustive.libraries import SpoiltPart
 from tilewright.verif.axi.exhaustive.writers import Arrays
-from tilewright.verif.axi.routed_top import RoutedSizes, SupervisedReaders
+from tilewright.verif.axi.parts_top import RoutedSizes, SupervisedReaders
 from tilewright.verif.kit.sampling import by_size, slow_but
 
 WAYS = {

@@ -21,7 +21,7 @@ from tilewright.verif.axi.exhaustive.libraries import (
     all_patterns,
     table_of,
 )
-from tilewright.verif.axi.exhaustive.spoilt_writer import WAYS
+from tilewright.verif.axi.exhaustive.libraries import WAYS
 from tilewright.verif.axi.exhaustive.writers import KINDS, cases, library_of
 from tilewright.verif.kit.sampling import by_size, slow_but
 

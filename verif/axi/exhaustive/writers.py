@@ -28,8 +28,8 @@ from tilewright.verif.axi.exhaustive.libraries import (
     payloads,
     table_of,
 )
-from tilewright.verif.axi.exhaustive.spoilt_writer import SpoiltWriter
-from tilewright.verif.axi.wrapped import pass_members, with_ready
+from tilewright.verif.axi.exhaustive.libraries import SpoiltWriter
+from tilewright.verif.native.parts import pass_members, with_ready
 
 
 class Arrays(wiring.Component):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tilewright.verif.catalogue.described.formats import random_words
+from tilewright.verif.catalogue.described.operations import random_words
 from tilewright.verif.catalogue.described.programs import ProgramJob
 
 _OCTET = 8

@@ -10,8 +10,8 @@ import pytest
 from tilewright.hw.axi.block_reader import BlockReader
 from tilewright.hw.channels.striped_reader import StripedReader, bytes_layout
 from tilewright.hw.spec.channels import ChannelGeometry
-from tilewright.verif.channels.striped.memories import ChannelMemory, Manner
-from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.channels.striped.memory_bench import ChannelMemory, Manner
+from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Agent, Sink, Source, Wire, run_agents
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tilewright.hw.channels.striped_writer import StripedWriter
 from tilewright.hw.spec.channels import ChannelGeometry
-from tilewright.verif.channels.geometries import GEOMETRIES
+from tilewright.verif.channels.placed_words import GEOMETRIES
 from tilewright.verif.channels.striped.written import WrittenChannel, written, written_channels
-from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Source, Wire, run_agents
 

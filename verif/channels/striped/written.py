@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from tilewright.hw.spec.channels import ChannelGeometry
-from tilewright.verif.bench.axi_modes import FLAGS, any_modes
+from tilewright.verif.bench.axi_storage import FLAGS, any_modes
 
 
 class WrittenChannel:

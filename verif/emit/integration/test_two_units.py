@@ -18,7 +18,7 @@ from tilewright.hw.emit.integration.ip_xact.component import ip_xact
 from tilewright.hw.emit.integration.rdl import rdl
 from tilewright.hw.emit.unit import Emitted
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
-from tilewright.verif.emit.integration.described import sidecar_of
+from tilewright.verif.emit.integration.readers import sidecar_of
 from tilewright.verif.kit.commands import check_refused
 from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints
 from tilewright.verif.kit.sampling import cases

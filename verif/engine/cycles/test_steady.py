@@ -13,7 +13,7 @@ from tilewright.sim.engine.cycles.machine import run_job
 from tilewright.sim.engine.cycles.steady import Periods
 from tilewright.sim.timing.dram import FLAT, HBM, MemoryModel
 from tilewright.verif.engine.cycles.against_rtl import any_latency, sampled_config
-from tilewright.verif.engine.cycles.product_job import product_job
+from tilewright.verif.engine.jobs import product_job
 from tilewright.verif.kit.sampling import cases
 
 pytestmark = pytest.mark.long

@@ -10,7 +10,7 @@ from tilewright.hw.spec.gta import GtaConfig
 from .cluster_cycles import Command
 from .products import Region
 from .random_products import random_products
-from .random_vectors import random_vectors
+from .random_products import random_vectors
 
 
 def mixed(

@@ -13,6 +13,13 @@ from tilewright.verif.gta.cluster.products import Product, Region
 from tilewright.verif.gta.cluster.random_products import cut, masks_of, random_products
 from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+from tilewright.hw.spec.gta import FORMATS_OF_GTA
+from tilewright.verif.gta.cluster.float_products import FloatProduct
+from tilewright.hw.gta.layouts import LaneMemoryName
+from tilewright.verif.gta.cluster.products import exact, random_matrix
 
 pytestmark = pytest.mark.long
 
@@ -100,3 +107,204 @@ def test_ends_of_the_range(name: str) -> None:
         for product in ends(config, region, format):
             check_cycles([product], bench.check([product], rng), config)
     run_random(bench, config.lanes)
+
+
+# Products of floats on joined lanes, bit for bit, and their cycles; integers before and after.
+
+def config_of_floats(
+    formats: tuple[str, ...] = FORMATS_OF_GTA,
+    *,
+    lanes: int = 1,
+    adders: int = 8,
+    stages: int = 2,
+    kib: int = 32,
+) -> GtaConfig:
+    return GtaConfig(
+        formats=formats,
+        lanes=lanes,
+        float_adders=adders,
+        adder_stages=stages,
+        vector_bytes=1024 * kib,
+    )
+
+
+FLOATS = ("bf16", "fp16", "fp32", "fp64")
+
+CONFIGS_FLOATS = {
+    "shared": SHARED,
+    "bf16 on two lanes": config_of_floats(("bf16",), lanes=2, kib=4),
+    "two lanes": config_of_floats(lanes=2),
+    "four lanes": config_of_floats(lanes=4, stages=3),
+    "floats alone": config_of_floats(FLOATS, lanes=2, adders=16, stages=1),
+    "64 adders": config_of_floats(adders=64),
+    "64 adders of bf16": config_of_floats(("int16", "bf16"), lanes=2, adders=64, stages=1),
+    "fp64 alone": config_of_floats(("fp64",), lanes=2),
+    "eight lanes": config_of_floats(("int8", "bf16", "fp32"), lanes=8, adders=32),
+}
+
+
+def run_random_floats(bench: ClusterBench, seed: int, *, pauses: Pauses | None = None) -> int:
+    """Runs products of floats and integers on the regions of a random arrangement; returns their
+    number."""
+    rng = np.random.default_rng(seed)
+    config = bench.config
+    layout = int(rng.integers(config.lanes.bit_length()))
+    regions = cut(rng, config, layout, int(rng.integers(0, 3)))
+    bench.arrange(layout, masks_of(config, regions))
+    names = [str(rng.choice(config.floats)), str(rng.choice(config.formats))]
+    products = random_products(rng, config, regions, 6, names=names)
+    times = bench.check(products, rng, pauses=pauses or Pauses())
+    check_cycles(products, times, config, pauses=pauses is not None)
+    return sum(isinstance(product, FloatProduct) for product in products)
+
+
+@pytest.mark.parametrize("name", slow_but([], CONFIGS_FLOATS, ["shared"]))
+def test_floats_random_products(name: str) -> None:
+    """Runs every arrangement with regions side by side and segments of K; commands follow at once
+    or after random gaps; chains are compared with SoftFloat."""
+    bench = ClusterBench(CONFIGS_FLOATS[name])
+    total, runs = 0, by_size(4, 8, 60)
+    for seed in range(runs):
+        pauses = Pauses(seed=seed, gap=0.99) if seed % 3 == 2 else None
+        total += run_random_floats(bench, 3000 + seed, pauses=pauses)
+    assert total > runs
+
+
+def tour(count: int) -> list[int]:
+    """Returns an order in which each of ``count`` follows each, itself too."""
+    found, seen = [0], {(0, 0)}
+    found.append(0)
+    while len(seen) < count * count:
+        last = found[-1]
+        following = [n for n in range(count) if (last, n) not in seen]
+        if not following:
+            following = [next(a for a, b in np.ndindex(count, count) if (a, b) not in seen)]
+        seen.add((last, following[-1]))
+        found.append(following[-1])
+    return found
+
+
+EVERY = {"shared": SHARED, **{f"{n} adders": config_of_floats(adders=n) for n in (8, 16, 64)}}
+
+
+@pytest.mark.parametrize("name", slow_but([], EVERY, ["shared"]))
+def test_every_format_behind_every_other(name: str) -> None:
+    """Runs the formats, integers too, back to back in every order of two, and counts the cycles."""
+    config = EVERY[name]
+    bench = ClusterBench(config)
+    bench.arrange_one()
+    rng = np.random.default_rng(3200 + config.float_adders)
+    order = tour(len(config.formats))
+    pairs = set()
+    for begin in range(0, len(order) - 1, 4):
+        products: list[Product | FloatProduct] = []
+        for number in order[begin : begin + 5]:
+            names = [config.formats[number]]
+            (product,) = random_products(rng, config, [Region(1, 1)], 1, names=names)
+            places = tuple(12 * len(products) for _ in range(3))
+            products.append(_cut(product, 12, bases=places))
+        times = bench.check(products, rng)
+        check_cycles(products, times, config)
+        pairs |= {(a.name, b.name) for a, b in pairwise(products)}
+    assert len(pairs) == len(config.formats) ** 2
+
+
+def _cut(product: Any, words: int, **changed: object) -> Any:
+    """Cuts a product until it needs at most ``words`` words of a bank."""
+    while max(product.words) > words:
+        m, k, n = (-(-size // 2) for size in (*product.a.shape, product.b.shape[1]))
+        product = replace(product, a=product.a[:m, :k], b=product.b[:k, :n])
+    return replace(product, **changed)
+
+
+# Tests of joined lanes besides products and vectors.
+
+CONFIG = SHARED
+
+SIDE_BY_SIDE = [Region(1, 1, 3, 0, 2), Region(1, 1, 9, 1, 2)]
+
+
+def segments(rng: np.random.Generator, region: Region, mode: Operation) -> list[Product]:
+    """Returns a product whose K has several segments, each added to the previous ones; all have
+    separate places for operands."""
+    found: list[Product] = []
+    m, n, k = (96, 8, 8) if mode == Operation.WS else (8, 8, 128)
+    for piece in range(2):
+        product = Product(
+            region=region,
+            mode=mode,
+            name="int8",
+            a=random_matrix(rng, "int8", (m, k)),
+            b=random_matrix(rng, "int8", (k, n)),
+            use_c=piece > 0,
+        )
+        left, top, _ = product.words
+        product.bases = (piece * left, piece * top, 0)
+        found.append(product)
+    return found
+
+
+def test_accesses_from_outside_cost_the_array_nothing() -> None:
+    """Meanwhile other words are written, and the memory is read, as often as it allows."""
+    bench = ClusterBench(CONFIG)
+    bench.arrange(1, [3, 9])
+    words = CONFIG.bank_bytes // 16
+    for seed, mode in enumerate((Operation.WS, Operation.OS)):
+        rng = np.random.default_rng(seed)
+        products = [p for region in SIDE_BY_SIDE for p in segments(rng, region, mode)]
+        memories = bench.memories(rng)
+        for product in products:
+            product.load(memories)
+        bench.fill(memories)
+        used = 2 * max(product.words[2] for product in products)
+        others = bench.memories(rng)
+        lines = [
+            line
+            for line in bench.writes(others)
+            if line["memory"] == LaneMemoryName.RESULT and line["address"] >= used
+        ]
+        asked = [{"lane": n % 2, "banks": 1 << n % 8, "address": n % words} for n in range(80)]
+        times, read = bench.run_beside(products, writes=lines, reads=asked)
+        check_cycles(products, times, CONFIG)
+        want = others.result.copy()
+        want[:, :, : 16 * used] = memories.result[:, :, : 16 * used]
+        for product in products:
+            old = product.found(want) if product.use_c else None
+            product.store(want, exact(product.a, product.b, old, product.size))
+        assert len(read) == len(asked)
+        assert np.array_equal(bench.results(), want)
+
+
+def test_a_command_of_a_group_without_lanes() -> None:
+    """Accepts the command and does nothing; the next one is not affected."""
+    bench = ClusterBench(CONFIG)
+    bench.arrange(0, [3, 9])
+    rng = np.random.default_rng(5)
+    product = segments(rng, Region(1, 1, 3), Operation.OS)[0]
+    memories = bench.memories(rng)
+    product.load(memories)
+    bench.fill(memories)
+    nobody = {**product.command(), "group": 4}
+    taken, ends = bench.run([nobody, product.command()], ends=1)
+    assert taken[1] == taken[0] + 1
+    check_cycles([product], (taken[1:], ends), CONFIG)
+    want = memories.result.copy()
+    product.store(want, exact(product.a, product.b, None, product.size))
+    product.spare(want)
+    found = bench.results()
+    product.spare(found)
+    assert np.array_equal(found, want)
+
+
+def test_utilisation() -> None:
+    """Commands in a row keep the elements busy, whose work covers the array and lasts 12 times its
+    longer side."""
+    bench = ClusterBench(CONFIG)
+    bench.arrange(1, [3, 9])
+    for seed, mode in enumerate((Operation.WS, Operation.OS)):
+        products = segments(np.random.default_rng(seed), SIDE_BY_SIDE[0], mode)
+        assert all(product.cycles >= 12 * product.region.height for product in products)
+        taken, ends = bench.run([product.command() for product in products] * 10)
+        busy = 20 * products[0].cycles
+        assert busy / (ends[-1][1] - taken[0]) >= 0.95
+

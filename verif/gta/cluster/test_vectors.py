@@ -20,10 +20,10 @@ from tilewright.verif.gta.cluster.cluster_cycles import check_cycles
 from tilewright.verif.gta.cluster.mixed_commands import mixed
 from tilewright.verif.gta.cluster.products import Region
 from tilewright.verif.gta.cluster.random_products import cut, masks_of
-from tilewright.verif.gta.cluster.random_vectors import random_vectors
+from tilewright.verif.gta.cluster.random_products import random_vectors
 from tilewright.verif.gta.cluster.vector_command import PRODUCTS, VectorCommand
 from tilewright.verif.gta.devices import SHARED
-from tilewright.verif.gta.float.representatives import representatives
+from tilewright.verif.gta.float.exact_sums import representatives
 from tilewright.verif.kit.sampling import by_size, slow_but
 
 pytestmark = pytest.mark.long

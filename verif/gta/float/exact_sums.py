@@ -10,7 +10,33 @@ import numpy.typing as npt
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FORMATS, FloatFormat
 from tilewright.sim.numbers.multiply_add import multiply_add
 from tilewright.verif.oracles import softfloat
-from tilewright.verif.oracles.values import decode, round_exact
+from tilewright.verif.oracles.softfloat import decode, round_exact
+import numpy as np
+import numpy.typing as npt
+from tilewright.verif.oracles import stimuli
+import numpy as np
+import numpy.typing as npt
+
+
+
+def representatives(fmt: FloatFormat) -> npt.NDArray[np.uint64]:
+    """One of each class of values and at the ends of each, of both signs."""
+    one = fmt.bias << fmt.fraction_bits
+    subnormal = [1, fmt.fraction_mask]
+    normal = [fmt.fraction_mask + 1, one, one + 1, fmt.largest]
+    found = np.array([0, *subnormal, *normal, fmt.infinity, fmt.infinity + 1, fmt.nan], np.uint64)
+    return np.concatenate([found, found | np.uint64(1 << (fmt.bits - 1))])
+
+
+def random_floats(
+    rng: np.random.Generator, name: str, shape: tuple[int, int]
+) -> npt.NDArray[np.uint64]:
+    """Draws numbers whose sums lose bits, and a share of numbers of any kind."""
+    fmt = FLOAT_FORMATS[name]
+    found = stimuli.values(rng, "moderate", shape, fmt)
+    kind = str(rng.choice(stimuli.VALUE_KINDS))
+    return np.where(rng.random(shape) < 0.1, stimuli.values(rng, kind, shape, fmt), found)
+
 
 Patterns = npt.NDArray[np.uint64]
 

@@ -31,7 +31,7 @@ from tilewright.hw.spec.gta import (
 )
 from tilewright.sim.rtl.streams import NativeSimulation, unpack
 from tilewright.verif.gta.float.exact_sums import chain
-from tilewright.verif.gta.float.random_floats import random_floats
+from tilewright.verif.gta.float.exact_sums import random_floats
 from tilewright.verif.kit.sampling import by_size, slow_but
 
 

@@ -16,7 +16,7 @@ from tilewright.sim.gta.golden.vector import OPERATIONS, elementwise
 from tilewright.verif.kit.sampling import by_size, cases, integer_pairs, operand_pairs
 from tilewright.verif.oracles import softfloat, stimuli
 from tilewright.verif.oracles.dot_product import exact_terms
-from tilewright.verif.oracles.values import decode, order_key, round_exact
+from tilewright.verif.oracles.softfloat import decode, order_key, round_exact
 
 from .exact_integers import signed, wrapped
 from .float_matrices import FLOATS

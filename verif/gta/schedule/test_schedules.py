@@ -25,7 +25,7 @@ from tilewright.sim.gta.tiles.program import LaneJob
 from tilewright.sim.gta.tiles.segment_sums import StreamImage, segment_sums
 from tilewright.sim.gta.tiles.segmented_product import SegmentSumCommands
 from tilewright.sim.gta.timed import TimedGta
-from tilewright.verif.gta.schedule.executes import Executes, busy_cycles
+from tilewright.verif.gta.lists import Executes, busy_cycles
 from tilewright.verif.kit.sampling import by_size, cases
 
 CONFIG = GtaConfig()

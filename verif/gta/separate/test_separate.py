@@ -26,7 +26,7 @@ from tilewright.tables.gta.area import area
 from tilewright.verif.gta.float.exact_sums import accumulated, exactly
 from tilewright.verif.gta.separate.simulate import mixed_operations, packed, run
 from tilewright.verif.gta.separate.stimuli import KINDS, operands, operations
-from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import cases, slow_but
 from tilewright.verif.tables.made_up import made_up, ours_of
 

@@ -24,10 +24,10 @@ from tilewright.verif.matraptor.merge.element import (
     random_rows,
     shaped_rows,
 )
-from tilewright.verif.matraptor.merge.element_unit import ProcessingElementUnit
+from tilewright.verif.matraptor.merge.element import ProcessingElementUnit
 
 from .element import Job
-from .element_unit import COUNTS
+from .element import COUNTS
 
 Table = dict[str, npt.NDArray[np.uint64]]
 

@@ -18,7 +18,7 @@ from tilewright.sim.matraptor.result.rows import SparseProduct, spgemm
 from tilewright.sim.sparse.c2sr import C2sr, from_csr, to_csr
 from tilewright.verif.c2sr.rows import NUMPY
 from tilewright.verif.kit.sampling import cases
-from tilewright.verif.matraptor.samples import DIVIDING, config, operands
+from tilewright.verif.matraptor.cases import DIVIDING, config, operands
 
 NAN = {"fp16": 0x7E00, "bf16": 0x7FC0, "fp32": 0x7FC00000, "fp64": 0x7FF8 << 48}
 

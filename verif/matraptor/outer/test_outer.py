@@ -1,11 +1,11 @@
 """Outer products on MatRaptor's RTL at native speed: volume, every semiring and division of lanes
-and channels, any memory, every error, resets, and both modes by turns on one accelerator."""
+and channels, any memory, every error, resets, and both modes by turns on one accelerator.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -18,17 +18,14 @@ from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.matraptor.result.outer import overflow_rows
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.c2sr import from_csr
-from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.random_jobs import any_behaviour
 from tilewright.verif.kit.sampling import cases, draw_until, rng_of, slow_but
 from tilewright.verif.matraptor.cases import random_case, random_matrix
 from tilewright.verif.matraptor.jobs import check_case, check_failure, fits
-from tilewright.verif.matraptor.outer.outer_cases import (
-    OuterCase,
-    in_rows,
-    outer_case,
-    random_outer,
-)
+from tilewright.verif.matraptor.outer.outer_cases import OuterCase, in_rows, outer_case, random_outer
 from tilewright.verif.matraptor.outer.outer_jobs import check_outer, rows_about, spoil_unused
+from amaranth.sim import Simulator
+from tilewright.hw.matraptor.outer.product import OuterProduct
 
 MEMORY_BYTES = 1 << 18
 SMALL = {"queues": 3, "queue_depth": 64, "outstanding": 4, "data_bits": 64, "outer_product": True}
@@ -274,3 +271,55 @@ def test_products_of_dense_rows(device: Device) -> None:
     b = from_csr(sp.csr_array(np.ones((64, config.accumulator_banks))), config.layout)
     status = check_outer(rng, device, outer_case(rng, config, MEMORY_BYTES, whole, b))
     assert status.counts["operations"] == config.lanes * 64 * config.accumulator_banks
+
+
+# Raises two errors of an outer product at once: the detail belongs to the reported one.
+
+CONFIG = MatRaptorConfig(lanes=1, channels=1, queues=3, queue_depth=4, outer_product=True)
+ROWS, COLUMNS = 6, 2
+FULL_ROW = 4
+"""A line a row: the fifth one has no room."""
+ROW = 99
+"""Row of A, as it is stored, to which the wrong entry of B belongs."""
+
+
+def run(wrong: str, offered: int) -> dict[str, int]:
+    """Returns the cycle of each error if the wrong entry is offered from a given cycle on."""
+    unit = OuterProduct(CONFIG)
+    seen: dict[str, int] = {}
+
+    async def drive(ctx: Any) -> None:
+        ctx.set(unit.job.rows, ROWS)
+        ctx.set(unit.job.columns, COLUMNS)
+        ctx.set(unit.rows_in_lane, ROWS)
+        ctx.set(unit.start, 1)
+        for cycle in range(1, 24):
+            await ctx.tick()
+            ctx.set(unit.start, 0)
+            if cycle >= offered:
+                # Two entries in column 1, or one in a column that B does not have.
+                ctx.set(unit.i.valid, 1)
+                ctx.set(unit.i.payload.present, 1)
+                ctx.set(unit.i.payload.column, 1 if wrong == "unsorted" else COLUMNS)
+                ctx.set(unit.i.payload.row.index, ROW)
+            found = {name: ctx.get(getattr(unit, name)) for name in ("overflow", wrong)}
+            detail = ctx.get(unit.error_row.index)
+            if found[wrong]:
+                assert detail == ROW
+            elif found["overflow"]:
+                assert detail == FULL_ROW
+            seen.update({name: cycle for name in found if found[name] and name not in seen})
+
+    simulator = Simulator(unit)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(drive)
+    simulator.run()
+    assert set(seen) == {"overflow", wrong}
+    return seen
+
+
+@pytest.mark.parametrize("wrong", ["index_error", "unsorted"])
+def test_an_overflow_and_a_wrong_row_of_b(wrong: str) -> None:
+    seen = [run(wrong, offered) for offered in range(1, 9)]
+    assert {(x[wrong] > x["overflow"]) - (x[wrong] < x["overflow"]) for x in seen} == {-1, 0, 1}
+

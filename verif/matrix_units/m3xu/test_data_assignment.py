@@ -21,7 +21,7 @@ from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
 from tilewright.sim.units.m3xu import mixed_operations
 from tilewright.verif.kit.sampling import cases, slow_but
 from tilewright.verif.matrix_units.matrix_stimuli import operations
-from tilewright.verif.oracles.values import decode
+from tilewright.verif.oracles.softfloat import decode
 
 DEPTH = 4
 COMBINATIONAL = M3xuConfig(depth=DEPTH)

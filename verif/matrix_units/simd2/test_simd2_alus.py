@@ -14,11 +14,11 @@ from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
 from tilewright.hw.spec.semirings import SEMIRINGS, Semiring
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
-from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import cases, operand_pairs, slow_but
 from tilewright.verif.matrix_units.simd2.semiring_alus import OplusUnit, OtimesUnit
 from tilewright.verif.oracles import stimuli
-from tilewright.verif.oracles.values import Value, decode, order_key, round_exact
+from tilewright.verif.oracles.softfloat import Value, decode, order_key, round_exact
 
 ROWS = tuple(SEMIRINGS.values())
 FP32 = FLOAT_FORMATS["fp32"]

@@ -14,7 +14,7 @@ from tilewright.hw.axi.burst_writer import BurstWriter
 from tilewright.hw.axi.managers import WriteManager
 from tilewright.hw.channels import striped_writer
 from tilewright.hw.channels.striped_writer import StripedWriter
-from tilewright.verif.axi.wrapped import each_of
+from tilewright.verif.native.parts import each_of
 from tilewright.verif.catalogue.toy import adder
 from tilewright.verif.catalogue.toy.spec import ToyAdderConfig
 from tilewright.verif.proofs.claim import Claim, opened
@@ -31,13 +31,7 @@ from tilewright.verif.proofs.waits.answering import (
     small_part,
     watch,
 )
-from tilewright.verif.proofs.waits.reads import (
-    DroppingReader,
-    FixedPriority,
-    crossbar_waits,
-    read_waits,
-    striped_read_waits,
-)
+from tilewright.verif.proofs.waits.explorer import DroppingReader, FixedPriority, crossbar_waits, read_waits, striped_read_waits
 from tilewright.verif.proofs.writers import OldBurstWriter
 
 _MOST = 8

@@ -7,7 +7,7 @@ from tilewright.hw.spec.sida import SidaConfig
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.sida.apps.files import report, save_graph
 from tilewright.verif.sida.configs import small
-from tilewright.verif.sida.iterations.random_graphs import random_graph
+from tilewright.verif.sida.iterations.solving import random_graph
 
 pytestmark = pytest.mark.long
 

@@ -15,7 +15,7 @@ from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.sida.apps.files import report, save_graph
-from tilewright.verif.sida.iterations.random_graphs import random_graph
+from tilewright.verif.sida.iterations.solving import random_graph
 
 pytestmark = pytest.mark.quick
 

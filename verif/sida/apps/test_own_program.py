@@ -12,7 +12,7 @@ from tilewright.sim.sida.iterations.graphs import transitions
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.pages import page
 from tilewright.verif.sida.apps.files import report, save_graph
-from tilewright.verif.sida.iterations.random_graphs import random_graph
+from tilewright.verif.sida.iterations.solving import random_graph
 
 
 def text(run: Run, content: str) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-
 import pytest
 from scipy.sparse import csr_array, eye_array
 from tilewright.apps.common import session
@@ -11,7 +10,10 @@ from tilewright.sim.sida.model import SidaModel
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.sida.apps.files import report, save_graph
 from tilewright.verif.sida.configs import WINDOWED, small
-from tilewright.verif.sida.iterations.random_graphs import random_graph
+from tilewright.verif.sida.iterations.solving import random_graph
+from pathlib import Path
+from tilewright.registry import commands
+from tilewright.verif.kit.pages import examples, page
 
 CONFIG = small()
 NAMES = ("pes", "subtensor", "buffer_words", "vector_words", "channels", "data_bits",
@@ -106,3 +108,24 @@ def test_a_value_that_differs_is_found(run: Run, monkeypatch: pytest.MonkeyPatch
     found = report(run, "sssp", path, "--backend", "rtl", status=1)
     assert found["mismatches"] > 0
     assert "DIFFERENT" in run.out
+
+
+# The page of SIDA's applications: its examples run, and it names every command.
+
+PAGE = page("sida-applications.md")
+
+
+def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = examples(PAGE, "python")
+    assert len(blocks) == 8
+    exec(compile("\n".join(blocks), str(PAGE), "exec"), {})
+
+
+def test_every_command_is_there() -> None:
+    text = PAGE.read_text()
+    ours = [name for name, work in commands().items() if ".iterations." in work.function]
+    assert len(ours) >= 7
+    assert [name for name in ours if f"| `{name}` |" not in text] == []
+    assert [name for name in ours if f"    tilewright run {name} " not in text] == []
+

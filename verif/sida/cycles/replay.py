@@ -17,6 +17,85 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.emit.unit import emit_component
 from tilewright.sim.rtl.streams import NativeSimulation, pack, unpack
+from tilewright.hw.spec.jobs.sida import BASES, VECTOR_BASES
+from typing import NamedTuple
+import numpy as np
+import numpy.typing as npt
+from tilewright.hw.spec.sida import SidaConfig
+from tilewright.sim.timing.compiled import inlined
+from tilewright.sim.timing.parts import fields
+
+
+
+Ints = npt.NDArray[np.int64]
+
+_SET = np.dtype(fields("base", "columns", "final", "begin", "end"))
+
+
+class Sets(NamedTuple):
+    """``sets`` [set]: records; ``rows``, ``offsets`` [set, leaf]."""
+
+    sets: Any
+    rows: Any
+    offsets: Any
+
+
+def any_sets(config: SidaConfig, rng: np.random.Generator, count: int) -> Sets:
+    """Sets of any rows, many of them again and again, of columns that do not descend."""
+    pes, size = config.pes, config.vector_words
+    found = Sets(
+        np.zeros(count, _SET),
+        rng.integers(0, size, (count, pes)),
+        np.sort(rng.integers(0, pes, (count, pes)), axis=1),
+    )
+    hubs = rng.integers(0, size, 3)
+    which = rng.random((count, pes)) < rng.random()
+    found.rows[which] = rng.choice(hubs, int(which.sum()))
+    found.sets["base"] = np.sort(rng.integers(0, size, count))
+    found.sets["columns"] = rng.integers(0, pes + 1, count)
+    ends = np.sort(rng.integers(0, pes + 1, (count, 2)), axis=1)
+    ends[rng.random(count) < 0.7] = [0, pes]
+    found.sets["begin"], found.sets["end"] = ends.T
+    return found
+
+
+def set_inputs(config: SidaConfig, given: Sets, shown: Ints) -> dict[str, npt.NDArray[Any]]:
+    """Inputs of a part's stream of sets: by cycle the set that is there, -1: none."""
+    leaves = np.arange(config.pes)
+    sets = given.sets[shown]
+    there = shown >= 0
+    inside = (sets["begin"][:, None] <= leaves) & (leaves < sets["end"][:, None])
+    # The fields of an absent leaf may have any value.
+    return {
+        "i_valid": there,
+        **{f"i_{name}": sets[name] for name in ("base", "columns", "final")},
+        "i_leaves_valid": inside,
+        "i_leaves_row": given.rows[shown],
+        "i_leaves_offset": given.offsets[shown],
+    }
+
+
+@inlined
+def show_set(m: Any, given: Sets, number: int) -> None:
+    """A set at ``m.set``."""
+    record, one = m.set, given.sets[number]
+    record.base = one.base
+    record.columns = one.columns
+    record.final = one.final
+    record.begin = one.begin
+    record.end = one.end
+    for leaf in range(m.pes):
+        record.present[leaf] = one.begin <= leaf < one.end
+        record.row[leaf] = given.rows[number, leaf]
+        record.offset[leaf] = given.offsets[number, leaf]
+
+
+def job_registers(**given: int) -> dict[str, int]:
+    """Zero but for those that are given."""
+    numbers = ("ROWS", "PASSES", "SECOND_PRODUCT", "TRANSPOSED", "WORDS", "ENTRY")
+    bases = (name.upper() for name in (*BASES, *VECTOR_BASES))
+    return dict.fromkeys((*numbers, *bases), 0) | given
+
 
 _Ports = dict[str, list[Any]]
 """Bits of each port's field, by name; of an array, those of all its elements."""

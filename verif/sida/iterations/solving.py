@@ -12,6 +12,17 @@ from tilewright.sim.numbers.values import decode
 from tilewright.sim.sida.iterations.jobs import Found, Method, ModelMachine
 from tilewright.sim.sida.result.products import Rules
 from tilewright.verif.kit.sampling import cases
+import numpy as np
+from scipy.sparse import csr_array, random_array
+
+
+def random_graph(seed: int, size: int = 60, density: float = 0.04) -> csr_array:
+    """Directed edges of weights 1 to 9."""
+    rng = np.random.default_rng(seed)
+    found = csr_array(random_array((size, size), density=density, rng=rng))
+    found.data[:] = rng.integers(1, 10, found.nnz)
+    return found
+
 
 DOUBLE = Rules(fmt=FORMATS["fp64"], leaves=4, subtensor=4)
 

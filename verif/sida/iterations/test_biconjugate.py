@@ -12,8 +12,8 @@ from scipy.sparse import csr_array, diags_array, eye_array
 from scipy.sparse.linalg import bicgstab
 from tilewright.sim.sida.iterations.biconjugate import PROGRAMS, biconjugate_gradients
 from tilewright.verif.kit.data import data_file, needs_data
-from tilewright.verif.kit.refusal import refusal
-from tilewright.verif.sida.iterations.random_graphs import random_graph
+from tilewright.verif.kit.commands import refusal
+from tilewright.verif.sida.iterations.solving import random_graph
 from tilewright.verif.sida.iterations.solving import (
     DOUBLE,
     check_every_iterate,

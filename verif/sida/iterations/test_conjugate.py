@@ -16,8 +16,8 @@ from tilewright.sim.sida.iterations.conjugate import PROGRAMS, conjugate_gradien
 from tilewright.sim.sida.iterations.jobs import ModelMachine, together
 from tilewright.sim.sida.result.products import Rules
 from tilewright.verif.kit.data import data_file, needs_data
-from tilewright.verif.kit.refusal import refusal
-from tilewright.verif.sida.iterations.random_graphs import random_graph
+from tilewright.verif.kit.commands import refusal
+from tilewright.verif.sida.iterations.solving import random_graph
 from tilewright.verif.sida.iterations.solving import (
     DOUBLE,
     check_every_iterate,

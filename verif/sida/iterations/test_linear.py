@@ -15,9 +15,9 @@ from tilewright.sim.sida.iterations.linear import labels, pipelined_gradients
 from tilewright.sim.sida.iterations.problem import Solution, solve
 from tilewright.sim.sida.iterations.programs import PIPELINED
 from tilewright.sim.sida.result.products import Rules
-from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import cases
-from tilewright.verif.sida.iterations.random_graphs import random_graph
+from tilewright.verif.sida.iterations.solving import random_graph
 
 DOUBLE = Rules(fmt=FORMATS["fp64"], leaves=4, subtensor=4)
 

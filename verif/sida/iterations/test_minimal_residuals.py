@@ -16,9 +16,9 @@ from tilewright.sim.sida.iterations.krylov_programs import krylov_programs, most
 from tilewright.sim.sida.iterations.minimal_residuals import basis_name, minimal_residuals
 from tilewright.sim.sida.result.products import Rules
 from tilewright.verif.kit.data import data_file, needs_data
-from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import cases, slow_but
-from tilewright.verif.sida.iterations.random_graphs import random_graph
+from tilewright.verif.sida.iterations.solving import random_graph
 from tilewright.verif.sida.iterations.solving import DOUBLE
 
 FOUND = {

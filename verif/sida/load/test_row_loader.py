@@ -12,7 +12,7 @@ from tilewright.hw.sida.held.layouts import reload_request_layout
 from tilewright.hw.sida.load.layouts import rows_job_layout
 from tilewright.hw.sida.load.row_loader import RowLoader
 from tilewright.hw.spec.sida import SidaConfig
-from tilewright.verif.channels.striped.memories import Manner
+from tilewright.verif.channels.striped.memory_bench import Manner
 from tilewright.verif.channels.striped.memory_bench import MANNERS, PERFECT, Image, MemoryBench
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.load.matrices import Matrix

@@ -25,7 +25,7 @@ from tilewright.sim.sida.result.products import (
     output_stationary,
 )
 from tilewright.sim.sida.result.sums import tree_sums
-from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.sums.sets import KINDS, drawn_columns, drawn_values, sets_of
 

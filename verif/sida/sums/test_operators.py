@@ -30,7 +30,7 @@ from tilewright.sim.sida.result.products import (
     input_stationary,
     output_stationary,
 )
-from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import cases, slow_but, value_pairs
 
 

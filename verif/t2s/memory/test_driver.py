@@ -19,8 +19,8 @@ from tilewright.sim.t2s.interpreter import interpret
 from tilewright.sim.t2s.iterations import iterations
 from tilewright.sim.t2s.job import Job, job_at
 from tilewright.sim.t2s.model import T2sModel
-from tilewright.verif.kit.broken_rules import wrong_values
-from tilewright.verif.kit.refusal import refused
+from tilewright.verif.kit.job_checks import wrong_values
+from tilewright.verif.kit.commands import refused
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.t2s.hardware_numbers import HardwareNumbers
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -21,9 +20,9 @@ from tilewright.hw.spec.t2s.program import Program
 from tilewright.sim.t2s.images import laid_out, operand_names, part_of, placement, taken_out
 from tilewright.sim.t2s.interpreter import interpret
 from tilewright.sim.t2s.sizes import shape_of, trip_count
-from tilewright.verif.kit.refusal import refused
-
+from tilewright.verif.kit.commands import refused
 from ..designs import IN_HARDWARE, bounds_of
+from tilewright.sim.t2s.bounds import bounds_of_shapes
 
 INFINITY = 0x7F80_0000
 
@@ -162,3 +161,78 @@ def test_another_shape() -> None:
         laid_out(design, "A", {"i": 3, "j": 2, "k": 4}, random_words((4, 3), seed=4), 16)
     with pytest.raises(KeyError):
         part_of(design, "D")
+
+
+# Bounds of indices from the shapes of tensors, and contradictions among them.
+
+def program_of(name: str) -> Program:
+    return T2sConfig(design=name, largest=2).plan.program
+
+
+@pytest.mark.parametrize("name", IN_HARDWARE)
+def test_shapes_tell_all_bounds(name: str) -> None:
+    program, bounds = program_of(name), bounds_of(IN_HARDWARE[name])
+    shapes = {
+        one: shape_of(program.tensor(one).dimensions, bounds) for one in operand_names(program)
+    }
+    assert bounds_of_shapes(program, shapes) == bounds
+    assert bounds_of_shapes(program, dict(reversed(shapes.items())), bounds) == bounds
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "given", "text"),
+    [
+        (
+            "gemm",
+            {"A": (3, 4), "B": (5, 6)},
+            {},
+            "B must have 4 places for k, its dimension 0, not 5: k = 4 in A",
+        ),
+        (
+            "gemm",
+            {"A": (3, 4), "B": (4, 6)},
+            {"j": 7},
+            "B must have 7 places for j, its dimension 1, not 6: j = 7 in `bounds`",
+        ),
+        ("gemm", {"A": (3,), "B": (4, 6)}, {}, "A must have 2 dimensions, not be of shape (3,)"),
+        (
+            "fir",
+            {"X": (3,), "H": (4,)},
+            {},
+            "X must not have 3 places for n + t, its dimension 0: t = 4",
+        ),
+        (
+            "fir",
+            {"X": (9,), "H": (4,)},
+            {"n": 7},
+            "X must have 10 places for n + t, its dimension 0, not 9: n = 7, t = 4 in `bounds` "
+            "and H",
+        ),
+        ("gemm", {"A": (0, 4), "B": (4, 6)}, {}, "bound of i must be 1 or more, not 0"),
+        (
+            "gemm",
+            {"A": (3, 4), "B": (4, 6)},
+            {"l": 7},
+            "bounds must be of i, j, k, not of 'l'",
+        ),
+        (
+            "gemm",
+            {"A": (3, 4), "B": (4, 6)},
+            {"j": -1},
+            "bound of j must be 1 or more, not -1",
+        ),
+        ("gemm", {"A": (3, 4)}, {}, "shapes do not tell the bound of j; give `bounds`"),
+    ],
+)
+def test_refused(
+    name: str, shapes: dict[str, tuple[int, ...]], given: dict[str, int], text: str
+) -> None:
+    program = program_of(name)
+    with refused(ValueError, text):
+        bounds_of_shapes(program, shapes, given)
+
+
+def test_a_bound_that_is_no_integer_is_refused() -> None:
+    with refused(TypeError, "bound of j must be an integer, not '6'"):
+        bounds_of_shapes(program_of("gemm"), {"A": (3, 4), "B": (4, 6)}, {"j": "6"})  # type: ignore[dict-item]
+

@@ -17,7 +17,7 @@ from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.proof import never_broken
 
 from .bus import Manner
-from .hand_made import PARTS, Walk, around, memory_part, runs
+from .loading import PARTS, Walk, around, memory_part, runs
 from .loading import Loading
 
 pytestmark = pytest.mark.long

@@ -14,12 +14,12 @@ from tilewright.hw.spec.t2s.config import ID_BITS, T2sConfig
 from tilewright.hw.spec.t2s.parts import MemoryPart
 from tilewright.hw.t2s.loader import run_count_bits
 from tilewright.hw.t2s.t2s import Unloader
-from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Source, run_agents
 
 from .bus import Manner, WriteMemory
-from .hand_made import PARTS, Walk, around, memory_part, runs
+from .loading import PARTS, Walk, around, memory_part, runs
 
 pytestmark = pytest.mark.long
 

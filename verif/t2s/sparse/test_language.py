@@ -1,16 +1,27 @@
 """Checks which sparse tensors, forwarding feeders and sums of products are refused, and how
-mappings are completed for hardware. The page of directives has more refusals."""
+mappings are completed for hardware. The page of directives has more refusals.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-
 import pytest
 from tilewright.hw.t2s.compiler.passes import compiled
 from tilewright.hw.t2s.language import Computation, MappingError
 from tilewright.hw.t2s.language.mapping_file import load_mapping
 from tilewright.hw.t2s.lowering.completion import complete
 from tilewright.verif.t2s.designs import FOLDER
+import json
+from tilewright.cli import main
+from tilewright.hw.spec.t2s.program import Program
+from tilewright.hw.t2s.compiler import passes
+from tilewright.hw.t2s.compiler.sparse.visiting import visit
+from typing import Any
+import numpy as np
+import scipy.sparse
+from tilewright.hw.spec.t2s.config import T2sConfig
+from tilewright.hw.t2s.lowering.design import lowered
+from tilewright.verif.kit.pages import examples, page
 
 START = """\
 from tilewright.hw.t2s.language import compute, indices, tensor
@@ -158,3 +169,86 @@ def test_one_element_needs_no_copies() -> None:
     }
     assert [one.tensor.name for one in computation.sparse] == ["A", "B"]
     assert [len(one) for one in computation.products] == [2, 2]
+
+
+# ``tilewright t2s`` with mappings of sparse tensors: its output and its checks.
+
+SPMM_MAPPING_COMMANDS = [str(FOLDER / "sparse" / "spmm.py"), "--largest", "2", "--bounds", "i=7,j=8,k=5"]
+
+
+def test_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Figures that depend on the places of entries are upper bounds, or are not known."""
+    report = tmp_path / "show.json"
+    assert main(["t2s", "show", *SPMM_MAPPING_COMMANDS, "--json", str(report)]) == 0
+    found = json.loads(report.read_text())
+    # Tiles of 4 rows, 4 columns, 2 of k: of each row 2 entries, of each two vectors of 2.
+    assert found["iterations"]["A_loader"] == 2 * 2 * 3 * 4 * 2
+    assert found["iterations"]["B_loader"] == 2 * 2 * 3 * 2 * 2
+    assert found["multiplications"] == {"defined": 7 * 8 * 5, "done": 2 * 2 * 3 * 4 * 2 * 2 * 2}
+    assert found["predicted"] == {"not_known": "they depend on where entries are"}
+    assert found["depths_depend_on_bounds"] == "they depend on where entries are"
+    assert (found["depths"], found["interval"]) == ({}, None)
+    told = capsys.readouterr().out
+    assert "for kk < 2 where A(4 i + ii + 2 iii, 2 k + kk) is there:\n" in told
+    assert "iterations, at most" in told
+    assert "(x), done, at most" in told
+    assert "counters" not in told
+
+
+def test_check(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["t2s", "check", *SPMM_MAPPING_COMMANDS]) == 0
+    rows = [line.split("│") for line in capsys.readouterr().out.splitlines() if "│" in line]
+    assert [one[1].strip() for one in rows] == ["define", *passes.PASSES]
+    assert {one[4].strip() for one in rows} == {"0"}
+
+
+def test_check_finds_what_is_wrong(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The feeder of B visits all words, so elements receive words of other entries."""
+
+    def wrong(program: Program, computation: Computation) -> Program:
+        feeder = program.function("B_feeder")
+        return visit(program, computation).with_function("B_feeder", lambda _: feeder)
+
+    monkeypatch.setitem(passes.PASSES, "visit", wrong)
+    assert main(["t2s", "check", *SPMM_MAPPING_COMMANDS]) == 1
+    assert "channel B_feeder[0] is left with" in " ".join(capsys.readouterr().out.split())
+
+
+# The page of sparse operands: its examples run, and its reports are the commands' output.
+
+PAGE = page("t2s-sparse.md")
+
+
+def test_examples() -> None:
+    """The second one asserts its result; the result of the first is compared with the design
+    below."""
+    blocks = examples(PAGE, "python")
+    assert ["assert " in one for one in blocks] == [False, True]
+    for number, block in enumerate(blocks):
+        exec(compile(block, f"{PAGE.name}:{number}", "exec"), {})
+
+
+def test_the_mapping_is_the_designs() -> None:
+    """The page's five lines are compiled as the design is that ships."""
+    names: dict[str, Any] = {}
+    exec(examples(PAGE, "python")[0], names)
+    config = T2sConfig(design="sparse/spmm", largest=0)
+    assert lowered(names["C"], config).sparse == config.plan.sparse
+
+
+def test_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Entries, steps and bytes of the same matrix on the model are those of the page."""
+    rng = np.random.default_rng(1)
+    entries = scipy.sparse.random_array((256, 256), density=0.05, rng=rng, format="csr")
+    scipy.sparse.save_npz(tmp_path / "a.npz", entries)
+    np.save(tmp_path / "x.npy", rng.random(256))
+    files = [str(tmp_path / name) for name in ("a.npz", "x.npy")]
+    settings = ["--set", "design=sparse/spmv_ciss", "--set", "largest=0", "--backend", "model"]
+    assert main(["run", "einsum", "ik,k->i", *files, *settings]) == 0
+    said = capsys.readouterr().out
+    for line in PAGE.read_text().splitlines():
+        if line.startswith("    │ ") and line.split()[1] in ("bounds", "array", "formats", "A"):
+            assert line.strip().split() in [one.split() for one in said.splitlines()], line
+

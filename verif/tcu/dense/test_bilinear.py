@@ -7,7 +7,6 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -23,6 +22,12 @@ from tilewright.sim.tcu.formulas import dense as formulas
 from tilewright.sim.tcu.words import BOOLEAN, FP32, FP64, INT64, Words, modular
 from tilewright.sim.tcu.words.floats import Floats
 from tilewright.verif.tcu.reference_units import SIDES, unit_of
+from tilewright.sim.tcu.dense.rounding import gamma, product_error
+from tilewright.sim.tcu.dense.tall import rectangular
+from tilewright.sim.tcu.words import COMPLEX, COMPLEX64, Array
+from tilewright.sim.tcu.dense.recursive import standard, strassen
+from tilewright.sim.tcu.dense.tall import tall
+from tilewright.sim.tcu.theorems import STRASSEN_EXPONENT, product_bound
 
 # Strassen's own seven products, as he wrote them: 18 additions.
 OWN_LEFT = [[1, 0, 0, 1], [0, 0, 1, 1], [1, 0, 0, 0], [0, 0, 0, 1], [1, 1, 0, 0], [-1, 0, 1, 0],
@@ -206,3 +211,100 @@ def test_refusals() -> None:
     message = r"^`a` and `b` must be matrices \(n, k\) and \(k, p\), not of shapes"
     with pytest.raises(ValueError, match=message):
         in_squares(unit, STANDARD, wide, wide)
+
+
+# Errors of products of floats, against fractions, beside the stated bounds.
+
+SOME = (FP32, FP64, COMPLEX64)
+
+
+def parts(x: Array) -> tuple[Array, Array]:
+    exact = np.vectorize(Fraction, otypes=[object])
+    return exact(np.real(x).astype(float)), exact(np.imag(x).astype(float))
+
+
+def errors(found: Array, a: Array, b: Array) -> Array:
+    """Distances from the product in fractions."""
+    (ar, ai), (br, bi), (cr, ci) = parts(a), parts(b), parts(found)
+    real, imaginary = cr - (ar @ br - ai @ bi), ci - (ar @ bi + ai @ br)
+    return np.hypot(real.astype(float), imaginary.astype(float))
+
+
+def drawn(words: Floats, seed: int, *shape: int) -> Array:
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(shape) * 2.0 ** rng.integers(-6, 6, shape)
+    if words.dtype.kind == "c":
+        return words.array(x + 1j * rng.standard_normal(shape))
+    return words.array(x)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.sampled_from((FP32, FP64, COMPLEX64, COMPLEX)),
+    st.tuples(*[st.integers(1, 12)] * 3), st.integers(1, 5), st.integers(0, 999),
+)  # fmt: skip
+def test_blocks_are_within_the_bound(
+    words: Floats, shape: tuple[int, int, int], s: int, seed: int
+) -> None:
+    n, k, p = shape
+    a, b = drawn(words, seed, n, k), drawn(words, seed + 1, k, p)
+    found = rectangular(TensorUnit(NumpyBackend(s), words), a, b)
+    assert found.dtype == words.dtype
+    assert np.all(errors(found, a, b) <= product_error(a, b, words))
+
+
+@pytest.mark.parametrize("scheme", [STANDARD, STRASSEN], ids=lambda one: one.name)
+@pytest.mark.parametrize("words", SOME, ids=lambda words: words.name)
+def test_recursion_is_within_the_bound(scheme: Bilinear, words: Floats) -> None:
+    for n, s in ((4, 4), (7, 2), (16, 2), (24, 4), (16, 1)):
+        a, b = drawn(words, n, n, n), drawn(words, n + 1, n, n)
+        found = recursive(TensorUnit(NumpyBackend(s), words), scheme, a, b)
+        largest = float(np.abs(a).max()) * float(np.abs(b).max())
+        bound = recursive_error(scheme, n, s, words) * largest
+        worst = errors(found, a, b).max()
+        assert worst <= bound
+        assert bound < largest * 0.1  # it says something
+
+
+def test_strassens_bound_grows_faster() -> None:
+    """About 18 times a level (Higham, chapter 23), where that of the standard recursion doubles as
+    elements of the product do."""
+    for scheme, ratio in ((STANDARD, 2), (STRASSEN, 18)):
+        far = [recursive_error(scheme, n, 4, FP64) for n in (2**14, 2**15)]
+        assert far[1] / far[0] == pytest.approx(ratio, rel=0.1)
+    assert recursive_error(STANDARD, 4, 4, FP64) == 4 * gamma(4, FP64)
+
+
+# Theorem 12: time on a weak unit is never below what a memory of 3 m words must move.
+
+@pytest.mark.parametrize("s", [1, 2, 4, 8, 16])
+def test_measured_time_is_never_below(s: int) -> None:
+    for n in (s, 2 * s, 3 * s, 4 * s, 5 * s + 1, 8 * s):
+        a = np.arange(n * n).reshape(n, n) % 7
+        bound = product_bound(n, s)
+        assert bound == pytest.approx((n * n) ** 1.5 / (3 * s * s) ** 0.5)
+        for algorithm in (tall, standard):
+            unit = TensorUnit(NumpyBackend(s), INT64, weak=True)
+            algorithm(unit, a, a)
+            assert unit.unit_time >= bound
+            assert unit.cost.rows == s * unit.cost.calls
+        unit = TensorUnit(NumpyBackend(s), INT64, weak=True)
+        strassen(unit, a, a)
+        assert unit.unit_time >= product_bound(n, s, STRASSEN_EXPONENT)
+
+
+def test_formulas_stay_above_at_any_size() -> None:
+    for s in (4, 16, 256):
+        for n in (s, 3 * s + 1, 100 * s, 1000 * s + 5):
+            assert formulas.tall(n, s, weak=True).unit_time(s) >= product_bound(n, s)
+            assert formulas.standard(n, s).unit_time(s) >= product_bound(n, s)
+            fewer = product_bound(n, s, STRASSEN_EXPONENT)
+            assert formulas.strassen(n, s).unit_time(s) >= fewer
+
+
+def test_strassen_falls_below_the_bound_of_the_others() -> None:
+    """Subtraction breaks the bound, from 32 blocks a side on."""
+    for blocks, below in ((16, False), (32, True), (64, True)):
+        time = formulas.strassen(4 * blocks, 4).unit_time(4)
+        assert (time < product_bound(4 * blocks, 4)) == below
+

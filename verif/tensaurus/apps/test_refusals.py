@@ -8,6 +8,9 @@ from tilewright.cli import main
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.tensaurus.apps.files import random_tensor, save_tensor
+import re
+from tilewright.registry import commands
+from tilewright.verif.kit.pages import page
 
 TNS = {
     "0 1 1 5\n1 1 1 5\n": "line 1: index '0' of mode 1 must be an integer in 1..4294967295, or "
@@ -132,3 +135,48 @@ def test_a_refusal_is_one_line_and_status_2(run: Run, capsys: pytest.CaptureFixt
     said = capsys.readouterr().err.strip()
     assert said.count("\n") == 0
     assert f"{path}: line 2: index '0' of mode 1 must be" in said
+
+
+# The page of Tensaurus' applications: its examples print what they say.
+
+PAGE = page("tensaurus-applications.md")
+
+
+def python_blocks() -> list[str]:
+    """Indented text that imports or computes, block by block."""
+    blocks: list[str] = []
+    block: list[str] = []
+    for line in [*PAGE.read_text().splitlines(), "end"]:
+        if line.startswith("    ") or (block and not line):
+            block.append(line[4:])
+            continue
+        if block and any(word.startswith("from ") for word in block):
+            blocks.append("\n".join(block))
+        block = []
+    return blocks
+
+
+def test_examples_print_what_they_say(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = python_blocks()
+    assert len(blocks) == 3
+    names: dict[str, object] = {}
+    said = 0
+    for block in blocks:
+        exec(compile(block, str(PAGE), "exec"), names)
+        printed = " ".join(capsys.readouterr().out.split())
+        wanted = re.findall(r"print\(.*\)\s+# ([^:\n]*)", block)
+        said += len(wanted)
+        assert printed == " ".join(wanted)
+    assert said == 5
+
+
+def test_every_command_is_on_the_page() -> None:
+    text = PAGE.read_text()
+    ours = [
+        name
+        for name, work in commands().items()
+        if ".tensors." in work.function or ".networks." in work.function
+    ]
+    assert len(ours) == 8
+    assert [name for name in ours if f"`{name} " not in text] == []
+

@@ -15,7 +15,7 @@ from tilewright.hw.tensaurus.layouts import SlotKind
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
 
 from .array_unit import ArrayUnit
-from .order_of_sums import Entry, Operands, Patterns, Slice, slice_sum
+from .array_unit import Entry, Operands, Patterns, Slice, slice_sum
 
 JOBS = {
     **{f"mm {v}": ("mm", 2, v, (1, 1)) for v in (1, 2, 3, 4)},

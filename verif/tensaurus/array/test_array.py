@@ -9,7 +9,7 @@ from tilewright.sim.rtl.streams import Pauses
 from tilewright.verif.kit.sampling import by_size, cases, slow_but
 
 from .array_bench import JOBS, ArrayBench, Tile, random_job, random_tile, small, values_of
-from .order_of_sums import Entry, Slice
+from .array_unit import Entry, Slice
 
 pytestmark = pytest.mark.long
 

@@ -13,7 +13,7 @@ from tilewright.hw.spec.formats import FloatFormat, Format, IntFormat
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.verif.oracles.semirings import exact_product, rounded_difference, widened
-from tilewright.verif.oracles.values import decode, round_exact
+from tilewright.verif.oracles.softfloat import decode, round_exact
 
 Vector = list[int]
 Items = Iterable[tuple[Sequence[int], int]]

@@ -16,7 +16,7 @@ from tilewright.verif.ciss.cases import random_case
 from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.tensaurus.model.cases import device
 from tilewright.verif.tensaurus.model.works import random_product
-from tilewright.verif.tensaurus.stream_entries import of_stream
+from tilewright.verif.tensaurus.model.cases import of_stream
 
 pytestmark = pytest.mark.quick
 

@@ -29,7 +29,7 @@ from tilewright.verif.tensaurus.model.cases import (
     random_tile,
 )
 from tilewright.verif.tensaurus.model.oracle import Oracle
-from tilewright.verif.tensaurus.stream_entries import of_stream
+from tilewright.verif.tensaurus.model.cases import of_stream
 
 pytestmark = pytest.mark.quick
 

@@ -15,7 +15,7 @@ from tilewright.hw.tensaurus.store.matrix_store import MatrixStore
 from tilewright.sim.numbers.memory import from_bytes, to_bytes
 from tilewright.sim.numbers.semirings import combine
 from tilewright.sim.tensaurus.result.kernel import Kernel
-from tilewright.verif.channels.striped.memories import ChannelMemory, Manner
+from tilewright.verif.channels.striped.memory_bench import ChannelMemory, Manner
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Source, Wire, run_agents
 from tilewright.verif.tensaurus.model.cases import device, patterns

@@ -25,7 +25,7 @@ from tilewright.sim.timing.striped.reader import (
     take_line,
 )
 from tilewright.sim.timing.striped.state import Bus, Reader
-from tilewright.verif.channels.striped.memories import ChannelMemory, Manner
+from tilewright.verif.channels.striped.memory_bench import ChannelMemory, Manner
 from tilewright.verif.stream.agents import Agent, run_agents
 from tilewright.verif.timing.striped.pace import Offers, Pace, Takes, Watch, pattern
 

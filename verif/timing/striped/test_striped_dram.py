@@ -9,9 +9,9 @@ import pytest
 from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.sim.timing.dram import FLAT, HBM, HBM_32, MemoryModel
 from tilewright.sim.timing.striped.state import Reader, Writer, bus
-from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.commands import refusal
 from tilewright.verif.timing.striped import reading, writing
-from tilewright.verif.timing.striped.geometries import GEOMETRIES
+from tilewright.verif.timing.striped.pace import GEOMETRIES
 
 pytestmark = pytest.mark.long
 

@@ -26,6 +26,21 @@ from tilewright.sim.t2s.sparse.entries import Entries
 from tilewright.sim.t2s.sparse.image import SparseImage, laid_out_entries, row_places, tile_steps
 from tilewright.sim.t2s.sparse.ordered_sums import sums_of_entries
 from tilewright.sim.t2s.sparse.running import merged
+from tilewright.hw.spec.t2s.config import T2sConfig
+from tilewright.sim.t2s.driver import Driver
+from tilewright.sim.t2s.model import T2sModel
+
+
+NAMES = ["spmv", "spmv_ciss", "spmm", "spmttkrp", "hadamard", "union"]
+
+
+def config_of(name: str, largest: int = 4, **changes: Any) -> T2sConfig:
+    return T2sConfig(design=f"sparse/{name}", largest=largest, **changes)
+
+
+def driver_of(config: T2sConfig, memory_bytes: int = 1 << 22) -> Driver:
+    return Driver(T2sModel(config, memory_bytes))
+
 
 Words = npt.NDArray[np.uint64]
 _PADS = {"mma": "0", "orand": "0", "minplus": "+inf", "minmax": "+inf"}

@@ -10,10 +10,10 @@ import pytest
 from scipy.sparse import coo_array, csr_array, issparse, random_array
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.sim.sparse.tensor import Tensor
-from tilewright.verif.kit.refusal import refused
+from tilewright.verif.kit.commands import refused
 from tilewright.verif.kit.sampling import cases, rng_of
 
-from .drivers import NAMES, config_of, driver_of
+from .plans import NAMES, config_of, driver_of
 
 
 def random_operands(

@@ -16,7 +16,7 @@ from tilewright.hw.spec.formats import FORMATS, FloatFormat
 from tilewright.sim.numbers.values import decode, encode
 from tilewright.sim.t2s.sparse.entries import Entries
 from tilewright.verif.kit.sampling import by_size, cases, rng_of
-from tilewright.verif.oracles.values import round_exact
+from tilewright.verif.oracles.softfloat import round_exact
 
 from .kernels import KERNELS, Kernel, operands
 from .plans import Made, made

@@ -16,7 +16,7 @@ from tilewright.sim.t2s.sparse.entries import Entries
 from tilewright.sim.t2s.sparse.image import SparseImage
 from tilewright.sim.t2s.sparse.interleaving import interleaved
 from tilewright.sim.t2s.sparse.token_bytes import put_field
-from tilewright.verif.kit.refusal import refused
+from tilewright.verif.kit.commands import refused
 from tilewright.verif.kit.sampling import by_size, cases, rng_of
 
 from .plans import Made, made, random_entries

@@ -21,10 +21,10 @@ from tilewright.sim.t2s.model import T2sModel
 from tilewright.sim.t2s.sparse.entries import Entries, entries_of_numbers
 from tilewright.sim.t2s.sparse.image import tile_steps
 from tilewright.sim.t2s.sparse.running import laid_out_operands
-from tilewright.verif.kit.refusal import refused
+from tilewright.verif.kit.commands import refused
 from tilewright.verif.kit.sampling import slow_but
 
-from .drivers import NAMES, config_of, driver_of
+from .plans import NAMES, config_of, driver_of
 
 
 def test_counts() -> None:

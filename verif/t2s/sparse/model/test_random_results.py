@@ -13,7 +13,7 @@ from tilewright.sim.t2s.driver import Driver
 from tilewright.sim.t2s.model import T2sModel
 from tilewright.verif.kit.sampling import cases, rng_of
 
-from ..drawn import FORMS, DrawnSparse
+from ..random_mappings import FORMS, DrawnSparse
 
 
 def as_tensor(words: Any) -> Tensor:

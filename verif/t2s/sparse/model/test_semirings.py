@@ -10,7 +10,7 @@ from tilewright.hw.spec.formats import FORMATS, FloatFormat
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.sim.numbers.values import decode, encode
 from tilewright.sim.t2s.sparse.entries import Entries
-from tilewright.verif.kit.refusal import refused
+from tilewright.verif.kit.commands import refused
 from tilewright.verif.kit.sampling import rng_of
 from tilewright.verif.oracles.semirings import exact_result
 
