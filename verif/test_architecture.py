@@ -4,14 +4,22 @@ The rooms and their floors are those of CONTRIBUTING.md. A test names the import
 way.
 """
 
-
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
+
 import pytest
 from tilewright.registry import systems
-from tilewright.verif.kit.imports import ROOMS, Import, Imports, children, cycle, imports_of, read_imports
-from collections import defaultdict
-from tilewright.verif.kit.imports import name_of, sources
+from tilewright.verif.kit.imports import (
+    ROOMS,
+    Import,
+    Imports,
+    children,
+    cycle,
+    imports_of,
+    name_of,
+    read_imports,
+    sources,
+)
 
 pytestmark = pytest.mark.quick
 
@@ -368,4 +376,3 @@ def test_no_file_is_a_fragment_of_its_one_user(imports: Imports, lines: dict[str
 
 def test_reasons_are_of_files_that_are_there(lines: dict[str, int]) -> None:
     assert {*LONGER, *SHORT} <= set(lines)
-

@@ -7,19 +7,20 @@ import os
 import re
 from pathlib import Path
 from typing import Any
+
 import numpy as np
 import pytest
 import tilewright
 from scipy.sparse import csr_array, random_array
+from tilewright import payloads
 from tilewright.api.computations import _SUFFIXES, _parameters
 from tilewright.cli import main
 from tilewright.hw.spec.host.words import UnknownName
 from tilewright.registry import commands
-from tilewright.verif.kit.pages import examples, page
-from tilewright.verif.kit.commands import refused
-from tilewright import payloads
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
-from tilewright.verif.catalogue.sidecars import LABELS, config_of, emitted
+from tilewright.verif.catalogue.described.operations import LABELS, config_of, emitted
+from tilewright.verif.kit.commands import refused
+from tilewright.verif.kit.pages import examples, page
 from tilewright.verif.kit.sampling import rng_of, slow_but
 
 A, B = np.arange(12.0).reshape(3, 4), np.arange(8.0).reshape(4, 2)
@@ -349,4 +350,3 @@ def test_a_model_on_numbers() -> None:
     found = tilewright.units["simd2"].compute("mma", given, tile=2)
     numbers = tilewright.formats.from_words(found["d"], "fp32")
     assert numbers.tolist() == (a @ b + np.eye(2)).tolist()
-

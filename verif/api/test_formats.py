@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-import ml_dtypes
-import numpy as np
-import pytest
-from scipy.sparse import csr_array, random_array
-from tilewright import formats, units
-from tilewright.verif.kit.commands import refused
 import json
 import os
 from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
 import tilewright
+from scipy.sparse import csr_array, random_array
+from tilewright import formats, units
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.host.words import UnknownName
 from tilewright.registry import entries
+from tilewright.verif.kit.commands import refused
 
 pytestmark = pytest.mark.quick
 
@@ -168,6 +169,7 @@ def test_refusals() -> None:
 
 # ``tilewright.units`` and ``tilewright.generate``.
 
+
 def test_units_are_those_that_are_registered() -> None:
     assert list(tilewright.units) == list(entries())
     assert len(tilewright.units) == len(entries())
@@ -254,4 +256,3 @@ def test_no_text_takes_the_place_of_another(tmp_path: Path) -> None:
         assert os.listdir(tmp_path) == ["link.f"]
     with pytest.raises(ValueError, match=r"not two '/dev/null'$"):
         made.write("/dev/null", header="/dev/null")
-

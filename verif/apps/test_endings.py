@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tilewright.hw.spec.host.cache import scratch_directory
-from tilewright.verif.kit.data import empty_cache, with_tools
 from tilewright.verif.kit.commands import SMALLEST
+from tilewright.verif.kit.data import empty_cache, with_tools
 
 pytestmark = pytest.mark.slow
 

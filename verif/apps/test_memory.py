@@ -23,8 +23,8 @@ from tilewright.errors import UserError, told
 from tilewright.hw.spec.host.cache import cache_directory
 from tilewright.sim.device.placement import NoRoom, Placement
 from tilewright.sim.matraptor.driver import SparseDriver
-from tilewright.verif.kit.data import with_tools
 from tilewright.verif.kit.commands import SMALLEST, Run
+from tilewright.verif.kit.data import with_tools
 from tilewright.verif.kit.sampling import slow_but
 
 GIBIBYTE = 1 << 30

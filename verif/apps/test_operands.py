@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from fractions import Fraction
 from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -167,4 +168,3 @@ def test_refusals(run: Run, app: str, capsys: pytest.CaptureFixture[str]) -> Non
     """Refuses with one line, without a warning before it."""
     assert run.refused(app, *REFUSE[app].split()).startswith("a.npy: ")
     assert capsys.readouterr() == ("", "")
-

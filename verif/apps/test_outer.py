@@ -19,18 +19,20 @@ from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.matraptor.result.rows import spgemm
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.sim.sparse.image import image
-from tilewright.verif.kit.job_checks import wrong_values
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
+from tilewright.verif.kit.job_checks import wrong_values
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.matraptor.jobs import fits
-from tilewright.verif.matraptor.outer.outer_cases import OuterCase, outer_case, random_outer
-from tilewright.verif.matraptor.outer.outer_model import (
+from tilewright.verif.matraptor.outer.outer_cases import (
     MEMORY_BYTES,
     PARALLEL,
+    OuterCase,
     config,
     operands,
+    outer_case,
     product,
+    random_outer,
     slow_bytes,
 )
 

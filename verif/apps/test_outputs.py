@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
+
 import numpy as np
 import pytest
 from scipy.io import mmread
 from tilewright.apps.common.files import check_output
+from tilewright.apps.common.limits import counted
 from tilewright.apps.common.matrix_files import write_array
 from tilewright.apps.common.picture import write_picture
 from tilewright.cli import main
@@ -22,7 +24,6 @@ from tilewright.errors import UserError
 from tilewright.hw.spec.host.outputs import obstacle, write_files, write_whole
 from tilewright.reports import write_json
 from tilewright.synth.base.cache import cached
-from tilewright.apps.common.limits import counted
 
 SMALL = ["--set", "rows=1", "--set", "cols=1", "--set", "modes=fp16"]
 
@@ -201,7 +202,7 @@ def test_a_full_cache_of_synthesis(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 # Words of reports.
 
+
 def test_one_is_no_plural() -> None:
     assert [counted(n, "job") for n in (0, 1, 2000)] == ["0 jobs", "1 job", "2,000 jobs"]
     assert [counted(n, "pass", "passes") for n in (1, 2)] == ["1 pass", "2 passes"]
-

@@ -7,23 +7,23 @@ import io
 import zipfile
 from pathlib import Path
 from typing import Any
+
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.io import mmread, mmwrite
+from scipy.sparse import coo_array
 from tilewright.apps.common import npz
 from tilewright.apps.common.files import write_whole
 from tilewright.apps.common.first_lines import check_first_lines
 from tilewright.apps.common.matrix_files import read_matrix_file, write_array
 from tilewright.apps.common.tensor_files import read_tensor, write_tensor
-from tilewright.errors import UserError
-from tilewright.verif.kit.commands import SMALLEST, Run
-from scipy.sparse import coo_array
 from tilewright.apps.common.units.matraptor_products import MOST_PRODUCTS
+from tilewright.errors import UserError
 from tilewright.verif.apps.graphs.examples import RING, write_graph
 from tilewright.verif.apps.sparse_runs import CYCLES, MODEL, report_of, write_random
+from tilewright.verif.kit.commands import MALFORMED, SMALLEST, Run
 from tilewright.verif.kit.data import data_file, needs_data
-from tilewright.verif.kit.commands import MALFORMED
 
 HEAD = b"%%MatrixMarket matrix coordinate real general\n"
 TEXT = HEAD + b"% a comment\n3 4 2\n1 1 2.5\n3 4 -1\n"
@@ -344,4 +344,3 @@ def test_malformed_files_are_refused(run: Run, name: str) -> None:
     line = run.refused("spgemm", file, fits, *MODEL, "-o", run.directory / "c.mtx")
     assert line.startswith(f"{file}: {MALFORMED[name]}")
     assert [*run.directory.iterdir()] == []
-

@@ -10,9 +10,8 @@ import pytest
 from tilewright.apps.dense.filters import FILTERS
 from tilewright.cli import main
 from tilewright.sim.rtl.toolchain import find_compiler
-from tilewright.verif.kit.commands import SMALLEST, Run
+from tilewright.verif.kit.commands import MALFORMED, SMALLEST, Run
 from tilewright.verif.kit.data import data_file, needs_data
-from tilewright.verif.kit.commands import MALFORMED
 
 
 @pytest.fixture

@@ -6,23 +6,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from amaranth.hdl import Module
-from amaranth.lib import wiring
+import pytest
+from amaranth.hdl import Module, Shape, Signal, Value
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.arith.add import FloatAdd
 from tilewright.hw.arith.compare import FloatCompare, FloatMinMax
 from tilewright.hw.arith.scalar_product import FloatMultiply
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.formats import FloatFormat
-from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
-
-import numpy as np
-import numpy.typing as npt
-import pytest
 from tilewright.sim.numbers.values import Patterns
-from amaranth.hdl import Shape, Signal, Value
-from amaranth.lib import data, stream
-
+from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
 
 
 class RegisteredFunction(wiring.Component):

@@ -17,8 +17,15 @@ from tilewright.sim.numbers.fused import fused_dot_product
 from tilewright.sim.numbers.multiply_add import multiply_add
 from tilewright.verif.kit.sampling import cases, operand_pairs, slow_but
 from tilewright.verif.oracles import softfloat, stimuli
-from tilewright.verif.oracles.accuracy import ACCURACY_KINDS, as_fp32, fma_chain, ulp_errors
-from tilewright.verif.oracles.dot_product import Report, check_dot_products, exact_terms
+from tilewright.verif.oracles.dot_product import (
+    ACCURACY_KINDS,
+    Report,
+    as_fp32,
+    check_dot_products,
+    exact_terms,
+    fma_chain,
+    ulp_errors,
+)
 from tilewright.verif.oracles.softfloat import decode, round_exact
 
 pytestmark = pytest.mark.quick

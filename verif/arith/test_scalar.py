@@ -11,8 +11,7 @@ import pytest
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
 from tilewright.sim.numbers import scalars as arith
 from tilewright.sim.rtl.streams import Pauses
-from tilewright.verif.arith.arithmetic import agree
-from tilewright.verif.arith.arithmetic import RtlFunction, ScalarOperations
+from tilewright.verif.arith.arithmetic import RtlFunction, ScalarOperations, agree
 from tilewright.verif.kit.sampling import cases, operand_pairs, slow_but
 from tilewright.verif.oracles import softfloat
 from tilewright.verif.oracles.softfloat import decode, order_key, round_exact

@@ -18,8 +18,7 @@ from amaranth.lib.wiring import In, Out
 from tilewright.hw.arith.convert import FloatConvert
 from tilewright.hw.arith.multiply_add import FloatMultiplyAdd
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
-from tilewright.verif.arith.arithmetic import agree
-from tilewright.verif.arith.arithmetic import RtlFunction, ScalarOperations
+from tilewright.verif.arith.arithmetic import RtlFunction, ScalarOperations, agree
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.oracles import softfloat, testfloat
 from tilewright.verif.oracles.dot_product import exact_terms

@@ -10,8 +10,7 @@ from typing import Any
 import cocotb
 from tilewright.verif.bench.axi_memory import AxiMemory, Storage
 from tilewright.verif.bench.scene import Scene, break_off
-from tilewright.verif.bench.streams import Scoreboard
-from tilewright.verif.bench.streams import Pauser, StreamDriver, StreamMonitor
+from tilewright.verif.bench.streams import Pauser, Scoreboard, StreamDriver, StreamMonitor
 
 _ODD = 0x9E3779B97F4A7C15F39CC0605CEDC8341082276BF3A27251F86C6A11D0C18E95
 

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
-from tilewright.hw.axi.layouts import data_layout, request_layout, store_layout
+from tilewright.hw.axi.crossbar import ReadCrossbar
+from tilewright.hw.axi.interconnect import ReadInterconnect
+from tilewright.hw.axi.layouts import data_layout, request_layout, routed_layout, store_layout
 from tilewright.hw.axi.managers import ReadManager, WriteManager
+from tilewright.hw.axi.ordered_reader import OrderedReader
 from tilewright.hw.axi.ports import LitePort, ManagerPort
 from tilewright.hw.axi.registers import AxiLiteRegisters, field_members
 from tilewright.hw.axi.supervision import Supervision
 from tilewright.hw.spec.registers.register_map import Field, Register, RegisterMap
-from types import SimpleNamespace
-from amaranth.hdl import Cat
-from tilewright.hw.axi.crossbar import ReadCrossbar
-from tilewright.hw.axi.interconnect import ReadInterconnect
-from tilewright.hw.axi.layouts import routed_layout
-from tilewright.hw.axi.ordered_reader import OrderedReader
 from tilewright.verif.native.parts import pass_members
-
 
 _SUPERVISED = ("stop", "idle", "error", "error_address")
 

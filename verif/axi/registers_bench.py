@@ -13,7 +13,7 @@ from cocotb.triggers import RisingEdge, with_timeout
 from tilewright.hw.spec.registers.register_map import Field, Register
 from tilewright.verif.axi.parts_top import REGISTERS
 from tilewright.verif.bench.axi_vip import lite_master
-from tilewright.verif.bench.settings_job import settings_directory
+from tilewright.verif.bench.cocotb_build import settings_directory
 from tilewright.verif.bench.streams import PERIOD_NS
 
 OKAY, SLVERR = 0, 2

@@ -8,7 +8,7 @@ from typing import Any
 
 from tilewright.hw.emit.unit import Emitted, emit_component
 from tilewright.verif.axi.parts_top import RoutedReaders, RoutedSizes
-from tilewright.verif.bench.settings_job import SettingsBuild
+from tilewright.verif.bench.cocotb_build import SettingsBuild
 
 ROUGH = {"latency": [1, 200], "stall": 0.3, "mixed": True, "modes": True, "gap": 0.2, "pause": 0.3}
 """Everything random, over a wide range."""

@@ -17,8 +17,7 @@ import cocotb
 from tilewright.verif.axi.parts_scene import content
 from tilewright.verif.bench.axi_memory import AxiMemory, Storage
 from tilewright.verif.bench.scene import Scene, break_off, run_scenarios, span
-from tilewright.verif.bench.streams import Scoreboard
-from tilewright.verif.bench.streams import Pauser, StreamDriver, StreamMonitor
+from tilewright.verif.bench.streams import Pauser, Scoreboard, StreamDriver, StreamMonitor
 
 REGION = 1 << 16
 SETTLED = 300

@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 import pytest
-from tilewright.verif.axi.routed import ROUGH, emitted, run
 from tilewright.verif.axi.parts_top import RoutedSizes
+from tilewright.verif.axi.routed import ROUGH, emitted, run
 from tilewright.verif.kit.front_ends import complaints
 from tilewright.verif.kit.sampling import by_size, slow_but
 

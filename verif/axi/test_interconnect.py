@@ -4,8 +4,10 @@ response reaches its destination, and data arrives in the order of the addresses
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -13,18 +15,16 @@ from amaranth.hdl import Const, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 from tilewright.hw.axi.interconnect import ReadInterconnect, WriteInterconnect
+from tilewright.hw.axi.ordered_reader import OrderedReader
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.stream.queue import Queue
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
-from tilewright.verif.native.parts import each_of, with_ready
-from tilewright.verif.kit.sampling import rng_of
-from collections.abc import Callable
-from tilewright.hw.axi.ordered_reader import OrderedReader
-from tilewright.verif.axi.routed import ROUGH, emitted, run
 from tilewright.verif.axi.parts_top import RoutedSizes
-from tilewright.verif.kit.front_ends import complaints
+from tilewright.verif.axi.routed import ROUGH, emitted, run
 from tilewright.verif.kit.commands import refusal
-from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.kit.front_ends import complaints
+from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
+from tilewright.verif.native.parts import each_of, with_ready
 
 pytestmark = pytest.mark.quick
 
@@ -250,4 +250,3 @@ def _reader(**changes: int) -> Callable[[], OrderedReader]:
 )
 def test_parameters_that_cannot_be(build_one: Callable[[], Any], message: str) -> None:
     assert refusal(build_one) == message
-

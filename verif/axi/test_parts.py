@@ -15,9 +15,9 @@ from tilewright.hw.axi.burst_writer import BurstWriter
 from tilewright.hw.axi.interconnect import ReadInterconnect, WriteInterconnect
 from tilewright.hw.emit.unit import Emitted, emit_component
 from tilewright.verif.axi.parts_top import REGISTERS, AxiParts, Sizes
-from tilewright.verif.bench.settings_job import SettingsBuild
-from tilewright.verif.kit.front_ends import complaints, run_yosys
+from tilewright.verif.bench.cocotb_build import SettingsBuild
 from tilewright.verif.kit.commands import refusal
+from tilewright.verif.kit.front_ends import complaints, run_yosys
 from tilewright.verif.kit.sampling import by_size, slow_but
 
 BENCH = "tilewright.verif.axi.parts_bench"

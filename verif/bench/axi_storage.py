@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import random
+from collections.abc import Callable
 from typing import Any
-
-
 
 FLAGS = ("aw_after_w", "w_after_aw", "ready_after_valid", "one_read")
 """Fields of ``axi_memory.Behaviour`` that AXI4 leaves to a memory, each on or off."""

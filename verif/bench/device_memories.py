@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+import cocotb
+from cocotb.triggers import RisingEdge
 from tilewright.verif.bench.axi_memory import DECERR, OKAY, AxiMemory, Behaviour, Storage
 from tilewright.verif.bench.axi_storage import MODES
 from tilewright.verif.bench.axi_vip import axi_ram, pause_ram
-from collections.abc import Iterable
-import cocotb
-from cocotb.triggers import RisingEdge
-
 
 
 class BusWatch:

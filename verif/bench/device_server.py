@@ -14,8 +14,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, First, RisingEdge
 from tilewright.verif.bench.axi_vip import lite_master
-from tilewright.verif.bench.device_memories import BusWatch
-from tilewright.verif.bench.device_memories import AxiRams, Memories
+from tilewright.verif.bench.device_memories import AxiRams, BusWatch, Memories
 from tilewright.verif.bench.streams import PERIOD_NS, cycle
 
 RESET_CYCLES = 3

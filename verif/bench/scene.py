@@ -12,7 +12,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import Combine, RisingEdge, with_timeout
 from tilewright.verif.bench.axi_memory import AxiMemory, Behaviour, Storage
 from tilewright.verif.bench.axi_storage import any_modes
-from tilewright.verif.bench.settings_job import settings_directory
+from tilewright.verif.bench.cocotb_build import settings_directory
 from tilewright.verif.bench.streams import PERIOD_NS
 
 ResponseAt = Callable[[int], int]

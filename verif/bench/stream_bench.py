@@ -16,8 +16,14 @@ import cocotb
 import numpy as np
 from cocotb.clock import Clock
 from cocotb.triggers import Combine, RisingEdge, with_timeout
-from tilewright.verif.bench.streams import Scoreboard
-from tilewright.verif.bench.streams import PERIOD_NS, Pauser, StreamDriver, StreamMonitor, cycle
+from tilewright.verif.bench.streams import (
+    PERIOD_NS,
+    Pauser,
+    Scoreboard,
+    StreamDriver,
+    StreamMonitor,
+    cycle,
+)
 
 RESET_CYCLES = 3
 

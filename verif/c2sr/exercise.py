@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tilewright.hw.spec.jobs.c2sr_converter import MODES
 from tilewright.sim.c2sr_converter.driver import ConverterDevice, ConverterDriver
-from tilewright.verif.c2sr.cases import matrix_of
-from tilewright.verif.c2sr.jobs import Converter, any_case, check
+from tilewright.verif.c2sr.jobs import Converter, any_case, check, matrix_of
 
 _ROWS, _COLS = 700, 40
 

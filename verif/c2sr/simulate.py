@@ -9,9 +9,7 @@ from tilewright.hw.spec.c2sr_converter import C2srConverterConfig
 from tilewright.hw.spec.jobs.c2sr_converter import MODES
 from tilewright.hw.spec.unit import Unit
 from tilewright.verif.c2sr.jobs import any_case, check
-from tilewright.verif.kit.random_jobs import any_behaviour
-from tilewright.verif.kit.random_jobs import JobsUnderWay, run_jobs
-from tilewright.verif.kit.reports import JobsReport
+from tilewright.verif.kit.reports import JobsReport, JobsUnderWay, any_behaviour, run_jobs
 
 _STRIPES = 128
 """Stripes of the memory: a block in every channel each."""

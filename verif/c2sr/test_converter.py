@@ -19,19 +19,20 @@ from tilewright.sim.c2sr_converter.driver import ConverterDriver
 from tilewright.sim.device.protocol import JobError
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.c2sr import from_csr, to_csr
-from tilewright.verif.c2sr.cases import (
+from tilewright.verif.c2sr.jobs import (
     ConverterCase,
+    any_case,
+    check,
     load,
     matrix_of,
     place,
     run,
     scattered,
 )
-from tilewright.verif.c2sr.jobs import any_case, check
-from tilewright.verif.kit.random_jobs import any_behaviour
 from tilewright.verif.kit.job_checks import (
     QuietAtEnd,
 )
+from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import by_size, cases, draw_until, slow_but
 
 MEMORY_BYTES = 1 << 19

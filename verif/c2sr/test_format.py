@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright.hw.spec.c2sr import VALUES
-from tilewright.sim.sparse.c2sr import CsrPatterns, from_csr, from_patterns, to_csr
+from tilewright.sim.sparse.c2sr import C2sr, CsrPatterns, from_csr, from_patterns, to_csr
 from tilewright.sim.sparse.csr_image import csr_image, from_csr_image
 from tilewright.sim.sparse.image import entries_bytes, from_image, image, pairs_bytes
-from tilewright.verif.c2sr.rows import BITS, Memory, check_image, check_rows, layout, patterns_of, rounded, some_matrix, with_gaps
+from tilewright.verif.c2sr.rows import (
+    BITS,
+    Memory,
+    check_image,
+    check_rows,
+    layout,
+    patterns_of,
+    rounded,
+    some_matrix,
+    with_gaps,
+)
 from tilewright.verif.kit.pages import examples, page
 from tilewright.verif.kit.sampling import cases
-from tilewright.sim.sparse.c2sr import C2sr
 
 PAGE = page("c2sr.md")
 
@@ -349,4 +359,3 @@ def test_equality_sees_every_part() -> None:
     ):
         changed = {"columns": (np.array([0, 1, 3]),)} if "lengths" in changes else {}
         assert not same.same_as(C2srs(**changed, **changes))
-

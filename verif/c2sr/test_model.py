@@ -12,8 +12,7 @@ from tilewright.hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from tilewright.hw.spec.jobs.c2sr_converter import MODES, job_spec
 from tilewright.sim.c2sr_converter.model import ConverterModel
 from tilewright.sim.rtl.accelerator import NativeAccelerator
-from tilewright.verif.c2sr.cases import ConverterCase, load, matrix_of, place, run
-from tilewright.verif.c2sr.jobs import any_case
+from tilewright.verif.c2sr.jobs import ConverterCase, any_case, load, matrix_of, place, run
 from tilewright.verif.kit.job_checks import wrong_values
 from tilewright.verif.kit.sampling import cases, slow_but
 

@@ -16,9 +16,8 @@ from tilewright.verif.bench.four_state_device import FourStateDevice, UnknownBit
 from tilewright.verif.catalogue.toy.system import SYSTEM as TOY
 from tilewright.verif.kit.front_ends import bench_of
 from tilewright.verif.kit.job_checks import register_answers
-from tilewright.verif.kit.options import small
+from tilewright.verif.kit.options import EVERY_UNIT, small
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
-from tilewright.verif.kit.options import EVERY_UNIT
 
 pytestmark = pytest.mark.skipif(
     shutil.which("iverilog") is None, reason="Icarus Verilog is not installed"

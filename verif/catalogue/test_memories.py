@@ -22,8 +22,7 @@ from tilewright.sim.engine.model import EngineModel
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
 from tilewright.verif.c2sr import jobs as converter_jobs
-from tilewright.verif.engine.jobs import CONFIGS, MEMORY_BYTES
-from tilewright.verif.engine.jobs import check_job, fill, random_job
+from tilewright.verif.engine.jobs import CONFIGS, MEMORY_BYTES, check_job, fill, random_job
 from tilewright.verif.engine.rates import unit_of
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.matraptor.cases import random_case

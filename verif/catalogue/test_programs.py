@@ -4,28 +4,33 @@ RTL leaves what the model does.
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 from tilewright.hw.emit.unit import describe, emit
-from tilewright.hw.spec.elementwise.instructions import INSTRUCTIONS, Instruction, encode, scalar_operand
+from tilewright.hw.spec.elementwise.instructions import (
+    INSTRUCTIONS,
+    Instruction,
+    encode,
+    scalar_operand,
+)
 from tilewright.hw.spec.unit import named_object
+from tilewright.register_page import register_page
 from tilewright.registry import Entry, entries
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.gta.golden.vector import OPERATIONS, elementwise
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.sim.sida.images import matrix_images, program_image
 from tilewright.sim.sida.result.products import Columns
-from tilewright.verif.catalogue.described.commands import command_job
-from tilewright.verif.catalogue.described.programs import ProgramJob, program_job
-from tilewright.verif.catalogue.sidecars import as_read
-from tilewright.verif.kit.random_jobs import any_behaviour
+from tilewright.verif.catalogue.described.operations import as_read
+from tilewright.verif.catalogue.described.programs import ProgramJob, command_job, program_job
 from tilewright.verif.kit.options import small
-from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
-import re
-from tilewright.register_page import register_page
 from tilewright.verif.kit.pages import error_rows, page, register_rows
+from tilewright.verif.kit.reports import any_behaviour
+from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 
 MEMORY_BYTES = 1 << 16
 
@@ -207,4 +212,3 @@ def test_the_overview_has_every_register_once() -> None:
             for register in entry.unit.job_spec(config).registers:
                 offset = cells[register.name][title].partition(" with ")[0]
                 assert offset == f"0x{register.offset:02X}", (name, register.name)
-

@@ -9,26 +9,31 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 import tilewright
 from tilewright.cli import main
 from tilewright.hw.catalogue import UNITS
+from tilewright.hw.emit.unit import Emitted
 from tilewright.hw.spec.unit import named_object
 from tilewright.registry import commands, entries, registered, systems, tables
+from tilewright.sim.rtl.accelerator import (
+    AcceleratorTimeout,
+    AxiBehaviour,
+    AxiRuleError,
+    NativeAccelerator,
+)
 from tilewright.systems.__main__ import catalogue_table
 from tilewright.verif.catalogue.toy import simulate as toy_simulate
 from tilewright.verif.catalogue.toy.spec import TOY_ADDER, ToyAdderConfig
 from tilewright.verif.catalogue.toy.system import SYSTEM
-from collections.abc import Callable
-from contextlib import contextmanager
-from typing import Any
-from tilewright.hw.emit.unit import Emitted
-from tilewright.sim.rtl.accelerator import AcceleratorTimeout, AxiBehaviour, AxiRuleError, NativeAccelerator
 from tilewright.verif.conformance.checks import Conformance, refused_jobs
 from tilewright.verif.conformance.recorded import MEMORY_BYTES, Subject, subject
 from tilewright.verif.kit.job_checks import Mismatch, check_interrupt
@@ -336,4 +341,3 @@ def test_wrong_bytes_are_found() -> None:
             unit.device.write_memory(place, bytes([byte]))
             with pytest.raises(Mismatch, match=f"first {place:#x}, {what} result$"):
                 unit.check_memory(job, "a job")
-

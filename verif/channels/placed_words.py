@@ -7,7 +7,6 @@ import random
 from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.verif.kit.sampling import slow_but
 
-
 GEOMETRIES = {
     "one channel": ChannelGeometry(channels=1, interleave=64, data_bits=64, addr_bits=32),
     "one channel, wide": ChannelGeometry(channels=1, interleave=256, data_bits=512),

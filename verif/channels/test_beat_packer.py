@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import random
-from typing import Any
-import pytest
-from tilewright.hw.channels.beat_packer import BeatPacker
-from tilewright.hw.spec.channels import ChannelGeometry
-from tilewright.verif.channels.placed_words import EVERY, GEOMETRIES
-from tilewright.verif.channels.placed_words import base_of, draw_words, placed, word_sizes
-from tilewright.verif.channels.streams import StreamRun
-from tilewright.verif.kit.sampling import by_size
 import re
 from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tilewright.hw.channels.beat_packer import BeatPacker
 from tilewright.hw.spec.c2sr import C2srLayout
-from tilewright.hw.spec.channels import LaneMap, Striping
+from tilewright.hw.spec.channels import ChannelGeometry, LaneMap, Striping
+from tilewright.verif.channels.placed_words import (
+    EVERY,
+    GEOMETRIES,
+    base_of,
+    draw_words,
+    placed,
+    word_sizes,
+)
+from tilewright.verif.channels.streams import StreamRun
+from tilewright.verif.kit.sampling import by_size
 
 pytestmark = pytest.mark.quick
 
@@ -191,4 +197,3 @@ def test_types() -> None:
     said = "`channels` must be an integer in 1..16, not 2.0"
     with pytest.raises(TypeError, match=f"^{re.escape(said)}$"):
         ChannelGeometry(channels=2.0)  # type: ignore[arg-type]
-

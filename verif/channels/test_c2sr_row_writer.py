@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
+
 import pytest
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Cat, Module, Mux, Shape, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.axi.managers import WriteManager
 from tilewright.hw.axi.ports import ManagerPort
-from tilewright.hw.channels.beat_packer import count_bits
-from tilewright.hw.channels.c2sr_row_writer import WRITERS, C2srRowWriter, lane_entry_layout, lane_row_layout
-from tilewright.hw.emit.unit import emit_component
-from tilewright.hw.spec.c2sr import PAIR_BYTES
-from tilewright.verif.bench.settings_job import SettingsBuild
-from tilewright.verif.channels.lane_rows import WriterSettings
-from tilewright.verif.kit.sampling import by_size, slow_but
-from collections.abc import Callable
-from pathlib import Path
-from amaranth.hdl import Mux, Shape, Signal, Value
-from tilewright.hw.channels.beat_packer import BeatPacker
+from tilewright.hw.channels.beat_packer import BeatPacker, count_bits
+from tilewright.hw.channels.c2sr_row_writer import (
+    WRITERS,
+    C2srRowWriter,
+    lane_entry_layout,
+    lane_row_layout,
+)
 from tilewright.hw.channels.channel_of_row import ChannelOfRow
 from tilewright.hw.channels.stripe_walk import StripeWalk
 from tilewright.hw.channels.word_placer import WordPlacer
+from tilewright.hw.emit.unit import emit_component
+from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.channels import ChannelGeometry
-from tilewright.verif.stream.proof import never_broken
+from tilewright.verif.bench.cocotb_build import SettingsBuild
+from tilewright.verif.channels.lane_rows import WriterSettings
+from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.stream.prover import never_broken
+
 
 class WriterTop(wiring.Component):
     """A lane's row writer; ``m0_axi`` is the first of the lane's channels, and so on.
@@ -260,4 +265,3 @@ def test_a_rule_can_be_broken(tmp_path: Path) -> None:
     """Without the exception for ``clear`` the same check finds the payload that ``clear`` drops."""
     part = WordPlacer(GEOMETRY, word_bytes=8, step=1)
     assert not never_broken(WatchedOutputs(part, ("o",), over_clear=True), tmp_path)
-

@@ -1,19 +1,19 @@
 """The command line: its output, and one line and exit status 2 for every error."""
 
-
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+
 import pytest
 import tilewright
 from tilewright.cli import main
+from tilewright.hw.spec.host.activity import Activity, Event, Stopwatch, activity, listening
 from tilewright.hw.spec.m3xu import M3XU, M3xuConfig
 from tilewright.registry import entries, tables
 from tilewright.sim.rtl.toolchain import find_compiler
 from tilewright.verif.kit.commands import complaint
-from contextlib import suppress
-from tilewright.hw.spec.host.activity import Activity, Event, Stopwatch, activity, listening
 
 pytestmark = pytest.mark.quick
 
@@ -285,6 +285,7 @@ def test_module_runs(tmp_path: Path) -> None:
 
 # Long activities report to every listener; compilation time is counted separately.
 
+
 class Heard:
     """A listener's memory: the event, what it was about, how far that was."""
 
@@ -356,4 +357,3 @@ def test_compiling_is_counted_once_and_apart(monkeypatch: pytest.MonkeyPatch) ->
     assert watch.compiled == pytest.approx(70)
     assert watch.seconds == pytest.approx(7)
     assert Stopwatch().compiled == 0
-

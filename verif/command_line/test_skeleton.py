@@ -5,26 +5,27 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 import tilewright
 from tilewright.cli import main
+from tilewright.errors import UserError
 from tilewright.hw.emit.unit import Emitted, describe
 from tilewright.hw.spec.unit import named_object
+from tilewright.junit import write_junit
 from tilewright.registry import entries
 from tilewright.skeleton.bench import _skeleton_texts
 from tilewright.toolchain import install_verilator
 from tilewright.verif.examples.readme import needs_icarus
 from tilewright.verif.kit.commands import check_refused
 from tilewright.verif.kit.options import small
-from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
-from collections import Counter
-from xml.etree import ElementTree
-from tilewright.errors import UserError
-from tilewright.junit import write_junit
 from tilewright.verif.kit.reports import JobsReport, Report, Timing
+from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 
 SECONDS = 1000
 MOST_LINES = 175
@@ -276,4 +277,3 @@ def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "found.xml"
     with pytest.raises(UserError, match=f"^{path}: cannot be written: "):
         write_junit(path, report, {}, count=1, seconds=0.0)
-

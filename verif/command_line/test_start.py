@@ -21,8 +21,8 @@ from tilewright.commands.application import in_words, shown_on_terminal
 from tilewright.hw.spec.host.activity import Activity, activity
 from tilewright.hw.spec.unit import named_object
 from tilewright.registry import commands
-from tilewright.verif.kit.data import empty_cache
 from tilewright.verif.kit.commands import SMALLEST
+from tilewright.verif.kit.data import empty_cache
 from tilewright.verif.kit.sampling import by_size, slow_but
 
 HEAVY = {"amaranth", "matplotlib", "networkx", "numba", "numpy", "scipy", "sklearn"}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
+
 import pytest
+import typer
 from tilewright.cli import main
+from tilewright.commands.application import application
 from tilewright.hw.spec.host.words import close_words, did_you_mean, not_one_of, unknown
 from tilewright.registry import commands, tables
 from tilewright.verif.kit.commands import complaint
-import re
-from typing import Any
-import typer
-from tilewright.commands.application import application
 
 pytestmark = pytest.mark.quick
 
@@ -201,4 +202,3 @@ def test_numbers_count_from_1() -> None:
             if "counted from 1" in text:
                 found.add((name, option.opts[-1]))
     assert found >= COUNTED
-

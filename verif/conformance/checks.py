@@ -10,7 +10,6 @@ from tilewright.hw.spec.registers.job_spec import Check
 from tilewright.sim.device.checks import first_broken
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.verif.conformance.recorded import MEMORY_BYTES, Bytes, Job, Span, Subject
-from tilewright.verif.kit.job_checks import wrong_values
 from tilewright.verif.kit.job_checks import (
     JobRtl,
     Mismatch,
@@ -18,6 +17,7 @@ from tilewright.verif.kit.job_checks import (
     register_answers,
     soft_reset_after,
     started_twice,
+    wrong_values,
 )
 
 Device = TypeVar("Device", bound=JobRtl[Any])

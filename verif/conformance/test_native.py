@@ -6,19 +6,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+
 import numpy as np
 import pytest
 from tilewright.hw.spec.unit import named_object
+from tilewright.registry import entries
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.verif.conformance.checks import Conformance, refused_jobs
-from tilewright.verif.conformance.limits import Limits, breakable
-from tilewright.verif.conformance.recorded import MEMORY_BYTES, structures, subject
-from tilewright.verif.kit.random_jobs import any_behaviour
+from tilewright.verif.conformance.limits import (
+    Limits,
+    all_named,
+    breakable,
+    changed_parameters,
+    changed_rules,
+    parameter_complaints,
+    range_complaints,
+    rule_complaints,
+)
+from tilewright.verif.conformance.recorded import MEMORY_BYTES, accelerators, structures, subject
 from tilewright.verif.kit.job_checks import check_interrupt
+from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import by_size, rng_of
-from tilewright.registry import entries
-from tilewright.verif.conformance.limits import all_named, changed_parameters, changed_rules, parameter_complaints, range_complaints, rule_complaints
-from tilewright.verif.conformance.recorded import accelerators
 
 pytestmark = pytest.mark.quick
 
@@ -248,4 +256,3 @@ def test_rules_of_jobs(name: str) -> None:
         if next(rule_complaints(limits, changed, register), None) is None
     ]
     assert missed == []
-

@@ -29,8 +29,8 @@ from tilewright.verif.emit.components import (
     Tables,
 )
 from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints, run_yosys
-from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.kit.options import EVERY_UNIT, emitted_unit
+from tilewright.verif.kit.sampling import slow_but
 
 pytestmark = pytest.mark.quick
 

@@ -1,7 +1,7 @@
 """Combinational processes: what becomes an assignment, and what those that stay read."""
 
-
 import re
+
 import pytest
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -13,8 +13,8 @@ from tilewright.hw.emit.verilog.defaults import with_last_branches
 from tilewright.hw.emit.verilog.expressions import Scope
 from tilewright.hw.emit.verilog.selects import Names, with_selects
 from tilewright.hw.emit.verilog.statements import items, written
-from tilewright.verif.kit.options import EVERY_UNIT, emitted_unit
 from tilewright.verif.emit.components import Steps, Tables
+from tilewright.verif.kit.options import EVERY_UNIT, emitted_unit
 
 pytestmark = pytest.mark.quick
 
@@ -179,6 +179,7 @@ def test_a_process_sets_a_signal_once(body: str, lines: list[str]) -> None:
 
 # The emitted text omits computations that have a constant or trivial result.
 
+
 def _body(component: wiring.Component) -> str:
     return emit_component(component, name="unit").verilog.partition(");\n")[2]
 
@@ -194,4 +195,3 @@ def test_nothing_is_added_that_is_nothing() -> None:
     assert "  assign place = i[3:0] + 4'h3;\n" in body
     assert "behind <= i[3:0];\n" in body
     assert re.search(r"assign less = 6'h0+ - ", body)
-

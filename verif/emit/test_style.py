@@ -22,8 +22,8 @@ from tilewright.hw.emit.verilog.statements import items, written
 from tilewright.hw.emit.verilog.writer import to_verilog
 from tilewright.registry import entries
 from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints, run_yosys
-from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.kit.options import EVERY_UNIT, emitted_unit
+from tilewright.verif.kit.sampling import by_size
 
 
 def _plain(match: re.Match[str]) -> str:

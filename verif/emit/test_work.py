@@ -4,27 +4,25 @@ instances; and it lets go of what it has done with.
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
+
 import pytest
+import tilewright
 from amaranth.hdl import Cat, Fragment, Module, Signal
 from amaranth.hdl._ir import PortDirection
 from tilewright.hw.emit import hierarchy
 from tilewright.hw.emit.rtlil.convert import convert, prepare
-from tilewright.hw.emit.unit import emit, emit_component
-from tilewright.registry import entries
-from tilewright.verif.emit.components import Grid
-from tilewright.verif.kit.sampling import slow_but
-import re
-from pathlib import Path
-import tilewright
-from tilewright.hw.emit.unit import Emitted
-from tilewright.verif.emit.components import Machine
-from tilewright.verif.kit.options import emitted_unit
-import shutil
+from tilewright.hw.emit.unit import Emitted, emit, emit_component
 from tilewright.hw.spec.config import IntRange
+from tilewright.registry import entries
+from tilewright.verif.emit.components import Grid, Machine
 from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints
-from tilewright.verif.kit.options import OPTIONS, choices, small
+from tilewright.verif.kit.options import OPTIONS, choices, emitted_unit, small
+from tilewright.verif.kit.sampling import slow_but
 
 MEGABYTES = 400
 """A bar for the emission of any unit with default parameters."""
@@ -170,4 +168,3 @@ def test_every_choice_is_among_the_options(name: str) -> None:
 
 def test_the_short_test_is_of_options() -> None:
     assert set(QUICK) < set(OPTIONS)
-

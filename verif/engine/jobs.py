@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from tilewright.hw.spec.engine import OPERANDS, EngineConfig
+from tilewright.hw.spec.engine import OPERANDS, EngineConfig, M3xuEngineConfig, Simd2EngineConfig
+from tilewright.hw.spec.host.words import not_one_of
 from tilewright.sim.device.protocol import JobError
 from tilewright.sim.engine.driver import Driver, EngineDevice
 from tilewright.sim.engine.job import Job
 from tilewright.sim.engine.model import EngineModel
 from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd
-from tilewright.hw.spec.engine import M3xuEngineConfig, Simd2EngineConfig
-from tilewright.hw.spec.host.words import not_one_of
-
 
 
 def product_job(

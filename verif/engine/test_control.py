@@ -15,8 +15,8 @@ from tilewright.sim.engine.driver import Counts
 from tilewright.sim.engine.model import EngineModel
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.verif.engine import simulate as simulate_engine
-from tilewright.verif.engine.jobs import CONFIGS
 from tilewright.verif.engine.jobs import (
+    CONFIGS,
     check_job,
     fill,
 )

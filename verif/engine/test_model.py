@@ -26,7 +26,7 @@ from tilewright.sim.timing.memories import FLAT
 from tilewright.sim.units.any_unit import mixed_operations
 from tilewright.verif.kit.job_checks import wrong_values
 from tilewright.verif.kit.sampling import slow_but
-from tilewright.verif.oracles.semiring_matrices import matrix_product
+from tilewright.verif.oracles.graphs import matrix_product
 
 pytestmark = pytest.mark.quick
 

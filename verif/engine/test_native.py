@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
-import numpy as np
-import pytest
-from tilewright.hw.emit.unit import Emitted, emit
-from tilewright.hw.spec.engine import EngineConfig
-from tilewright.sim.engine.driver import Driver, EngineDevice
-from tilewright.sim.engine.job import Job
-from tilewright.sim.engine.model import EngineModel
-from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
-from tilewright.verif.engine.jobs import CONFIGS, MEMORY_BYTES
-from tilewright.verif.engine.jobs import EngineRtl, check_job, differences, fill, random_job
-from tilewright.verif.engine.rates import EngineAxiDevice, unit_of
-from tilewright.verif.kit.random_jobs import any_behaviour
-from tilewright.verif.kit.sampling import cases, slow_but
-from tilewright.verif.oracles.semiring_matrices import matrix_product
-from contextlib import contextmanager, nullcontext
-from typing import Any
-from tilewright.hw.spec.engine import M3xuEngineConfig, Simd2EngineConfig
-from tilewright.hw.spec.semirings import SEMIRINGS
-from tilewright.sim.device.protocol import JobError
-from tilewright.sim.engine.matrices import Matrix, formats_of
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from functools import cache
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.hw.emit.unit import Emitted, emit
+from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig, Simd2EngineConfig
 from tilewright.hw.spec.jobs.engine import job_spec
+from tilewright.hw.spec.semirings import SEMIRINGS
+from tilewright.sim.device.protocol import JobError
+from tilewright.sim.engine.driver import Driver, EngineDevice
+from tilewright.sim.engine.job import Job
+from tilewright.sim.engine.matrices import Matrix, formats_of
+from tilewright.sim.engine.model import EngineModel
+from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+from tilewright.verif.engine.jobs import (
+    CONFIGS,
+    MEMORY_BYTES,
+    EngineRtl,
+    check_job,
+    differences,
+    fill,
+    random_job,
+)
+from tilewright.verif.engine.rates import EngineAxiDevice, unit_of
 from tilewright.verif.kit.pages import examples, page
+from tilewright.verif.kit.reports import any_behaviour
+from tilewright.verif.kit.sampling import cases, slow_but
+from tilewright.verif.oracles.graphs import matrix_product
 
 Engine = NativeAccelerator[EngineConfig]
 
@@ -345,4 +352,3 @@ def test_c_examples_compile(tmp_path: Path) -> None:
         assert len(offsets) > 10
         for name, offset in offsets:
             assert registers[name].offset == int(offset, 16)
-

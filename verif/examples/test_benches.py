@@ -16,8 +16,7 @@ from tilewright.hw.emit.unit import describe
 from tilewright.hw.spec.host.programs import run_program
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.rtl.toolchain import find_compiler
-from tilewright.verif.examples.readme import Example, needs_icarus
-from tilewright.verif.examples.readme import EXAMPLES, load_script
+from tilewright.verif.examples.readme import EXAMPLES, Example, load_script, needs_icarus
 from tilewright.verif.kit.front_ends import complaints
 
 HERE = EXAMPLES / "bare_metal"

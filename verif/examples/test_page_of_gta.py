@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any, NamedTuple
+
 import numpy as np
 import numpy.typing as npt
-from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig, element_bytes, is_float, limbs
-from tilewright.hw.spec.jobs.gta import job_spec
-from tilewright.hw.spec.jobs.gta_commands import OPERATIONS, command_bytes, deal_of_limbs, deal_of_results, lane_words, widths_of_results
-from tilewright.sim.device.job_registers import JobRegisters
-from tilewright.sim.gta.model import GtaModel
-from tilewright.verif.kit.pages import page
-from tilewright.verif.kit.sampling import by_size, rng_of
-from pathlib import Path
 import pytest
 from scipy.sparse import csr_array
 from tilewright.hw.spec.c2sr import C2srLayout
+from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig, element_bytes, is_float, limbs
+from tilewright.hw.spec.jobs.gta import job_spec
+from tilewright.hw.spec.jobs.gta_commands import (
+    OPERATIONS,
+    command_bytes,
+    deal_of_limbs,
+    deal_of_results,
+    lane_words,
+    widths_of_results,
+)
+from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.gta.model import GtaModel
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.sim.sparse.csr_image import csr_image
 from tilewright.sim.sparse.image import image
-from tilewright.verif.examples.strangers import Stranger, memory_lines, page_of_memory
-from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.examples.readme import Stranger, memory_lines, page_of_memory
+from tilewright.verif.kit.pages import page
+from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 
 Numbers = npt.NDArray[Any]
 
@@ -329,4 +336,3 @@ def test_the_page_has_what_the_encoders_write(
             else:
                 assert not any(word)
     assert seen == sum(address < 0x8000 for address in memory)
-

@@ -13,10 +13,8 @@ from tilewright.sim.gta.vector.tiling import most_chain
 from tilewright.sim.rtl.accelerator import AxiBehaviour
 from tilewright.verif.gta.jobs import ProductCase, check_product, random_case
 from tilewright.verif.gta.vectors import check_vector, random_vector
-from tilewright.verif.kit.random_jobs import any_behaviour
 from tilewright.verif.kit.job_checks import QuietAtEnd
-from tilewright.verif.kit.random_jobs import JobsUnderWay, run_jobs
-from tilewright.verif.kit.reports import JobsReport
+from tilewright.verif.kit.reports import JobsReport, JobsUnderWay, any_behaviour, run_jobs
 
 _FEW_BYTES = 1 << 20
 

@@ -20,9 +20,9 @@ from tilewright.sim.gta.tiles.tiling import Problem
 from tilewright.sim.rtl.accelerator import AxiBehaviour
 from tilewright.verif.gta.devices import DRIVEN, LARGE_MEMORY_BYTES, NativeGta, native_gta
 from tilewright.verif.gta.jobs import ProductCase, check_product, random_case, words
-from tilewright.verif.kit.random_jobs import any_behaviour
-from tilewright.verif.kit.job_checks import QuietAtEnd, soft_reset_after
 from tilewright.verif.kit.commands import refused
+from tilewright.verif.kit.job_checks import QuietAtEnd, soft_reset_after
+from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 
 

@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
-from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.gta import GtaConfig
-from tilewright.hw.spec.jobs.gta import FAULTS
-from tilewright.sim.gta.model import GtaModel
-from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
-from tilewright.verif.gta.devices import DEVICES, MEMORY_BYTES
-from tilewright.verif.gta.lists import ListCase, check, random_case, refilling_case
-from tilewright.verif.gta.wrong_lists import spoilt_case
-from tilewright.verif.kit.random_jobs import any_behaviour
-from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
-from pathlib import Path
-from tilewright.hw.emit.unit import emit_component
+from tilewright.hw.emit.unit import emit, emit_component
 from tilewright.hw.gta.control.region_scan import RegionScan
 from tilewright.hw.gta.float.product_steps import ProductSteps
-from tilewright.verif.kit.front_ends import complaints
-import re
-from tilewright.hw.spec.gta import FORMATS_OF_GTA, element_bytes, limbs, result_bytes
-from tilewright.hw.spec.jobs.gta import job_spec
+from tilewright.hw.spec.gta import (
+    FORMATS_OF_GTA,
+    GTA,
+    GtaConfig,
+    element_bytes,
+    limbs,
+    result_bytes,
+)
+from tilewright.hw.spec.jobs.gta import FAULTS, job_spec
 from tilewright.hw.spec.jobs.gta_commands import DEALS, FIELDS
 from tilewright.hw.spec.jobs.gta_vector import VECTOR_FUNCTIONS
-from tilewright.verif.kit.pages import documented_errors, documented_registers, error_rows, examples, page, register_rows
-from tilewright.hw.spec.gta import GTA
+from tilewright.sim.gta.model import GtaModel
+from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.verif.gta import jobs
+from tilewright.verif.gta.devices import DEVICES, MEMORY_BYTES
+from tilewright.verif.gta.lists import ListCase, check, random_case, refilling_case, spoilt_case
 from tilewright.verif.gta.simulate import run
+from tilewright.verif.kit.front_ends import complaints
+from tilewright.verif.kit.pages import (
+    documented_errors,
+    documented_registers,
+    error_rows,
+    examples,
+    page,
+    register_rows,
+)
+from tilewright.verif.kit.reports import any_behaviour
+from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 
 Device = NativeAccelerator[GtaConfig]
 Pair = tuple[Device, GtaModel]
@@ -113,6 +123,7 @@ def begin_anew(rng: np.random.Generator, device: Device, model: GtaModel) -> Non
 
 # The least configurations: one lane, one format.
 
+
 def test_verilator_finds_nothing_in_the_scan_of_one_lane(tmp_path: Path) -> None:
     """One lane has one column, so the scan compares no column numbers."""
     text = emit_component(RegionScan(GtaConfig(lanes=1)), name="region_scan").verilog
@@ -186,6 +197,7 @@ def test_functions_of_vectors() -> None:
 # GTA's RTL from end to end: in cocotb, on cocotbext-axi's memory and on our own; and what the
 # command that simulates it counts.
 
+
 @pytest.mark.parametrize("name", slow_but(["tiny"], ["tiny", "all"]))
 def test_simulate_counts_jobs(name: str) -> None:
     """Runs the requested number of jobs, of every format, on memories of both kinds."""
@@ -214,4 +226,3 @@ def test_simulate_finds_a_wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "words are wrong" in report.complaints[0]
     (wrong,) = (case for case in report.cases() if case.complaint)
     assert wrong.name.startswith("jobs: products, ")
-

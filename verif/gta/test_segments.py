@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
+
 import numpy as np
 import pytest
-from tilewright.hw.spec.gta import GtaConfig
+from tilewright.hw.spec.gta import GtaConfig, is_float, result_bytes
 from tilewright.sim.gta.driver import GtaDevice, GtaDriver
-from tilewright.sim.gta.golden.pgemm import pgemm
+from tilewright.sim.gta.golden.pgemm import RESULTS, pgemm
 from tilewright.sim.gta.model import GtaModel
 from tilewright.sim.gta.regions import Region
+from tilewright.sim.gta.schedule.block_cost import PGemm
+from tilewright.sim.gta.schedule.evaluate import cut
+from tilewright.sim.gta.schedule.filled_choice import choose_filled
 from tilewright.sim.gta.tiles.choice import regions_of
 from tilewright.sim.gta.tiles.program import merged
 from tilewright.sim.gta.tiles.segment_sums import segment_sums
 from tilewright.sim.gta.tiles.segmented_product import segment_sizes
+from tilewright.sim.gta.timed import TimedGta
 from tilewright.sim.rtl.accelerator import AxiBehaviour
+from tilewright.sim.timing.memories import FLAT
 from tilewright.verif.gta.devices import DEVICES, LARGE_MEMORY_BYTES, NativeGta, native_gta
 from tilewright.verif.gta.jobs import ProductCase, check_product, random_case, words
-from tilewright.verif.kit.random_jobs import any_behaviour
-from tilewright.verif.kit.job_checks import QuietAtEnd
 from tilewright.verif.kit.commands import refused
+from tilewright.verif.kit.job_checks import QuietAtEnd
+from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
-import re
-from dataclasses import replace
-from tilewright.hw.spec.gta import is_float, result_bytes
-from tilewright.sim.gta.golden.pgemm import RESULTS
-from tilewright.sim.gta.schedule.block_cost import PGemm
-from tilewright.sim.gta.schedule.evaluate import cut
-from tilewright.sim.gta.schedule.filled_choice import choose_filled
-from tilewright.sim.gta.timed import TimedGta
-from tilewright.sim.timing.memories import FLAT
 
 pytestmark = pytest.mark.long
 
@@ -320,4 +319,3 @@ def test_refusals() -> None:
             driver.pgemm("int8", ones, ones, filled=True, **settings)
     with pytest.raises(TypeError, match=r"^`filled` must be True or False, not 1$"):
         driver.pgemm("int8", ones, ones, filled=1)  # type: ignore[arg-type]
-

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
+
 import numpy as np
 import pytest
 from tilewright.hw.spec.gta import GtaConfig
-from tilewright.sim.gta.driver import GtaDriver
+from tilewright.sim.gta.driver import GtaDevice, GtaDriver, ProductCall
 from tilewright.sim.gta.model import TIMELESS, GtaModel
 from tilewright.sim.gta.vector.tiling import most_chain
 from tilewright.sim.rtl.accelerator import AxiBehaviour
-from tilewright.verif.gta.devices import DRIVEN, LARGE_MEMORY_BYTES, NativeGta, native_gta
-from tilewright.verif.gta.jobs import check_product, random_case
+from tilewright.verif.gta.devices import DEVICES, DRIVEN, LARGE_MEMORY_BYTES, NativeGta, native_gta
+from tilewright.verif.gta.jobs import ProductCase, check_product, random_case, words
 from tilewright.verif.gta.vectors import check_vector, random_vector, things_of
-from tilewright.verif.kit.random_jobs import any_behaviour
-from tilewright.verif.kit.job_checks import QuietAtEnd
 from tilewright.verif.kit.commands import refused
+from tilewright.verif.kit.job_checks import QuietAtEnd
+from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
-from tilewright.sim.gta.driver import GtaDevice, ProductCall
-from tilewright.verif.gta.devices import DEVICES
-from tilewright.verif.gta.jobs import ProductCase, words
+
 
 @pytest.fixture(scope="module", params=slow_but(["tiny"], DRIVEN, ["all"]))
 def device(request: pytest.FixtureRequest) -> Iterator[NativeGta]:
@@ -354,4 +353,3 @@ def test_rectangles_of_different_layouts() -> None:
     )
     with refused(ValueError, "`lanes` must be rectangles of one layout, not 0+2 and 1+5"):
         driver.pair(first, second)
-

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
-from tilewright.verif.harness.moves import MEMORY_BYTES, mover
+from tilewright.verif.harness.mover import MEMORY_BYTES, mover
 
 
 @pytest.fixture(scope="module")

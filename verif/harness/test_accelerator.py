@@ -12,11 +12,11 @@ from tilewright.hw.emit.unit import Emitted
 from tilewright.sim.device.protocol import RegisterError
 from tilewright.sim.rtl.accelerator import AcceleratorTimeout, AxiBehaviour, NativeAccelerator
 from tilewright.sim.rtl.waves import WaveError
-from tilewright.verif.harness.mover import Rule
-from tilewright.verif.harness.moves import (
+from tilewright.verif.harness.mover import (
     MEMORY_BYTES,
     READ,
     WRITE,
+    Rule,
     move,
     mover,
     read,

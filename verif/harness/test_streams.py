@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
 import numpy as np
 import pytest
 from tilewright.hw.emit.unit import Emitted
 from tilewright.sim.rtl import build as native_build
 from tilewright.sim.rtl import glue
+from tilewright.sim.rtl.accelerator import AxiBehaviour, AxiRuleError, NativeAccelerator
 from tilewright.sim.rtl.accelerator_glue import ACCELERATOR
-from tilewright.sim.rtl.streams import BuildError, NativeSimulation, Pauses, Rows, SimulationTimeout, StreamRuleError, ToolMissing, pack, unpack
+from tilewright.sim.rtl.streams import (
+    BuildError,
+    NativeSimulation,
+    Pauses,
+    Rows,
+    SimulationTimeout,
+    StreamRuleError,
+    ToolMissing,
+    pack,
+    unpack,
+)
 from tilewright.sim.rtl.toolchain import find_compiler
 from tilewright.sim.rtl.waves import WaveError
 from tilewright.verif.harness.adder import DEPTH, build, check, stimuli
+from tilewright.verif.harness.mover import READ, WRITE, Rule, move, read, start
 from tilewright.verif.kit.data import empty_cache
-import re
-from tilewright.sim.rtl.accelerator import AxiBehaviour, AxiRuleError, NativeAccelerator
-from tilewright.verif.harness.mover import Rule
-from tilewright.verif.harness.moves import READ, WRITE, move, read, start
+
 
 @pytest.fixture(scope="module")
 def simulation() -> NativeSimulation:
@@ -309,4 +320,3 @@ def test_valid_in_reset(device: NativeAccelerator[None]) -> None:
         device.reset()
     start(device, READ, bursts=0)
     device.reset()
-

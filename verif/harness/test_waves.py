@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import resource
 import shutil
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pylibfst
 import pytest
 from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.m3xu import M3xuConfig
@@ -19,9 +21,6 @@ from tilewright.sim.rtl.waves import WaveError, WaveFormat, check_waves, complet
 from tilewright.verif.bench.cocotb_build import SIMULATORS, CocotbBuild
 from tilewright.verif.bench.stream_job import StreamBuild
 from tilewright.verif.harness.adder import build, stimuli
-import re
-import pylibfst
-
 
 Waves = dict[str, list[tuple[int, str]]]
 """Changes by the signal's path: time, and the new value, binary without leading zeros."""

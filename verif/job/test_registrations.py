@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tilewright.hw.spec.unit import Unit
 from tilewright.registry import entries, systems
+from tilewright.verif.kit.commands import unused_components
 from tilewright.verif.kit.pages import (
     documented_errors,
     documented_registers,
@@ -14,7 +15,6 @@ from tilewright.verif.kit.pages import (
     page,
     register_rows,
 )
-from tilewright.verif.kit.commands import unused_components
 
 ACCELERATORS = {name: entry for name, entry in entries().items() if entry.unit.jobs}
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 import typer
+from amaranth.hdl import Elaboratable
 from numpy.typing import NDArray
 from tilewright.apps import register
 from tilewright.cli import main
 from tilewright.errors import UserError
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from unittest.mock import patch
-import pytest
-from amaranth.hdl import Elaboratable
-
 
 
 @contextmanager

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-import pytest
 from tilewright.hw.spec.host.wasm_tools import tool_cache
 
 

@@ -6,18 +6,15 @@ import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tilewright.hw.spec.host.wasm_tools import run_wasm_tool
 from tilewright.sim.rtl.toolchain import ToolMissing, find_icarus, find_verilator
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import chain
-from typing import Any
-
 
 # A test bench in Verilog that finds unknown bits after the reset, for any generated unit.
 #

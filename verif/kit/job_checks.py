@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Generic, Protocol, TypeVar
-
-from tilewright.hw.spec.registers.job_spec import JobSpec
-from tilewright.hw.spec.registers.register_map import RegisterMap
-from tilewright.sim.device.job_registers import JobRegisters
-from tilewright.sim.device.protocol import AcceleratorDevice, RegisterError
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
 from math import prod
-from tilewright.hw.spec.registers.job_spec import Check, Rule
+from typing import Any, Generic, Protocol, TypeVar
+
+from tilewright.hw.spec.registers.job_spec import Check, JobSpec, Rule
+from tilewright.hw.spec.registers.register_map import RegisterMap
+from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.device.protocol import AcceleratorDevice, RegisterError
 
 
 def _above(check: Check, step: int) -> int:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
+from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.config import Allowed, Config, Flag, IntRange, OneOf, SubsetOf
 from tilewright.hw.spec.t2s.settings import DesignName, Sizes
 from tilewright.hw.t2s.lowering.design import DESIGNS
 from tilewright.registry import Entry, entries
-from functools import cache
-from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.verif.kit.sampling import by_size, slow_but
-
 
 _SLOWEST = "engine_m3xu"
 """The unit that takes longest to emit; its parts are those of `engine_simd2` and of `m3xu`."""

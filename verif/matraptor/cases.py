@@ -15,13 +15,8 @@ from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.matraptor.result.rows import SparseProduct, least_capacity, spgemm
 from tilewright.sim.sparse.c2sr import C2sr, CsrPatterns, from_csr, from_patterns, starts_of
 from tilewright.sim.sparse.image import entries_bytes, image_sizes, pairs_bytes
-from tilewright.verif.channels.lane_rows import walk
-import numpy as np
-import numpy.typing as npt
-import scipy.sparse as sp
 from tilewright.verif.c2sr.rows import NUMPY
-
-
+from tilewright.verif.channels.lane_rows import walk
 
 DIVIDING = [(n, m) for n in range(1, 17) for m in range(1, 17) if n % m == 0 or m % n == 0]
 """Lanes and channels of which one divides the other."""

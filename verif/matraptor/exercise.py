@@ -7,8 +7,7 @@ from tilewright.sim.matraptor.driver import MODES, SparseDevice, SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.verif.matraptor.cases import random_case, random_matrix
 from tilewright.verif.matraptor.jobs import SparseRtl, check_case
-from tilewright.verif.matraptor.outer.outer_cases import in_rows, random_outer
-from tilewright.verif.matraptor.outer.outer_jobs import check_outer
+from tilewright.verif.matraptor.outer.outer_cases import check_outer, in_rows, random_outer
 
 _MOST = 60
 

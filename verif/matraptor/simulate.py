@@ -8,13 +8,10 @@ from pathlib import Path
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.accelerator import AxiBehaviour
-from tilewright.verif.kit.random_jobs import any_behaviour
-from tilewright.verif.kit.random_jobs import JobsUnderWay, run_jobs
-from tilewright.verif.kit.reports import JobsReport
+from tilewright.verif.kit.reports import JobsReport, JobsUnderWay, any_behaviour, run_jobs
 from tilewright.verif.matraptor.cases import random_case
 from tilewright.verif.matraptor.jobs import check_case
-from tilewright.verif.matraptor.outer.outer_cases import in_rows, random_outer
-from tilewright.verif.matraptor.outer.outer_jobs import check_outer
+from tilewright.verif.matraptor.outer.outer_cases import check_outer, in_rows, random_outer
 
 _STRIPES = 128
 """Stripes of the memory: a block in every channel each."""

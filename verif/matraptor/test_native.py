@@ -5,22 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.jobs.matraptor import job_spec
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.c2sr import from_csr
-from tilewright.verif.kit.random_jobs import any_behaviour
-from tilewright.verif.kit.sampling import cases, draw_until, rng_of, slow_but
-from tilewright.verif.matraptor.cases import SparseCase, first_rows, place_case, random_case, random_matrix
-from tilewright.verif.matraptor.jobs import check_case, check_failure
-from tilewright.hw.spec.jobs.matraptor import job_spec
 from tilewright.verif.kit.pages import examples, page, register_rows
+from tilewright.verif.kit.reports import any_behaviour
+from tilewright.verif.kit.sampling import cases, draw_until, rng_of, slow_but
+from tilewright.verif.matraptor.cases import (
+    SparseCase,
+    first_rows,
+    place_case,
+    random_case,
+    random_matrix,
+)
+from tilewright.verif.matraptor.jobs import check_case, check_failure
 
 MEMORY_BYTES = 1 << 18
 SMALL = {"queues": 3, "queue_depth": 24, "outstanding": 4, "data_bits": 64}
@@ -215,4 +222,3 @@ def test_python_examples_run() -> None:
     names: dict[str, object] = {}
     for example in found:
         exec(compile(example, str(PAGE), "exec"), names)
-

@@ -15,11 +15,21 @@ from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.streams import pack
 from tilewright.sim.rtl.waves import wave_format
 from tilewright.sim.units.any_unit import mixed_operations
-from tilewright.verif.bench.operations_run import ILLEGAL, TIMED, halves, run_operations
-from tilewright.verif.bench.stream_job import JobResult, StreamBuild
+from tilewright.verif.bench.stream_job import (
+    ILLEGAL,
+    TIMED,
+    JobResult,
+    StreamBuild,
+    halves,
+    run_operations,
+)
 from tilewright.verif.kit.reports import Report
-from tilewright.verif.matrix_units.coverage import matrix_coverage
-from tilewright.verif.matrix_units.matrix_stimuli import AnyMatrixUnit, Operations, operations
+from tilewright.verif.matrix_units.matrix_stimuli import (
+    AnyMatrixUnit,
+    Operations,
+    matrix_coverage,
+    operations,
+)
 
 
 def run(

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.verif.mutation.proof import Mutation
-from tilewright.verif.mutation.settings import killed_share, read_end, read_rows, table
-from tilewright.verif.mutation.settings import Settings
+from tilewright.verif.mutation.settings import Settings, killed_share, read_end, read_rows, table
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -6,23 +6,27 @@ import ctypes
 import hashlib
 import random
 import tempfile
+import weakref
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tilewright.hw.emit import hierarchy, unit
 from tilewright.hw.emit.blocks import Block
 from tilewright.hw.emit.verilog.parameters import Use
-from tilewright.sim.rtl import build
+from tilewright.sim.rtl import build, streams
 from tilewright.sim.rtl.glue import STREAMS, Harness
-from tilewright.verif.mutation.proof import ORIGIN, SELECT, Mutation, all_mutations, sample, with_selector
-import weakref
-from collections.abc import Callable
-import numpy as np
-from tilewright.sim.rtl import streams
-
+from tilewright.verif.mutation.proof import (
+    ORIGIN,
+    SELECT,
+    Mutation,
+    all_mutations,
+    sample,
+    with_selector,
+)
 
 # Repeats the recorded simulations of tests on a mutant, without the tests around them.
 #

@@ -26,10 +26,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from _pytest.tmpdir import tmppath_result_key
 from tilewright.verif.mutation.designs import Design, Designs, keep_texts, with_origins
-from tilewright.verif.mutation.proof import Mutation
-from tilewright.verif.mutation.proof import is_equivalent
-from tilewright.verif.mutation.settings import read_rows
-from tilewright.verif.mutation.settings import Settings
+from tilewright.verif.mutation.proof import Mutation, is_equivalent
+from tilewright.verif.mutation.settings import Settings, read_rows
 
 if TYPE_CHECKING:
     from tilewright.verif.mutation.designs import Recorder, Story

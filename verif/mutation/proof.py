@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import resource
 import subprocess
 import sysconfig
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
 from tilewright.hw.spec.host.wasm_tools import tool_environment
-import random
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 from tilewright.verif.kit.front_ends import run_yosys
-
 
 ORIGIN = "origin: "
 """Begins the comment that says which Python module a Verilog module comes from."""

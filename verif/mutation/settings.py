@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-import json
-from collections import Counter, defaultdict
-from collections.abc import Iterable
 from typing import Any
-
 
 _VERDICTS = ("killed", "equivalent", "survivor")
 

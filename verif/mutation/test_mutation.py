@@ -10,10 +10,8 @@ import pytest
 from tilewright.hw.emit.unit import emit_component
 from tilewright.verif.mutation.__main__ import run
 from tilewright.verif.mutation.example.bench import Parity
-from tilewright.verif.mutation.proof import ORIGIN, Mutation, all_mutations, sample
-from tilewright.verif.mutation.proof import is_equivalent
-from tilewright.verif.mutation.settings import read_end, read_rows, table
-from tilewright.verif.mutation.settings import Settings
+from tilewright.verif.mutation.proof import ORIGIN, Mutation, all_mutations, is_equivalent, sample
+from tilewright.verif.mutation.settings import Settings, read_end, read_rows, table
 
 EXAMPLE = "verif/mutation/example/"
 

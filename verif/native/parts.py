@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from amaranth.hdl import Module, Value, ValueCastable
 from amaranth.hdl._ast import Slice
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.emit.hierarchy import ports_of
 from tilewright.hw.emit.unit import emit_component
 from tilewright.sim.rtl.build import build_library
 from tilewright.sim.rtl.glue import Harness, glue_head, member
-from collections.abc import Iterable
-from amaranth.lib import stream
 
 
 def pass_members(m: Module, inner: Any, outer: Any, names: Iterable[str] | None = None) -> None:

@@ -9,13 +9,12 @@ so the second rounding cannot spoil the first (Figueroa, "When is double roundin
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import softfloatpy
 from tilewright.hw.spec.formats import FloatFormat
-from typing import NamedTuple
 
 
 class Value(NamedTuple):

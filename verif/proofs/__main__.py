@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from tilewright.verif.proofs.proof import Proof
+from tilewright.verif.proofs.claim import Proof
 from tilewright.verif.proofs.table import PROOFS
 from tilewright.verif.proofs.waits.explorer import explore
 from tilewright.verif.proofs.waits.table import WAITS, Wait

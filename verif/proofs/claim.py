@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike
@@ -215,3 +216,34 @@ class Claim(wiring.Component):
         waits = Value.cast(waits).bool()
         self.m.d.sync += count.eq(Mux(waits, Mux(count == most, most, count + 1), 0))
         self.allow(~(waits & (count == most)))
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Something that is proved of a part.
+
+    Parameters
+    ----------
+    part: what it is about, and its size
+    says: what holds
+    claim: makes the claim
+    cycles: how many are looked at; None: all, of any number
+    size: the smallest test that runs it, ``default`` or ``long``
+    refuted: the part is a broken one, and the claim must be found wrong
+    unreached: what the claim says can be reached, and cannot in this configuration
+    within: cycles in which the rest of that is reached
+    """
+
+    part: str
+    says: str
+    claim: Callable[[], Claim] = field(repr=False)
+    cycles: int | None = None
+    size: str = "default"
+    refuted: bool = False
+    unreached: frozenset[str] = frozenset()
+    within: int = 40
+
+    @property
+    def name(self) -> str:
+        """Unique name of the test."""
+        return f"{self.part}: {self.says}" + (" (refuted)" if self.refuted else "")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
 
-from amaranth.lib import wiring
+from amaranth.hdl import Cat, Const, Mux, Signal, Value
+from amaranth.lib import stream, wiring
 from tilewright.hw.axi.block_reader import BlockReader
 from tilewright.hw.axi.burst_reader import BurstReader
 from tilewright.hw.axi.burst_splitter import BurstSplitter
@@ -35,12 +37,7 @@ from tilewright.hw.stream.output_register import OutputRegister
 from tilewright.hw.stream.queue import Queue
 from tilewright.hw.stream.round_robin import RoundRobin
 from tilewright.hw.stream.skid_buffer import SkidBuffer
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any
-from amaranth.hdl import Cat, Const, Mux, Signal, Value
-from amaranth.lib import stream
 from tilewright.verif.proofs.claim import Claim
-
 
 _CLEARS = ("clear", "stop")
 

@@ -12,12 +12,14 @@ from tilewright.hw.axi.burst_reader import BurstReader
 from tilewright.hw.axi.burst_writer import BurstWriter
 from tilewright.hw.axi.managers import ReadManager, WriteManager
 from tilewright.hw.stream.fork import Fork
-from tilewright.verif.proofs.claim import Claim, opened
-from tilewright.verif.proofs.memory import WatchedReads, WatchedWrites
-from tilewright.verif.proofs.parts import PARTS
-from tilewright.verif.proofs.proof import Proof
-from tilewright.verif.proofs.parts import clear_claim, stream_claim
-from tilewright.verif.proofs.writers import WRITER_PROOFS, OldBurstWriter
+from tilewright.verif.proofs.claim import Claim, Proof, opened
+from tilewright.verif.proofs.memory import (
+    WRITER_PROOFS,
+    OldBurstWriter,
+    WatchedReads,
+    WatchedWrites,
+)
+from tilewright.verif.proofs.parts import PARTS, clear_claim, stream_claim
 
 # The rules of streams at every output of hw/stream, hw/axi and hw/channels.
 #

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
@@ -15,7 +16,7 @@ from tilewright.registry import entries
 from tilewright.verif.kit.front_ends import run_yosys
 from tilewright.verif.kit.options import emitted_unit
 from tilewright.verif.kit.sampling import slow_but
-from tilewright.verif.proofs.proof import Proof
+from tilewright.verif.proofs.claim import Proof
 from tilewright.verif.proofs.table import PROOFS
 from tilewright.verif.stream.prover import prove
 
@@ -238,4 +239,3 @@ def test_no_sequence_of_inputs_breaks_it(proof: Proof, tmp_path: Path) -> None:
 
 def test_every_proof_has_a_name_of_its_own() -> None:
     assert len({proof.name for proof in PROOFS}) == len(PROOFS)
-

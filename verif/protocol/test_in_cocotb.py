@@ -8,7 +8,7 @@ import pytest
 from tilewright.sim.rtl.accelerator import AxiRuleError
 from tilewright.sim.rtl.toolchain import ToolMissing, find_icarus
 from tilewright.verif.bench.cocotb_build import SIMULATORS, CocotbBuild
-from tilewright.verif.harness.moves import mover
+from tilewright.verif.harness.mover import mover
 
 _BENCH = """
 import cocotb

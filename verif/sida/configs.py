@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.hw.spec.sida import SidaConfig
 import numpy as np
 from scipy.sparse import csr_array
 from tilewright.hw.spec.formats import Format
+from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.numbers.values import encode
 from tilewright.sim.sida.iterations.graphs import columns_of
 from tilewright.sim.sida.iterations.jobs import Job, Setup, together
 from tilewright.verif.sida.iterations.solving import random_graph
-
 
 PROGRAMS = together(
     "scalar s\nvector a\nvector b\nreduce first sum\nreduce second max",

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.jobs.sida import job_spec
 from tilewright.hw.spec.sida import SIDA, SidaConfig
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
-from tilewright.verif.kit.random_jobs import any_behaviour
+from tilewright.verif.kit.commands import refusal
+from tilewright.verif.kit.pages import examples, page, register_rows
+from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 from tilewright.verif.sida.configs import CONFIGS, WINDOWED, small
 from tilewright.verif.sida.jobs import JOB_SHAPES, check_job, random_job
-from tilewright.verif.sida.wrong_jobs import beyond_the_model, check_changed, check_reset, check_restarts, check_wrong_columns, check_wrong_rows
-from typing import Any
-from tilewright.verif.kit.commands import refusal
-from tilewright.hw.spec.jobs.sida import job_spec
-from tilewright.verif.kit.pages import examples, page, register_rows
+from tilewright.verif.sida.wrong_jobs import (
+    beyond_the_model,
+    check_changed,
+    check_reset,
+    check_restarts,
+    check_wrong_columns,
+    check_wrong_rows,
+)
 
 ALL = CONFIGS | WINDOWED
 Device = NativeAccelerator[SidaConfig]
@@ -280,4 +288,3 @@ def test_registers_of_vectors_in_memory() -> None:
     listed = [line for line in section.splitlines() if line.startswith("| 0x")]
     assert listed == [row for row in every if row not in others]
     assert [row for row in every if row not in listed] == others
-

@@ -18,8 +18,7 @@ from tilewright.hw.spec.host.cache import cache_directory
 from tilewright.registry import entries
 from tilewright.sim.device.protocol import JobError
 from tilewright.sim.rtl.accelerator import AcceleratorTimeout, AxiRuleError
-from tilewright.verif.soak.soaked_unit import Progress, ProgressError, UnitProgress
-from tilewright.verif.soak.soaked_unit import SoakedUnit
+from tilewright.verif.soak.soaked_unit import Progress, ProgressError, SoakedUnit, UnitProgress
 
 _TURN = 20.0
 """Seconds of a unit's turn at most, and of the whole run a unit's share of it."""

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import os
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import numpy as np
+import numpy.typing as npt
 from tilewright.hw.emit.unit import Emitted, emit
+from tilewright.hw.spec.registers.job_spec import JobSpec
 from tilewright.hw.spec.unit import named_object
 from tilewright.registry import Entry
-from tilewright.verif.kit.random_jobs import any_behaviour
-from dataclasses import dataclass
-import numpy as np
-import numpy.typing as npt
-from tilewright.hw.spec.registers.job_spec import JobSpec
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.verif.kit.job_checks import Mismatch, soft_reset_after
-import json
-import os
-from dataclasses import asdict, field, fields
-from pathlib import Path
-
+from tilewright.verif.kit.reports import any_behaviour
 
 
 class ProgressError(ValueError):

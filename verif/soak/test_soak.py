@@ -16,9 +16,15 @@ from tilewright.verif.catalogue.toy.system import SYSTEM as TOY
 from tilewright.verif.kit.job_checks import Mismatch
 from tilewright.verif.kit.sampling import rng_of, slow_but
 from tilewright.verif.soak.__main__ import SoakFault, accelerators, main, soak
-from tilewright.verif.soak.soaked_unit import Progress, UnitProgress
-from tilewright.verif.soak.soaked_unit import RecordingAccelerator, Span, break_off, replay
-from tilewright.verif.soak.soaked_unit import SoakedUnit
+from tilewright.verif.soak.soaked_unit import (
+    Progress,
+    RecordingAccelerator,
+    SoakedUnit,
+    Span,
+    UnitProgress,
+    break_off,
+    replay,
+)
 
 EVERY_ACCELERATOR = slow_but([], accelerators(), ["c2sr_converter"])
 [ENTRY] = TOY.entries

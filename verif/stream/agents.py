@@ -11,16 +11,13 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
-from amaranth.hdl import Value
-from amaranth.sim import Simulator
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.sim import Simulator
 from tilewright.hw.arith.scalar_functions import delay
 from tilewright.hw.stream.skid_buffer import SkidBuffer
 from tilewright.hw.stream.valid_pipeline import ValidPipeline
-
-
 
 
 class RigidPipeline(wiring.Component):

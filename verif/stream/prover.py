@@ -23,6 +23,20 @@ from amaranth.lib import wiring
 from tilewright.hw.emit.hierarchy import ports_of
 from tilewright.verif.kit.front_ends import run_yosys
 
+# Proofs that no sequence of inputs breaks a rule, however long, by property-directed
+# reachability.
+#
+# A claim is a component around the hardware, which stays as it is. Of its outputs each
+# ``broken_...``
+# must never be set, and each ``reached_...`` can be: so it is known that what is proved is not
+# about
+# a design in which nothing happens. Runs count only while ``allowed`` is set, if there is such an
+# output: what the surroundings promise. Everything else is free in every cycle.
+#
+# The prover is ABC, which yosys holds: ``pdr`` for all sequences, ``bmc3`` for all of some
+# length. In
+# the first cycle the reset is on, and never again; memories hold anything.
+
 _SECONDS = 300
 """A proof that takes so long does not end."""
 
@@ -181,3 +195,12 @@ def _reached(directory: Path, names: list[str]) -> Iterator[tuple[str, int | Non
     for number, name in enumerate(names, 1):
         never, cycle = _status(directory, number)
         yield name, cycle if never is False else None
+
+
+def never_broken(watched: wiring.Component, directory: Path, *, cycles: int | None = None) -> bool:
+    """Proves that the component never sets ``broken`` after its reset, whatever its inputs are:
+    within ``cycles``, or in any number of cycles. Raises AssertionError if the prover reaches no
+    result."""
+    holds = prove(watched, directory, cycles=cycles).holds
+    assert holds is not None, "the prover found neither a proof nor a break"
+    return holds

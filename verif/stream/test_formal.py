@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
 import pytest
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.stream.deep_queue import DeepQueue
+from tilewright.hw.stream.fork import Fork
+from tilewright.hw.stream.join import Join
 from tilewright.hw.stream.output_register import OutputRegister
 from tilewright.hw.stream.queue import Queue
 from tilewright.hw.stream.skid_buffer import SkidBuffer
-from tilewright.verif.stream.proof import never_broken
 from tilewright.verif.stream.agents import RigidPipeline
-from amaranth.hdl import Cat, Value
-from tilewright.hw.stream.fork import Fork
-from tilewright.hw.stream.join import Join
+from tilewright.verif.stream.prover import never_broken
 
 BITS = 2
 PARTS: dict[str, tuple[Callable[[], Any], int, int]] = {
@@ -320,4 +320,3 @@ def test_a_lazy_fork_needs_patient_sinks(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_no_sequence_breaks_a_join(tmp_path: Path) -> None:
     assert never_broken(WatchedJoin(), tmp_path)
-

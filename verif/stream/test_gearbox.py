@@ -18,8 +18,7 @@ from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.native.parts import NativeParts
 from tilewright.verif.stream.agents import Agent, Sink, Source, Wire, run_agents
-from tilewright.verif.stream.proof import never_broken
-from tilewright.verif.stream.prover import prove
+from tilewright.verif.stream.prover import never_broken, prove
 
 SIZES: dict[str, tuple[int, tuple[int, ...]]] = {
     "slots": (16, (12, 20, 28)),

@@ -25,8 +25,7 @@ from tilewright.synth.mapping.fanout import add_buffers
 from tilewright.synth.mapping.hierarchy import split_design
 from tilewright.synth.mapping.netlist import Netlist, flatten, read_mapped
 from tilewright.synth.report import AsicReport, FpgaReport
-from tilewright.verif.kit.data import empty_cache, with_tools
-from tilewright.verif.kit.data import needs_data, real_library
+from tilewright.verif.kit.data import empty_cache, needs_data, real_library, with_tools
 from tilewright.verif.synth.cell_libraries import ACCUMULATOR, CMOS, REGISTER
 
 

@@ -19,8 +19,7 @@ from tilewright.synth.mapping.hierarchy import split_design
 from tilewright.synth.mapping.memories import MEMORY_BITS
 from tilewright.synth.memory_area import bit_area, bit_formula
 from tilewright.synth.report import AsicReport
-from tilewright.verif.kit.data import empty_cache
-from tilewright.verif.kit.data import needs_data, real_library
+from tilewright.verif.kit.data import empty_cache, needs_data, real_library
 
 FLIP_FLOP = 24
 """Transistors, see `test_register_area`."""

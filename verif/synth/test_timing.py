@@ -18,8 +18,7 @@ from tilewright.synth.report import AsicReport, PathReport
 from tilewright.synth.timing.analysis import analyse, fo4
 from tilewright.synth.timing.graph import TableStack
 from tilewright.synth.timing.opensta import opensta_available, opensta_delay
-from tilewright.verif.kit.data import empty_cache
-from tilewright.verif.kit.data import needs_data, real_library
+from tilewright.verif.kit.data import empty_cache, needs_data, real_library
 from tilewright.verif.synth.cell_libraries import ACCUMULATOR, CMOS, REGISTER
 
 TAU = 0.0045

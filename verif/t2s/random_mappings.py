@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,6 @@ from tilewright.hw.t2s.language import (
     tensor,
 )
 from tilewright.hw.t2s.language.tensors import Element, Product
-from pathlib import Path
-import numpy as np
-
 
 HEAD = """\
 from tilewright.hw.t2s.language import absolute, compute, indices, negate, relu, tensor

@@ -8,9 +8,7 @@ from pathlib import Path
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.accelerator import AxiBehaviour
-from tilewright.verif.kit.random_jobs import any_behaviour
-from tilewright.verif.kit.random_jobs import JobsUnderWay, run_jobs
-from tilewright.verif.kit.reports import JobsReport
+from tilewright.verif.kit.reports import JobsReport, JobsUnderWay, any_behaviour, run_jobs
 
 from .unit.jobs import check_case, largest_case_bytes, random_case
 

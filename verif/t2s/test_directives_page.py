@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
+
 import pytest
 from tilewright.apps.t2s.directives_page import BEFORE, DIRECTIVES, directives_page, refusals
+from tilewright.cli import main
 from tilewright.hw.t2s.compiler.passes import compiled
 from tilewright.hw.t2s.language import Computation, Isolated, MappingError
-from tilewright.verif.kit.pages import page
-import re
-from tilewright.cli import main
 from tilewright.hw.t2s.lowering.design import DESIGNS as SHIPPED
+from tilewright.verif.kit.pages import page
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.t2s.designs import CGRA, DESIGNS, FOLDER, SPARSE
 
@@ -84,4 +85,3 @@ def test_the_drawing(name: str, tmp_path: Path) -> None:
     drawn = tmp_path / "drawn.svg"
     assert main(["t2s", "show", str(FOLDER / f"{name}.py"), "--svg", str(drawn)]) == 0
     assert drawn.read_text() == _drawing(name).read_text()
-

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
+
 import pytest
 from tilewright.errors import UserError
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.t2s.config import T2S, T2sConfig
-from tilewright.tables.t2s.compile import t2s_compile, text_of
-from tilewright.verif.kit.sampling import slow_but
-from dataclasses import replace
 from tilewright.hw.t2s.lowering.design import DESIGNS
 from tilewright.synth.fpga import FAMILIES, TooLarge
 from tilewright.tables.t2s import fpga
+from tilewright.tables.t2s.compile import t2s_compile, text_of
 from tilewright.tables.t2s.fpga import ARRAYS, t2s_fpga
 from tilewright.tables.t2s.resources import PAPER, small_sizes, t2s_periods, t2s_resources
+from tilewright.verif.kit.sampling import slow_but
 
 GROWN = {
     # Along i nothing is gathered in vectors.
@@ -99,6 +100,7 @@ def test_sparse_operands() -> None:
 
 # Tables of resources: figures of the thesis, measured figures, and refusals.
 
+
 @pytest.mark.parametrize(
     "name",
     [pytest.param(one, marks=[] if one == "fir" else pytest.mark.long) for one in sorted(DESIGNS)],
@@ -161,4 +163,3 @@ def test_resources_refused() -> None:
         t2s_fpga("cmos")
     with pytest.raises(UserError, match=r"--only must be a part of int8, .*, not 'no'"):
         t2s_fpga("ecp5", only="no")
-

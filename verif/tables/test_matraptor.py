@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+
 import numpy as np
 import pytest
 from tilewright.cli import main
@@ -14,12 +15,12 @@ from tilewright.synth.memory_area import BIT_TRANSISTORS, BIT_UM2
 from tilewright.synth.report import AsicReport
 from tilewright.synth.tables import Row, Table, matraptor_area, measure
 from tilewright.tables import matraptor_breakdown as breakdown
-from tilewright.tables.sparse_kinds import KINDS, products
-from tilewright.verif.kit.pages import page
-from tilewright.verif.tables.made_up import made_up, ours_of
 from tilewright.tables.matraptor_modes import CASES, matraptor_modes
 from tilewright.tables.mode_rates import Case, compare_modes, modes_device
+from tilewright.tables.sparse_kinds import KINDS, products
+from tilewright.verif.kit.pages import page
 from tilewright.verif.matraptor.jobs import fits
+from tilewright.verif.tables.made_up import made_up, ours_of
 
 TINY: dict[str, Any] = {
     "lanes": 1, "channels": 1, "queues": 3, "queue_depth": 64, "value": "fp16", "outstanding": 2,
@@ -256,4 +257,3 @@ def test_every_case_is_one_job() -> None:
     config = MatRaptorConfig(lanes=4, channels=4, outer_product=True)
     for rows, _, columns, _, _ in CASES.values():
         assert fits(config, rows, columns)
-

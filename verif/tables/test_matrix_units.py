@@ -141,7 +141,11 @@ def test_a_small_table() -> None:
     ("target", "message"),
     [
         ("ecp5", "table {name} needs target cmos or liberty:FILE, not 'ecp5'"),
-        ("x", "`target` must be one of cmos, liberty:FILE, asap7, gscl45nm, sg13g2, sky130hd, ecp5, ice40, not 'x'"),
+        (
+            "x",
+            "`target` must be one of cmos, liberty:FILE, asap7, gscl45nm, sg13g2, sky130hd, ecp5, "
+            "ice40, not 'x'",
+        ),
     ],
 )
 def test_a_wrong_target(name: str, target: str, message: str) -> None:

@@ -7,22 +7,22 @@ from contextlib import nullcontext
 from io import StringIO
 from pathlib import Path
 from typing import Any
+
 import pytest
 from rich.console import Console
 from tilewright.cli import main
+from tilewright.errors import UserError
+from tilewright.hw.emit import unit
 from tilewright.hw.spec.jobs.matraptor import COUNTERS
-from tilewright.sim.rtl import toolchain
+from tilewright.hw.spec.sida import SidaConfig
+from tilewright.sim.rtl import accelerator, toolchain
 from tilewright.sim.rtl.build import BuildError
+from tilewright.sim.sida.model import SidaModel
 from tilewright.synth.tables import Table
 from tilewright.tables import converter_rate, cycle_deviation, element_rate, lane_rate
 from tilewright.tables.cycle_deviation import Deviation
-from tilewright.tables.matraptor_rates import matraptor_rates
-from tilewright.errors import UserError
-from tilewright.hw.emit import unit
-from tilewright.hw.spec.sida import SidaConfig
-from tilewright.sim.rtl import accelerator
-from tilewright.sim.sida.model import SidaModel
 from tilewright.tables.graph_kinds import GRAPHS
+from tilewright.tables.matraptor_rates import matraptor_rates
 from tilewright.tables.sida import rates as table
 from tilewright.tables.sida.rates import sida_rates
 from tilewright.tables.sida.speedup import COLUMNS, RATIOS, sida_speedup
@@ -291,4 +291,3 @@ def test_sequences_of_jobs() -> None:
 def test_what_is_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=f"^{said}$"):
         sida_speedup(**{"target": "cmos", "vertices": 64, **given})
-

@@ -22,7 +22,7 @@ from tilewright.tables.roofline.picture import picture
 from tilewright.tables.roofline.point import Point, geomean, operations_wanted, roof_of
 from tilewright.tables.roofline.report import Roofline, too_small
 from tilewright.tables.tensaurus_roofline import tensaurus_roofline
-from tilewright.verif.tensaurus.model.works import random_product
+from tilewright.verif.tensaurus.model.cases import random_product
 
 CONFIG = TensaurusConfig()
 

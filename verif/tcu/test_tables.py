@@ -5,27 +5,28 @@ from __future__ import annotations
 import csv
 import json
 import re
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 import pytest
 from tilewright.apps.tcu.hardware.options import BACKENDS
 from tilewright.cli import main
 from tilewright.errors import UserError
 from tilewright.sim.tcu import NumpyBackend, TensorUnit
+from tilewright.sim.tcu.crossovers import COMPARISONS, UnitModel, crossover
+from tilewright.sim.tcu.dense.recursive import standard, strassen
 from tilewright.sim.tcu.dense.tall import tall
+from tilewright.sim.tcu.formulas import stencils
+from tilewright.sim.tcu.integers.karatsuba import karatsuba
+from tilewright.sim.tcu.integers.schoolbook import schoolbook
 from tilewright.sim.tcu.theorems import BOUNDS, THEOREMS, growth
 from tilewright.sim.tcu.words import INT64
 from tilewright.synth.tables import Table
 from tilewright.tables.tcu.crossovers import tcu_crossovers
 from tilewright.tables.tcu.theorems import tcu_theorems
 from tilewright.verif.kit.pages import page
-from fractions import Fraction
-import numpy as np
-from tilewright.sim.tcu.crossovers import COMPARISONS, UnitModel, crossover
-from tilewright.sim.tcu.dense.recursive import standard, strassen
-from tilewright.sim.tcu.formulas import stencils
-from tilewright.sim.tcu.integers.karatsuba import karatsuba
-from tilewright.sim.tcu.integers.schoolbook import schoolbook
 from tilewright.verif.tcu.stencils.sweeps import swept
 
 HARDWARE = ", ".join(name for name, row in BACKENDS.items() if row.unit)
@@ -297,4 +298,3 @@ def test_sweeps_one_by_one_as_counted() -> None:
     cost = stencils.sweeps(n, k)
     assert (cost.cpu_adds, cost.cpu_multiplies) == (Counted.adds, Counted.multiplies)
     assert cost.cpu == Counted.adds + Counted.multiplies
-

@@ -8,9 +8,7 @@ from pathlib import Path
 from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.accelerator import AxiBehaviour
-from tilewright.verif.kit.random_jobs import any_behaviour
-from tilewright.verif.kit.random_jobs import JobsUnderWay, run_jobs
-from tilewright.verif.kit.reports import JobsReport
+from tilewright.verif.kit.reports import JobsReport, JobsUnderWay, any_behaviour, run_jobs
 from tilewright.verif.tensaurus.jobs import check_case, random_case
 
 _MEMORY_BYTES = 1 << 19

@@ -13,7 +13,7 @@ from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.tensor import Tensor
 from tilewright.sim.tensaurus.driver import plan_of
 from tilewright.sim.tensaurus.work import Work
-from tilewright.verif.kit.random_jobs import any_behaviour
+from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import rng_of
 from tilewright.verif.tensaurus.jobs import TensorCase, check_case
 from tilewright.verif.tensaurus.model.cases import patterns

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -20,13 +21,20 @@ from tilewright.sim.tensaurus.job_tiles import output_bytes
 from tilewright.sim.tensaurus.model import TensaurusModel
 from tilewright.sim.tensaurus.result.kernel import Kernel
 from tilewright.sim.tensaurus.work import STORES
-from tilewright.verif.kit.random_jobs import any_behaviour
 from tilewright.verif.kit.job_checks import Mismatch, QuietAtEnd
+from tilewright.verif.kit.pages import examples, page
+from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import by_size, draw_until, rng_of, slow_but
-from tilewright.verif.tensaurus.jobs import TensorCase, TensorRtl, check_case, fitting, random_case, run_case
+from tilewright.verif.tensaurus.jobs import (
+    TensorCase,
+    TensorRtl,
+    check_case,
+    fitting,
+    random_case,
+    run_case,
+)
 from tilewright.verif.tensaurus.model.cases import device as small
 from tilewright.verif.tensaurus.model.cases import patterns
-from tilewright.verif.kit.pages import examples, page
 
 ARRAYS = ("list", "tensor", "operand", "output")
 """Arrays of a job in memory."""
@@ -392,4 +400,3 @@ def test_python_examples_run() -> None:
     names: dict[str, object] = {}
     for example in found:
         exec(compile(example, str(PAGE), "exec"), names)
-

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tilewright.apps.graphs.problems import PROBLEMS
-from tilewright.verif.apps.graphs.examples import Edges, best_paths, both_ways, closure, example, random_edges, write_graph
-from tilewright.verif.kit.commands import Run
-from pathlib import Path
 from scipy.sparse import csgraph, csr_array
-from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.apps.common.matrix_files import read_matrix
+from tilewright.apps.graphs.problems import PROBLEMS
+from tilewright.verif.apps.graphs.examples import (
+    Edges,
+    best_paths,
+    both_ways,
+    closure,
+    example,
+    random_edges,
+    write_graph,
+)
+from tilewright.verif.kit.commands import Run
+from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import slow_but
 
 MODEL = ("--backend", "model")
@@ -140,6 +149,7 @@ def test_help_names_the_operation(run: Run) -> None:
 
 # ``tilewright run`` of graphs: what formats hold, what they round, and by how much.
 
+
 def passed(run: Run, app: str, graph: Path, *options: object) -> dict[str, Any]:
     """The report of a run that passes; its values are in d.npy."""
     words = ("-o", run.directory / "d.npy", "--json", run.directory / "report.json")
@@ -263,6 +273,7 @@ def test_real_graph_in_a_narrow_format(run: Run) -> None:
 
 # Graphs from files of others, and large ones, on the model and on RTL.
 
+
 @needs_data
 def test_a_long_closure_fills_the_unit(run: Run) -> None:
     karate = data_file("matrices/karate.mtx")
@@ -362,4 +373,3 @@ def test_a_thousand_vertices(run: Run) -> None:
     lengths = there[:, np.newaxis] + back
     np.fill_diagonal(lengths, 0)
     np.testing.assert_allclose(values[1:, 1:], lengths, rtol=0.006)
-

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.verif.apps.graphs.examples import DAG, RING, Edges, write_graph
-from tilewright.verif.kit.commands import Run
+from tilewright.verif.kit.commands import MALFORMED, Run
 from tilewright.verif.kit.data import data_file, needs_data
-from tilewright.verif.kit.commands import MALFORMED
 
 MODEL = ("--backend", "model")
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tilewright.hw.emit.unit import Emitted
-from tilewright.sim.rtl.build import build_library
-from tilewright.sim.rtl.glue import Harness, glue_head, member
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
+from tilewright.hw.emit.unit import Emitted
+from tilewright.sim.rtl.build import build_library
+from tilewright.sim.rtl.glue import Harness, glue_head, member
 from tilewright.verif.native.parts import pass_members
 
 

@@ -27,12 +27,12 @@ from tilewright.verif.axi.exhaustive.libraries import (
     NEVER,
     Found,
     Library,
+    SpoiltPart,
     Table,
     all_patterns,
     payloads,
     table_of,
 )
-from tilewright.verif.axi.exhaustive.libraries import SpoiltPart
 from tilewright.verif.axi.exhaustive.writers import Arrays
 from tilewright.verif.axi.parts_top import RoutedSizes, SupervisedReaders
 from tilewright.verif.kit.sampling import by_size, slow_but

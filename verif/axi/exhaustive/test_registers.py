@@ -19,8 +19,14 @@ from amaranth.hdl import Module, Signal
 from tilewright.hw.axi.registers import AxiLiteRegisters
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.registers.register_map import Field, Register, RegisterMap
-from tilewright.verif.axi.exhaustive.libraries import ALWAYS, Library, Table, all_patterns, table_of
-from tilewright.verif.axi.exhaustive.libraries import SpoiltPart
+from tilewright.verif.axi.exhaustive.libraries import (
+    ALWAYS,
+    Library,
+    SpoiltPart,
+    Table,
+    all_patterns,
+    table_of,
+)
 from tilewright.verif.kit.sampling import by_size
 
 WAYS = {

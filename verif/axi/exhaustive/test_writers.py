@@ -15,13 +15,13 @@ import pytest
 from tilewright.verif.axi.exhaustive.libraries import (
     ALWAYS,
     NEVER,
+    WAYS,
     Found,
     Library,
     Table,
     all_patterns,
     table_of,
 )
-from tilewright.verif.axi.exhaustive.libraries import WAYS
 from tilewright.verif.axi.exhaustive.writers import KINDS, cases, library_of
 from tilewright.verif.kit.sampling import by_size, slow_but
 

@@ -24,11 +24,11 @@ from tilewright.verif.axi.exhaustive.libraries import (
     BASES,
     NEVER,
     Library,
+    SpoiltWriter,
     Table,
     payloads,
     table_of,
 )
-from tilewright.verif.axi.exhaustive.libraries import SpoiltWriter
 from tilewright.verif.native.parts import pass_members, with_ready
 
 

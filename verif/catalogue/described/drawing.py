@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -18,7 +18,6 @@ from tilewright.verif.catalogue.described.operations import (
     operands_of,
     shape_of,
 )
-from collections.abc import Iterator
 
 
 def breaks(rule: Mapping[str, Any], value: int, registers: Mapping[str, int]) -> bool:

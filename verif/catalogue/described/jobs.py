@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
-from tilewright.verif.catalogue.described.drawing import LIST, Job, JobSource
+from tilewright.verif.catalogue.described.drawing import LIST, Job, JobSource, Rules
 from tilewright.verif.catalogue.described.images import read_matrix, touched
 from tilewright.verif.catalogue.described.operations import Matrices, located, operands_of
-from tilewright.verif.catalogue.described.drawing import Rules
-import re
-from collections import Counter, deque
-from collections.abc import Iterator
-from pathlib import Path
-
-
 
 _VARIABLE = re.compile(r"\s*\$var \w+ +\d+ (\S+) (\w+)(?: \[\d+:\d+\])? \$end")
 _OTHERS = {"lock": 0, "prot": 0, "qos": 0}

@@ -11,8 +11,7 @@ from tilewright.sim.device.protocol import JobError
 from tilewright.sim.rtl.accelerator import AcceleratorTimeout, AxiRuleError, NativeAccelerator
 from tilewright.verif.catalogue.toy.driver import ToyAdderDriver, Words, added
 from tilewright.verif.catalogue.toy.spec import ToyAdderConfig
-from tilewright.verif.kit.random_jobs import any_behaviour
-from tilewright.verif.kit.reports import JobsReport
+from tilewright.verif.kit.reports import JobsReport, any_behaviour
 
 _MEMORY_BYTES = 1 << 13
 

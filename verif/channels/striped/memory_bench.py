@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from tilewright.hw.spec.channels import ChannelGeometry
-from tilewright.verif.stream.agents import Agent, Sink, Source, Wire, run_agents
-import random
-from dataclasses import dataclass, field
 from amaranth.hdl import Value
+from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.verif.bench.axi_storage import any_modes
+from tilewright.verif.stream.agents import Agent, Sink, Source, Wire, run_agents
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.channels.striped_reader import StripedReader
 from tilewright.hw.spec.channels import ChannelGeometry
-from tilewright.verif.stream.proof import never_broken
+from tilewright.verif.stream.prover import never_broken
 
 pytestmark = pytest.mark.long
 

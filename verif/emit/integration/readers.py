@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -10,19 +12,13 @@ from typing import Any
 from lxml import etree
 from systemrdl import RDLCompiler
 from systemrdl.messages import MessagePrinter
-from collections.abc import Mapping
-from tilewright.hw.spec.host.programs import Completed, run_program
-from tilewright.sim.rtl.toolchain import find_compiler
 from systemrdl.node import FieldNode
-import copy
 from tilewright.hw.emit.unit import describe
+from tilewright.hw.spec.host.programs import Completed, run_program
 from tilewright.registry import entries
-from tilewright.verif.catalogue.sidecars import as_read
+from tilewright.sim.rtl.toolchain import find_compiler
+from tilewright.verif.catalogue.described.operations import as_read
 from tilewright.verif.kit.sampling import slow_but
-
-
-
-
 
 UNITS = list(entries())
 

@@ -23,10 +23,15 @@ from tilewright.hw.emit.unit import describe, emit
 from tilewright.hw.spec.host.programs import run_program
 from tilewright.registry import entries
 from tilewright.sim.rtl.toolchain import ToolMissing, find_icarus, find_verilator
-from tilewright.verif.catalogue.sidecars import as_read
-from tilewright.verif.emit.integration.readers import SOME_ACCELERATORS, SOME_UNITS, UNITS, sidecar_of
-from tilewright.verif.emit.integration.readers import compiled_rdl
-from tilewright.verif.emit.integration.readers import compare_field
+from tilewright.verif.catalogue.described.operations import as_read
+from tilewright.verif.emit.integration.readers import (
+    SOME_ACCELERATORS,
+    SOME_UNITS,
+    UNITS,
+    compare_field,
+    compiled_rdl,
+    sidecar_of,
+)
 from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints
 from tilewright.verif.kit.sampling import slow_but
 

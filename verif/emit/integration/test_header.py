@@ -7,21 +7,29 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
 import pytest
-from tilewright.hw.emit.integration.c.header import header
-from tilewright.verif.emit.integration.readers import LANGUAGES, compile_text, run_main
-from tilewright.verif.emit.integration.readers import ACCELERATORS, SOME_ACCELERATORS, UNITS, sidecar_of
-from tilewright.verif.kit.sampling import slow_but
 from lxml import etree
 from peakrdl_ipxact import IPXACTImporter
 from systemrdl import RDLCompiler
 from systemrdl.node import RegNode
+from tilewright.hw.emit.integration.c.header import header
 from tilewright.hw.emit.integration.ip_xact.component import ip_xact
 from tilewright.hw.emit.unit import emit
 from tilewright.registry import entries
-from tilewright.verif.emit.integration.readers import SOME_UNITS
-from tilewright.verif.emit.integration.readers import standard_faults
-from tilewright.verif.emit.integration.readers import compare_field
+from tilewright.verif.emit.integration.readers import (
+    ACCELERATORS,
+    LANGUAGES,
+    SOME_ACCELERATORS,
+    SOME_UNITS,
+    UNITS,
+    compare_field,
+    compile_text,
+    run_main,
+    sidecar_of,
+    standard_faults,
+)
+from tilewright.verif.kit.sampling import slow_but
 
 ALL = [*UNITS, "unfriendly"]
 STREAM_UNITS = [name for name in UNITS if name not in ACCELERATORS]
@@ -329,4 +337,3 @@ def test_buses(name: str) -> None:
             assert spaces[space] == f"'h{1 << port['addr_bits']:X}"
         else:
             assert nodes(node, "slave/memoryMapRef")[0].get("memoryMapRef") == "registers"
-

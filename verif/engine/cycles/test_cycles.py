@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from typing import Any
+
 import numpy as np
 import pytest
 from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig, Simd2EngineConfig
 from tilewright.sim.device.protocol import JobError
+from tilewright.sim.engine.cycles.bound import Bound
 from tilewright.sim.engine.cycles.machine import run_job
+from tilewright.sim.engine.cycles.report import EngineCycles
 from tilewright.sim.engine.driver import Driver
 from tilewright.sim.engine.job import Job
 from tilewright.sim.engine.model import EngineModel
-from tilewright.sim.timing.dram import FLAT
-from tilewright.verif.engine.jobs import CONFIGS
-from tilewright.verif.engine.cycles.against_rtl import Both, sampled_config
-from tilewright.verif.engine.jobs import product_job
+from tilewright.sim.timing.bound_broken import BoundBroken
+from tilewright.sim.timing.dram import FLAT, HBM, HBM_32, MemoryModel
+from tilewright.verif.engine.cycles.against_rtl import Both, any_size, sampled_config
+from tilewright.verif.engine.jobs import CONFIGS, product_job, random_job
 from tilewright.verif.engine.rates import large_product, typical_operations
 from tilewright.verif.kit.pages import page
 from tilewright.verif.kit.sampling import cases, slow_but
-from typing import Any
-from tilewright.sim.engine.cycles.bound import Bound
-from tilewright.sim.engine.cycles.report import EngineCycles
-from tilewright.sim.timing.bound_broken import BoundBroken
-from tilewright.sim.timing.dram import HBM, HBM_32, MemoryModel
-from tilewright.verif.engine.cycles.against_rtl import any_size
-from tilewright.verif.engine.jobs import random_job
 
 pytestmark = pytest.mark.slow
 
@@ -259,8 +256,8 @@ def test_bursts_of_several_pages() -> None:
     config: EngineConfig = M3xuEngineConfig(modes=("fp16",), data_bits=512, block_cols=64)
     assert config.burst_beats * config.beat_bytes > HBM.page_bytes // 8
     job = product_job(config, "fp16", 100, 600, 100, use_c=True)
-    for page in (128, 256, 2048):
-        memory = replace(HBM, page_bytes=page)
+    for page_bytes in (128, 256, 2048):
+        memory = replace(HBM, page_bytes=page_bytes)
         found = run_job(config, job, memory=memory)
         check(found)
         assert found.memory_bytes == found.bytes_read + 100 * 38 * 64
@@ -270,4 +267,3 @@ def test_a_broken_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Bound, "cycles", property(lambda limit: 100 * limit.compute_cycles))
     with pytest.raises(BoundBroken, match=r"^a job took [\d,]+ cycles, fewer than its bound of"):
         run_job(LARGE, product_job(LARGE, "minplus", 512, 512, 512))
-

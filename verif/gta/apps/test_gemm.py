@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import random
+from functools import partial
 from pathlib import Path
 from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 from tilewright.apps.common.units.gta import GtaChoice
 from tilewright.apps.gta import products
 from tilewright.apps.gta.products import GtaProducts
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig, is_float
 from tilewright.sim.gta.array_schedule import Schedule
+from tilewright.sim.gta.bignum import (
+    DEPTH,
+    PIECE_BITS,
+    bignum_factors,
+    bignum_product,
+    bignum_shape,
+)
 from tilewright.sim.gta.golden.pgemm import pgemm
 from tilewright.sim.gta.schedule.block_cost import PGemm
 from tilewright.sim.gta.schedule.evaluate import evaluate
 from tilewright.sim.gta.schedule.explain import choose
+from tilewright.verif.gta.golden.references import product_by_limbs
 from tilewright.verif.kit.commands import Run
-from tilewright.verif.kit.sampling import slow_but
-import random
-from functools import partial
-import numpy.typing as npt
-from tilewright.sim.gta.bignum import DEPTH, PIECE_BITS, bignum_factors, bignum_product, bignum_shape
-from tilewright.verif.gta.golden.exact_integers import product_by_limbs
-from tilewright.verif.kit.sampling import cases
+from tilewright.verif.kit.sampling import cases, slow_but
 
 GTA = ("--unit", "gta", "--backend", "cycles")
 
@@ -314,4 +320,3 @@ def test_rows_at_a_time() -> None:
 def test_factors_are_not_negative() -> None:
     with pytest.raises(ValueError, match=r"^numbers must be at least 0, not -3$"):
         bignum_factors(5, -3)
-

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
 import numpy as np
 import pytest
 from tilewright.apps.gta import vector as compute
 from tilewright.sim.gta.driver import GtaDriver
-from tilewright.verif.kit.commands import Run
-from pathlib import Path
 from tilewright.sim.gta.model import GtaModel
 from tilewright.verif.gta.devices import settings
+from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.sampling import slow_but
 
 WIDTH = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
@@ -399,4 +400,3 @@ def test_shapes_and_outputs(run: Run, tmp_path: Path) -> None:
     assert line == f"out must be another file for each job, not {str(out)!r} twice"
     line = run.refused("pair", job, other, *MODEL, "--set", "lanes=1")
     assert line == "`lanes` must be at least 2 for two products at the same time, not 1"
-

@@ -9,7 +9,7 @@ import pytest
 from amaranth.sim import Simulator
 from tilewright.hw.gta.lane_cluster import MaskMatch
 from tilewright.hw.spec.gta import GtaConfig
-from tilewright.verif.gta.cluster.random_products import cut, masks_of
+from tilewright.verif.gta.cluster.random_commands import cut, masks_of
 from tilewright.verif.kit.sampling import by_size
 
 

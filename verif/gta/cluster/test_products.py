@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-from tilewright.hw.gta.layouts import Operation
-from tilewright.hw.spec.gta import GtaConfig, element_bytes
-from tilewright.sim.rtl.streams import Pauses
-from tilewright.verif.gta.cluster.cluster_bench import INTEGERS, ClusterBench
-from tilewright.verif.gta.cluster.cluster_cycles import check_cycles
-from tilewright.verif.gta.cluster.products import Product, Region
-from tilewright.verif.gta.cluster.random_products import cut, masks_of, random_products
-from tilewright.verif.gta.devices import SHARED
-from tilewright.verif.kit.sampling import by_size, slow_but
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
-from tilewright.hw.spec.gta import FORMATS_OF_GTA
+
+import numpy as np
+import pytest
+from tilewright.hw.gta.layouts import LaneMemoryName, Operation
+from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig, element_bytes
+from tilewright.sim.rtl.streams import Pauses
+from tilewright.verif.gta.cluster.cluster_bench import INTEGERS, ClusterBench
+from tilewright.verif.gta.cluster.cluster_cycles import check_cycles
 from tilewright.verif.gta.cluster.float_products import FloatProduct
-from tilewright.hw.gta.layouts import LaneMemoryName
-from tilewright.verif.gta.cluster.products import exact, random_matrix
+from tilewright.verif.gta.cluster.products import Product, Region, exact, random_matrix
+from tilewright.verif.gta.cluster.random_commands import cut, masks_of, random_products
+from tilewright.verif.gta.devices import SHARED
+from tilewright.verif.kit.sampling import by_size, slow_but
 
 pytestmark = pytest.mark.long
 
@@ -110,6 +108,7 @@ def test_ends_of_the_range(name: str) -> None:
 
 
 # Products of floats on joined lanes, bit for bit, and their cycles; integers before and after.
+
 
 def config_of_floats(
     formats: tuple[str, ...] = FORMATS_OF_GTA,
@@ -307,4 +306,3 @@ def test_utilisation() -> None:
         taken, ends = bench.run([product.command() for product in products] * 10)
         busy = 20 * products[0].cycles
         assert busy / (ends[-1][1] - taken[0]) >= 0.95
-

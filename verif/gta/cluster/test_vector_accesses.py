@@ -19,10 +19,8 @@ from tilewright.hw.spec.jobs.gta_vector import (
 )
 from tilewright.verif.gta.cluster.cluster_bench import INTEGERS, ClusterBench
 from tilewright.verif.gta.cluster.cluster_cycles import Command, check_cycles
-from tilewright.verif.gta.cluster.mixed_commands import mixed
 from tilewright.verif.gta.cluster.products import Memories, Region
-from tilewright.verif.gta.cluster.random_products import cut, masks_of
-from tilewright.verif.gta.cluster.random_products import random_elements
+from tilewright.verif.gta.cluster.random_commands import cut, masks_of, mixed, random_elements
 from tilewright.verif.gta.cluster.vector_command import MEMORIES, VectorCommand
 from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but

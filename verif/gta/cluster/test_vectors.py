@@ -17,10 +17,8 @@ from tilewright.sim.numbers.values import Patterns
 from tilewright.sim.rtl.streams import Pauses
 from tilewright.verif.gta.cluster.cluster_bench import ClusterBench
 from tilewright.verif.gta.cluster.cluster_cycles import check_cycles
-from tilewright.verif.gta.cluster.mixed_commands import mixed
 from tilewright.verif.gta.cluster.products import Region
-from tilewright.verif.gta.cluster.random_products import cut, masks_of
-from tilewright.verif.gta.cluster.random_products import random_vectors
+from tilewright.verif.gta.cluster.random_commands import cut, masks_of, mixed, random_vectors
 from tilewright.verif.gta.cluster.vector_command import PRODUCTS, VectorCommand
 from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.gta.float.exact_sums import representatives

@@ -5,33 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
+
 import numpy as np
 import pytest
 from tilewright.hw.spec.gta import COLS, FORMATS_OF_GTA, RESULT_WORD_BYTES, GtaConfig, element_bytes
 from tilewright.hw.spec.jobs.gta import job_spec, mask_registers
 from tilewright.hw.spec.jobs.gta_commands import OPERATIONS, command_bytes
-from tilewright.hw.spec.jobs.gta_vector import OCTET, VECTOR_FUNCTIONS, functions_of, operand_memories, vector_result_bytes
+from tilewright.hw.spec.jobs.gta_vector import (
+    OCTET,
+    VECTOR_FUNCTIONS,
+    functions_of,
+    operand_memories,
+    vector_result_bytes,
+)
 from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.gta import timed
 from tilewright.sim.gta.array_schedule import Schedule
+from tilewright.sim.gta.cycles.machine import run_job
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.golden.pgemm import RESULTS
+from tilewright.sim.gta.model import TIMELESS, GtaModel
 from tilewright.sim.gta.timed import TimedGta
 from tilewright.sim.gta.vector.choice import laid_out
 from tilewright.sim.gta.vector.tiling import most_chain
 from tilewright.sim.rtl.accelerator import AxiBehaviour
-from tilewright.sim.timing.memories import FLAT
+from tilewright.sim.timing.memories import FLAT, HBM, HBM_32, MemoryModel
 from tilewright.verif.gta.devices import DEVICES, LARGE_MEMORY_BYTES, NativeGta, native_gta
-from tilewright.verif.gta.jobs import ProductCase, check_product, words
+from tilewright.verif.gta.jobs import ProductCase, check_product, random_case, words
 from tilewright.verif.gta.jobs import random_case as random_product
 from tilewright.verif.gta.lists import random_case as random_list
+from tilewright.verif.gta.lists import spoilt_case
 from tilewright.verif.gta.vectors import random_vector
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
-from tilewright.sim.gta import timed
-from tilewright.sim.gta.cycles.machine import run_job
-from tilewright.sim.gta.model import TIMELESS, GtaModel
-from tilewright.sim.timing.memories import HBM, HBM_32, MemoryModel
-from tilewright.verif.gta.jobs import random_case
-from tilewright.verif.gta.wrong_lists import spoilt_case
 
 pytestmark = pytest.mark.slow
 
@@ -219,6 +224,7 @@ def test_products_by_vectors(device: NativeGta) -> None:
 
 # The cycle model by itself: cycles that are left out, memories, jobs that fail, large products.
 
+
 @pytest.mark.parametrize("memory", [FLAT, HBM], ids=lambda memory: memory.name)
 @pytest.mark.parametrize("name", ["all", "regions"])
 def test_what_is_left_out_changes_nothing(
@@ -339,4 +345,3 @@ def test_a_large_product() -> None:
     driver.pgemm("int8", zeros, zeros)
     least = size**3 // (64 * 4)
     assert least < driver.counts["cycles"] < 1.02 * least
-

@@ -9,14 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FORMATS, FloatFormat
 from tilewright.sim.numbers.multiply_add import multiply_add
-from tilewright.verif.oracles import softfloat
+from tilewright.verif.oracles import softfloat, stimuli
 from tilewright.verif.oracles.softfloat import decode, round_exact
-import numpy as np
-import numpy.typing as npt
-from tilewright.verif.oracles import stimuli
-import numpy as np
-import numpy.typing as npt
-
 
 
 def representatives(fmt: FloatFormat) -> npt.NDArray[np.uint64]:

@@ -18,8 +18,7 @@ from tilewright.hw.gta.float.row_adder import ProductOfHeaders
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
 from tilewright.sim.rtl.streams import NativeSimulation, pack, unpack
 from tilewright.verif.arith.arithmetic import agree
-from tilewright.verif.gta.float.exact_sums import accumulated, exactly
-from tilewright.verif.gta.float.exact_sums import representatives
+from tilewright.verif.gta.float.exact_sums import accumulated, exactly, representatives
 from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import cases, operand_pairs, slow_but
 from tilewright.verif.oracles import stimuli

@@ -30,8 +30,7 @@ from tilewright.hw.spec.gta import (
     result_bytes,
 )
 from tilewright.sim.rtl.streams import NativeSimulation, unpack
-from tilewright.verif.gta.float.exact_sums import chain
-from tilewright.verif.gta.float.exact_sums import random_floats
+from tilewright.verif.gta.float.exact_sums import chain, random_floats
 from tilewright.verif.kit.sampling import by_size, slow_but
 
 

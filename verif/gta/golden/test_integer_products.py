@@ -5,22 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tilewright.hw.spec.formats import FORMATS
-from tilewright.hw.spec.gta import result_bytes
+from tilewright.hw.spec.formats import FLOAT_FORMATS, FORMATS, INT_FORMATS
+from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig, is_float, limbs, result_bytes
 from tilewright.sim.gta.golden.pgemm import pgemm
-from tilewright.verif.kit.sampling import by_size
-from .exact_integers import clamped, integer_matrices, signed, words, wrapped
-from tilewright.hw.spec.formats import FLOAT_FORMATS, INT_FORMATS
-from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig, is_float, limbs
 from tilewright.sim.gta.limbs import limbs_of
-from tilewright.verif.gta.golden.exact_integers import element_serial, product_by_limbs
-from tilewright.verif.kit.sampling import cases
+from tilewright.verif.gta.golden.references import element_serial, product_by_limbs
+from tilewright.verif.kit.sampling import by_size, cases
 from tilewright.verif.oracles import stimuli
 from tilewright.verif.oracles.softfloat import decode
-from .float_matrices import FLOATS
+
+from .references import FLOATS, clamped, integer_matrices, signed, words, wrapped
 
 pytestmark = pytest.mark.quick
 
@@ -306,4 +304,3 @@ def test_significands_have_no_sign(format: str) -> None:
     one = limbs_of(format, [fmt.one, fmt.one | 1 << (fmt.bits - 1), 1])
     assert one[0].tolist() == one[1].tolist()
     assert one[2].tolist() == [1] + [0] * (limbs(format) - 1)
-

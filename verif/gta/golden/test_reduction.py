@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import re
+from fractions import Fraction
 from typing import Any
+
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FORMATS
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, is_float
+from tilewright.sim.gta.golden.moves import select, slide_down, slide_up
+from tilewright.sim.gta.golden.pgemm import pgemm
 from tilewright.sim.gta.golden.reduction import REDUCTIONS, reduce
 from tilewright.sim.gta.golden.vector import elementwise
-from tilewright.verif.kit.sampling import cases
+from tilewright.verif.kit.sampling import by_size, cases
 from tilewright.verif.oracles import softfloat, stimuli
-from .exact_integers import signed, wrapped
-from .float_matrices import FLOATS
-from tilewright.sim.gta.golden.moves import select, slide_down, slide_up
-import math
-from fractions import Fraction
-from tilewright.sim.gta.golden.pgemm import pgemm
-from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.oracles.softfloat import decode, round_exact
-from .float_matrices import float_matrices, result_format, softfloat_product
+
+from .references import FLOATS, float_matrices, result_format, signed, softfloat_product, wrapped
 
 Array = npt.NDArray[Any]
 
@@ -132,6 +131,7 @@ def test_what_is_refused(arguments: Any, message: str) -> None:
 
 
 # Elements that are chosen and moved, against Python's lists.
+
 
 @pytest.mark.parametrize("format", FORMATS_OF_GTA)
 def test_slides(format: str) -> None:
@@ -326,4 +326,3 @@ def test_products_larger_than_a_block(format: str, shape: tuple[int, int]) -> No
         assert np.array_equal(whole[m : m + 1], alone)
     last = softfloat_product(format, a, b[:, -1:], c[:, -1:])
     assert np.array_equal(whole[:, -1:], last)
-

@@ -18,8 +18,7 @@ from tilewright.verif.oracles import softfloat, stimuli
 from tilewright.verif.oracles.dot_product import exact_terms
 from tilewright.verif.oracles.softfloat import decode, order_key, round_exact
 
-from .exact_integers import signed, wrapped
-from .float_matrices import FLOATS
+from .references import FLOATS, signed, wrapped
 
 pytestmark = pytest.mark.quick
 

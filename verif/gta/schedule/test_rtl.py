@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tilewright.errors import UserError
+from tilewright.hw.gta.layouts import Operation
 from tilewright.hw.spec.gta import GtaConfig
 from tilewright.sim.gta.array_cycles import array_cycles, chain_cycles
 from tilewright.sim.gta.array_job import ArrayJob
@@ -21,16 +23,13 @@ from tilewright.sim.gta.workloads.reduced import reduced
 from tilewright.tables.gta import workloads_rtl
 from tilewright.tables.gta.workloads_rtl import COLUMNS, MOST, gta_workloads_rtl
 from tilewright.verif.gta.cluster.cluster_bench import INTEGERS, ClusterBench
+from tilewright.verif.gta.cluster.float_products import FloatProduct
+from tilewright.verif.gta.cluster.products import Product, Region
+from tilewright.verif.gta.cluster.random_commands import masks_of
+from tilewright.verif.gta.cluster.vector_command import VectorCommand
 from tilewright.verif.gta.devices import DEVICES, SHARED
 from tilewright.verif.kit.pages import page
 from tilewright.verif.kit.sampling import by_size, slow_but
-from collections.abc import Sequence
-import numpy as np
-from tilewright.hw.gta.layouts import Operation
-from tilewright.verif.gta.cluster.float_products import FloatProduct
-from tilewright.verif.gta.cluster.products import Product, Region
-from tilewright.verif.gta.cluster.random_products import masks_of
-from tilewright.verif.gta.cluster.vector_command import VectorCommand
 
 
 def products(job: ArrayJob) -> list[Product]:

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+
 import numpy as np
 import pytest
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig
+from tilewright.hw.spec.jobs.gta import job_spec
+from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.gta.array_schedule import Schedule
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.model import GtaModel
+from tilewright.sim.gta.regions import rectangles
 from tilewright.sim.gta.schedule.block_cost import PGemm
 from tilewright.sim.gta.schedule.cost import Accesses
 from tilewright.sim.gta.schedule.evaluate import evaluate
-from tilewright.sim.gta.schedule.segmented_cost import DoesNotFit
-from tilewright.sim.gta.tiles.program import LaneJob
+from tilewright.sim.gta.schedule.segmented_cost import (
+    DoesNotFit,
+    added_cycles,
+    last_tile,
+    sums_cost,
+)
+from tilewright.sim.gta.tiles.choice import Choice, choose
+from tilewright.sim.gta.tiles.program import CommandList, LaneJob
+from tilewright.sim.gta.tiles.segmented_product import SegmentedProduct
 from tilewright.sim.gta.timed import TimedGta
 from tilewright.sim.gta.vector.choice import VectorChoice, laid_out, vector_schedules
 from tilewright.sim.gta.vector.products import VectorProduct
 from tilewright.verif.gta.lists import Executes, busy_cycles
 from tilewright.verif.kit.sampling import by_size, cases
-from collections.abc import Mapping
-from tilewright.hw.spec.jobs.gta import job_spec
-from tilewright.sim.device.job_registers import JobRegisters
-from tilewright.sim.gta.regions import rectangles
-from tilewright.sim.gta.schedule.segmented_cost import added_cycles, last_tile, sums_cost
-from tilewright.sim.gta.tiles.choice import Choice, choose
-from tilewright.sim.gta.tiles.program import CommandList
-from tilewright.sim.gta.tiles.segmented_product import SegmentedProduct
 
 CONFIG = GtaConfig(lanes=4, data_bits=64, vector_bytes=8192)
 """All rows that are moved are whole beats of it."""
@@ -205,7 +209,9 @@ def ratio(rng: np.random.Generator, timed: TimedGta) -> float:
     m, n = (int(2 ** rng.uniform(0, 6)) for _ in range(2))
     k = int(2 ** rng.uniform(4, 9))
     layout = CONFIG_SUMS_WAY.lanes // segments, 1
-    choice = choose(CONFIG_SUMS_WAY, format, (m, n, k), dataflow=flow, layout=layout, segments=segments)
+    choice = choose(
+        CONFIG_SUMS_WAY, format, (m, n, k), dataflow=flow, layout=layout, segments=segments
+    )
     assert choice is not None
     assert choice.sums is not None
     made = SegmentedProduct(choice.tiling, k, choice.sums, narrow="none", use_c=False)
@@ -255,4 +261,3 @@ def test_the_last_tile(
 ) -> None:
     """Finds the last tile of a walk to and fro."""
     assert last_tile(sizes, tile, lateral=lateral) == expected
-

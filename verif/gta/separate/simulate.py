@@ -18,8 +18,14 @@ from tilewright.hw.spec.unit import Unit
 from tilewright.sim.gta.separate import Words, multiply_add
 from tilewright.sim.rtl.streams import pack
 from tilewright.sim.rtl.waves import wave_format
-from tilewright.verif.bench.operations_run import ILLEGAL, TIMED, halves, run_operations
-from tilewright.verif.bench.stream_job import JobResult, StreamBuild
+from tilewright.verif.bench.stream_job import (
+    ILLEGAL,
+    TIMED,
+    JobResult,
+    StreamBuild,
+    halves,
+    run_operations,
+)
 from tilewright.verif.gta.separate.stimuli import Operations, operations
 from tilewright.verif.kit.reports import Report
 

@@ -4,30 +4,40 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
+from tilewright.hw.spec.jobs.matraptor import COUNTERS
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.matraptor.cycles.bandwidth import bandwidth
-from tilewright.sim.matraptor.cycles.rows import QueueOverflow, simulate
-from tilewright.sim.rtl.accelerator import NativeAccelerator
-from tilewright.sim.timing.dram import FLAT, HBM, HBM_32, MemoryModel
-from tilewright.tables.cycle_deviation import CONFIGS, INPUTS, Operands, compare, config_of, device_of, power_law, square, uniform
-from tilewright.verif.kit.data import data_file, needs_data
-from tilewright.verif.kit.sampling import cases, slow_but
-from typing import Any
-from tilewright.hw.spec.jobs.matraptor import COUNTERS
 from tilewright.sim.matraptor.cycles.outer import simulate_outer
-from tilewright.sim.matraptor.cycles.rows import Cycles
+from tilewright.sim.matraptor.cycles.rows import Cycles, QueueOverflow, simulate
 from tilewright.sim.matraptor.cycles.traffic import bytes_read
 from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.matraptor.result.outer import by_columns
+from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.sim.sparse.c2sr import from_csr
-from tilewright.tables.cycle_deviation import OUTER_INPUTS, Counters
+from tilewright.sim.timing.dram import FLAT, HBM, HBM_32, MemoryModel
+from tilewright.tables.cycle_deviation import (
+    CONFIGS,
+    INPUTS,
+    OUTER_INPUTS,
+    Counters,
+    Operands,
+    compare,
+    config_of,
+    device_of,
+    power_law,
+    square,
+    uniform,
+)
 from tilewright.verif.kit.commands import Run
-from tilewright.verif.kit.sampling import draw_until
+from tilewright.verif.kit.data import data_file, needs_data
+from tilewright.verif.kit.sampling import cases, draw_until, slow_but
 from tilewright.verif.matraptor.jobs import fits
 
 pytestmark = pytest.mark.slow
@@ -372,4 +382,3 @@ def test_spgemm_with_the_cycle_model(tmp_path: Any, capsys: pytest.CaptureFixtur
         assert found["ratio_to_bound"] == pytest.approx(counters["cycles"] / found["bound_cycles"])
         assert found["microseconds"] == pytest.approx(counters["cycles"] / 2000)
     assert cycles["flat"] < cycles["hbm"]
-

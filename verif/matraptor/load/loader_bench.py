@@ -17,8 +17,7 @@ from typing import Any
 import cocotb
 from tilewright.verif.bench.axi_memory import Storage
 from tilewright.verif.bench.scene import Scene, break_off, run_scenarios, span
-from tilewright.verif.bench.streams import Scoreboard
-from tilewright.verif.bench.streams import Pauser, StreamDriver, StreamMonitor
+from tilewright.verif.bench.streams import Pauser, Scoreboard, StreamDriver, StreamMonitor
 
 SETTLED = 400
 """Cycles without a transfer after which nothing more will come."""

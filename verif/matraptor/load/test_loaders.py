@@ -22,7 +22,7 @@ from tilewright.hw.matraptor.layouts import job_layout, left_layout, product_lay
 from tilewright.hw.matraptor.load.a_loader import SparseALoader
 from tilewright.hw.matraptor.load.b_loader import SparseBLoader
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.verif.bench.settings_job import SettingsBuild
+from tilewright.verif.bench.cocotb_build import SettingsBuild
 from tilewright.verif.kit.front_ends import complaints
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.matraptor.load.loader_jobs import LoaderJob, ends_mask, random_matrix

@@ -7,16 +7,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from tilewright.hw.spec.formats import IntFormat
-from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.sim.numbers.semirings import combine, product
-from tilewright.verif.oracles import stimuli
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.matraptor.layouts import product_layout, result_layout, row_layout
 from tilewright.hw.matraptor.merge.processing_element import ProcessingElement
-
+from tilewright.hw.spec.formats import IntFormat
+from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.sim.numbers.semirings import combine, product
+from tilewright.verif.oracles import stimuli
 
 COUNTS = ("multiplied", "merge_step", "merge_wait", "set_wait")
 """Outputs of a processing element that are counted."""

@@ -19,15 +19,14 @@ from tilewright.sim.sparse.c2sr import CsrPatterns, from_patterns, starts_of
 from tilewright.verif.kit.sampling import cases, slow_but
 from tilewright.verif.matraptor.merge.element import (
     PartialRow,
+    ProcessingElementUnit,
     Row,
     expected,
     random_rows,
     shaped_rows,
 )
-from tilewright.verif.matraptor.merge.element import ProcessingElementUnit
 
-from .element import Job
-from .element import COUNTS
+from .element import COUNTS, Job
 
 Table = dict[str, npt.NDArray[np.uint64]]
 

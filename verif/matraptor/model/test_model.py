@@ -14,8 +14,8 @@ from tilewright.sim.matraptor.result import rows as matraptor
 from tilewright.sim.matraptor.result.rows import spgemm
 from tilewright.sim.sparse.c2sr import from_csr, to_csr
 from tilewright.verif.c2sr.rows import NUMPY
-from tilewright.verif.matraptor.jobs import reference_product, result_pointers
 from tilewright.verif.matraptor.cases import config, operands, scipy_structure, some_matrix
+from tilewright.verif.matraptor.jobs import reference_product, result_pointers
 
 pytestmark = pytest.mark.quick
 

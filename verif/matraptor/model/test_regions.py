@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import numpy as np
 import pytest
+from tilewright.hw.spec.jobs.matraptor import job_spec
 from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.matraptor.result.rows import least_capacity, spgemm
 from tilewright.sim.sparse.c2sr import to_csr
 from tilewright.sim.sparse.image import from_image, image, image_sizes
 from tilewright.sim.sparse.memory_blocks import Read
-from tilewright.verif.kit.sampling import slow_but
-from tilewright.verif.matraptor.jobs import result_pointers
-from tilewright.verif.matraptor.cases import DIVIDING, config, operands, scipy_structure
-from typing import Any
-from tilewright.hw.spec.jobs.matraptor import job_spec
-from tilewright.sim.device.job_registers import JobRegisters
-from tilewright.sim.matraptor.model import MatRaptorModel
-from tilewright.verif.kit.sampling import rng_of
-from tilewright.verif.matraptor.cases import random_case
-from tilewright.verif.matraptor.jobs import check_result, load_case
-from collections import Counter
-from tilewright.verif.kit.sampling import cases
-from tilewright.verif.matraptor.cases import SparseCase, place_case, random_matrix
-from tilewright.verif.matraptor.outer.outer_cases import outer_case
-from tilewright.verif.matraptor.outer.outer_jobs import rows_about
+from tilewright.verif.kit.sampling import cases, rng_of, slow_but
+from tilewright.verif.matraptor.cases import (
+    DIVIDING,
+    SparseCase,
+    config,
+    operands,
+    place_case,
+    random_case,
+    random_matrix,
+    scipy_structure,
+)
+from tilewright.verif.matraptor.jobs import check_result, load_case, result_pointers
+from tilewright.verif.matraptor.outer.outer_cases import outer_case, rows_about
+
 
 def reader(memory: bytes) -> Read:
     return lambda address, count: memory[address : address + count]
@@ -140,6 +145,7 @@ def test_bytes_that_are_not_the_results(channels: int) -> None:
 
 # The model device on rows of B whose columns do not ascend: it ends as the hardware does.
 
+
 @pytest.mark.parametrize("mode", ["rows", "outer"])
 @pytest.mark.parametrize("lanes", [1, 2, 3])
 def test_the_first_row_that_reads_it(mode: str, lanes: int) -> None:
@@ -178,4 +184,3 @@ def _repeat_a_column(rng: np.random.Generator, device: Any, case: SparseCase, ro
     word = int(case.b.patterns().values[8 * row + entry])
     word |= int(rng.integers(entry)) << cfg.format.bits
     device.write_memory(int(where[entry][0]), word.to_bytes(cfg.layout.entry_bytes, "little"))
-

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.sim.device.job_registers import JobStatus
+from tilewright.sim.matraptor.cycles.traffic import bytes_read
 from tilewright.sim.matraptor.result.outer import by_columns, outer_product
 from tilewright.sim.matraptor.result.rows import SparseProduct, least_capacity
 from tilewright.sim.sparse.c2sr import C2sr, from_csr, to_csr
 from tilewright.verif.channels.lane_rows import walk
+from tilewright.verif.kit.job_checks import Mismatch
 from tilewright.verif.kit.sampling import draw_until
 from tilewright.verif.matraptor.cases import SparseCase, place_arrays, random_matrix
-from tilewright.verif.matraptor.jobs import fits, reference_product
+from tilewright.verif.matraptor.jobs import (
+    SparseRtl,
+    check_result,
+    fits,
+    load_case,
+    reference_product,
+    run_case,
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -130,3 +142,137 @@ def in_walk_order(config: MatRaptorConfig, a: C2sr, b: C2sr) -> tuple[C2sr, C2sr
     order = [place.i // lanes for place in walk(config.layout, config.lane_map, 0, inner * lanes)]
     left, right = to_csr(a), to_csr(b)
     return from_csr(left[:, order], config.layout), from_csr(right[order], config.layout)
+
+
+def check_outer(
+    rng: np.random.Generator,
+    device: SparseRtl,
+    case: OuterCase,
+    *,
+    spoiled: Mapping[int, bytes] | None = None,
+) -> JobStatus:
+    """Run a job that must end well: all of memory must be as the model says, values as they are
+    defined, summed in the order of the walk, and the counters as counted here. Raises Mismatch.
+
+    ``spoiled``: bytes to put into the memory beforehand, by address.
+    """
+    memory, before = load_case(rng, device, case), device.moved
+    for address, content in (spoiled or {}).items():
+        device.write_memory(address, content)
+        memory[address : address + len(content)] = np.frombuffer(content, np.uint8)
+    status = run_case(device, case)
+    if status.error != "none":
+        raise Mismatch(f"{status.error}, detail {status.detail:#x}")
+    product = check_result(device, case.seen, memory)
+    assert product.c is not None
+    config = case.config
+    wanted = reference_product(*in_walk_order(config, case.left, case.b), config.semiring)
+    if not all(map(np.array_equal, product.c.patterns(), wanted)):
+        raise Mismatch("C is not what the definition says")
+    _check_counts(device, case, product, status.counts, before)
+    return status
+
+
+def _check_counts(
+    device: SparseRtl,
+    case: OuterCase,
+    product: SparseProduct,
+    counts: dict[str, int],
+    before: list[tuple[int, int]],
+) -> None:
+    config, statistics = case.config, product.statistics
+    pairs = 8 * case.left.shape[0]
+    entries = statistics.results * config.layout.entry_bytes
+    wanted = {
+        "operations": statistics.products,
+        "results": statistics.results,
+        "merge_steps": 0,
+        "lane_busy_max": int(statistics.lane_products.max()),
+        "lane_busy_min": int(statistics.lane_products.min()),
+        "bytes_c_pairs": pairs,
+        "bytes_c_entries": entries,
+        "bytes_written": pairs + entries,
+        **bytes_read(config, case.a, case.b, case.left.shape[0]),
+    }
+    wrong = {name: (counts[name], value) for name, value in wanted.items() if counts[name] != value}
+    if wrong:
+        raise Mismatch(f"counters (found, expected): {wrong}")
+    read, written = np.subtract(device.moved, before).sum(axis=0).tolist()
+    if (read, written) != (counts["bytes_read"], counts["bytes_written"]):
+        raise Mismatch(f"over the bus went {read} and {written} bytes, counters: {counts}")
+    busy, span = counts["busy_cycles"], counts["busy_cycles"] + counts["stalls"]
+    fits = (
+        busy <= counts["operations"] <= busy * config.lanes,
+        busy >= counts["lane_busy_max"],
+        span < counts["cycles"],
+        counts["conflicts"] <= (config.lanes - 1) * counts["cycles"],
+    )
+    if not all(fits):
+        raise Mismatch(f"counters do not fit each other: {counts}")
+
+
+def rows_about(case: OuterCase, rows_of_b: np.ndarray) -> list[int]:
+    """Rows of A as it is stored that have entries and name one of these rows of B."""
+    filled = np.flatnonzero(case.a.lengths)
+    return filled[np.isin(filled // case.config.lanes, rows_of_b)].tolist()
+
+
+def spoil_unused(rng: np.random.Generator, case: OuterCase) -> dict[int, bytes]:
+    """Random bytes for the entries of B's rows that no lane reads."""
+    found: dict[int, bytes] = {}
+    for row in np.setdiff1d(np.flatnonzero(case.b.lengths), case.rows_of_b).tolist():
+        for address in case.row_addresses("b", case.b, row).tolist():
+            found[address] = rng.bytes(1)
+    return found
+
+
+PARALLEL = [(1, 1), (2, 2), (4, 2), (2, 4), (3, 3), (6, 2), (1, 8), (2, 6), (16, 1), (8, 8)]
+MEMORY_BYTES = 1 << 18
+
+
+def config(**given: Any) -> MatRaptorConfig:
+    return MatRaptorConfig(**{"outer_product": True, "lanes": 2, "channels": 2, **given})
+
+
+def operands(
+    rng: np.random.Generator, cfg: MatRaptorConfig, shape: tuple[int, int, int], density: float,
+    **how: Any,
+) -> tuple[C2sr, C2sr]:  # fmt: skip
+    rows, inner, columns = shape
+    return (
+        random_matrix(rng, cfg, (rows, inner), density, **how),
+        random_matrix(rng, cfg, (inner, columns), density, **how),
+    )
+
+
+def product(cfg: MatRaptorConfig, a: C2sr, b: C2sr) -> C2sr:
+    found = outer_product(cfg, by_columns(cfg, a), b, a.shape[0])
+    assert found.c is not None
+    return found.c
+
+
+def slow_bytes(case: OuterCase) -> dict[str, int]:
+    """Lane by lane, row by row."""
+    cfg, t, b = case.config, case.a, case.b
+    size, beat = cfg.layout.entry_bytes, cfg.beat_bytes
+    found = dict.fromkeys(
+        ("bytes_a_pairs", "bytes_a_entries", "bytes_b_pairs", "bytes_b_entries"), 0
+    )
+    # A lane without rows of C has nothing to do.
+    for lane in range(min(cfg.lanes, case.left.shape[0])):
+        pairs, held = set(), (-1, -1)
+        for place in walk(cfg.layout, cfg.lane_map, lane, t.shape[0]):
+            pairs.add((place.slot, place.index // cfg.layout.block_pairs))
+            length, pointer = int(t.lengths[place.i]), int(t.pointers[place.i])
+            if not length:
+                continue
+            for entry in range(pointer, pointer + length):
+                block = place.slot, entry // cfg.layout.block_entries
+                found["bytes_a_entries"] += (block != held) * cfg.interleave
+                held = block
+            k = place.i // cfg.lanes
+            begin, end = int(b.pointers[k]) * size, int(b.pointers[k] + b.lengths[k]) * size
+            found["bytes_b_pairs"] += beat
+            found["bytes_b_entries"] += len({byte // beat for byte in range(begin, end)}) * beat
+        found["bytes_a_pairs"] += len(pairs) * cfg.interleave
+    return found | {"bytes_read": sum(found.values())}

@@ -6,10 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from amaranth.sim import Simulator
 from tilewright.hw.emit.unit import emit
+from tilewright.hw.matraptor.outer.product import OuterProduct
 from tilewright.hw.spec.jobs.matraptor import job_spec
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.device.job_registers import JobRegisters
@@ -18,14 +21,19 @@ from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.matraptor.result.outer import overflow_rows
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.c2sr import from_csr
-from tilewright.verif.kit.random_jobs import any_behaviour
+from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import cases, draw_until, rng_of, slow_but
 from tilewright.verif.matraptor.cases import random_case, random_matrix
 from tilewright.verif.matraptor.jobs import check_case, check_failure, fits
-from tilewright.verif.matraptor.outer.outer_cases import OuterCase, in_rows, outer_case, random_outer
-from tilewright.verif.matraptor.outer.outer_jobs import check_outer, rows_about, spoil_unused
-from amaranth.sim import Simulator
-from tilewright.hw.matraptor.outer.product import OuterProduct
+from tilewright.verif.matraptor.outer.outer_cases import (
+    OuterCase,
+    check_outer,
+    in_rows,
+    outer_case,
+    random_outer,
+    rows_about,
+    spoil_unused,
+)
 
 MEMORY_BYTES = 1 << 18
 SMALL = {"queues": 3, "queue_depth": 64, "outstanding": 4, "data_bits": 64, "outer_product": True}
@@ -322,4 +330,3 @@ def run(wrong: str, offered: int) -> dict[str, int]:
 def test_an_overflow_and_a_wrong_row_of_b(wrong: str) -> None:
     seen = [run(wrong, offered) for offered in range(1, 9)]
     assert {(x[wrong] > x["overflow"]) - (x[wrong] < x["overflow"]) for x in seen} == {-1, 0, 1}
-

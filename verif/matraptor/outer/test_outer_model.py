@@ -29,13 +29,14 @@ from tilewright.verif.channels.lane_rows import walk
 from tilewright.verif.kit.sampling import cases
 from tilewright.verif.matraptor.cases import random_matrix
 from tilewright.verif.matraptor.jobs import by_rows, fits, reference_product, result_pointers
-from tilewright.verif.matraptor.outer.outer_cases import in_walk_order, random_outer
-from tilewright.verif.matraptor.outer.outer_model import (
+from tilewright.verif.matraptor.outer.outer_cases import (
     MEMORY_BYTES,
     PARALLEL,
     config,
+    in_walk_order,
     operands,
     product,
+    random_outer,
     slow_bytes,
 )
 

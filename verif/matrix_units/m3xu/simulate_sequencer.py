@@ -15,7 +15,7 @@ from tilewright.hw.spec.sequencer import Instruction, SequencerConfig
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
 from tilewright.sim.units.m3xu_sequencer import execute, tiles_of
-from tilewright.verif.bench.operations_run import GAP, STALL, halves
+from tilewright.verif.bench.stream_job import GAP, STALL, halves
 from tilewright.verif.kit.reports import Report, Timing
 
 #: An opcode that is no instruction.

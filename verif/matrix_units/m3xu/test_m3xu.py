@@ -13,15 +13,15 @@ from tilewright.hw.spec.sequencer import INSTRUCTIONS, SequencerConfig
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
 from tilewright.sim.units.m3xu import matrix_unit, mixed_operations
 from tilewright.sim.units.m3xu_sequencer import execute
-from tilewright.verif.bench.operations_run import elapsed
-from tilewright.verif.bench.stream_job import StreamBuild
+from tilewright.verif.bench.stream_job import StreamBuild, elapsed
 from tilewright.verif.kit.sampling import cases, slow_but
-from tilewright.verif.matrix_units.coverage import CLASSES, missing
 from tilewright.verif.matrix_units.m3xu.simulate_sequencer import ILLEGAL, Program, fragments
 from tilewright.verif.matrix_units.matrix_stimuli import (
+    CLASSES,
     TILE_KINDS,
     Operations,
     illegal_opcodes,
+    missing,
     operations,
 )
 from tilewright.verif.matrix_units.simulate import expected_cycles, matrix_job, run

@@ -18,8 +18,7 @@ from tilewright.sim.units.simd2 import semiring_products
 from tilewright.verif.kit.sampling import cases, operand_pairs
 from tilewright.verif.matrix_units.matrix_stimuli import Operations, illegal_opcodes, operations
 from tilewright.verif.matrix_units.semiring_stimuli import addend_values, kinds_of
-from tilewright.verif.matrix_units.simd2.semiring_rtl import fault
-from tilewright.verif.matrix_units.simd2.semiring_pairs import alone
+from tilewright.verif.matrix_units.simd2.semiring_rtl import alone, fault
 from tilewright.verif.oracles import graphs
 
 pytestmark = pytest.mark.quick

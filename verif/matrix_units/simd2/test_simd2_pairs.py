@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
-from functools import partial
+import shutil
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
 import numpy as np
 import pytest
-from tilewright.hw.spec.simd2 import Simd2Config
-from tilewright.sim.rtl.streams import Pauses
-from tilewright.verif.kit.sampling import slow_but
-from tilewright.verif.matrix_units.semiring_stimuli import addend_values
-from tilewright.verif.matrix_units.simd2.semiring_pairs import alone, every_pair, mixed, packed, special_pairs
-from tilewright.verif.matrix_units.simd2.semiring_rtl import rtl
-import shutil
-from functools import cache
 from tilewright.hw.spec.config import Config
-from tilewright.hw.spec.semirings import SEMIRINGS
-from tilewright.sim.rtl.streams import pack
-from tilewright.sim.units.simd2 import mixed_operations
-from tilewright.verif.bench.operations_run import elapsed
-from tilewright.verif.bench.stream_job import StreamBuild
-from tilewright.verif.kit.sampling import cases
-from tilewright.verif.matrix_units.coverage import CLASSES, INT_CLASSES, classes, matrix_coverage, missing
-from tilewright.verif.matrix_units.matrix_stimuli import illegal_opcodes, operations
-from tilewright.verif.matrix_units.semiring_stimuli import FLOAT_KINDS, INT_KINDS
-from tilewright.verif.matrix_units.simd2.semiring_rtl import emitted
-from tilewright.verif.matrix_units.simulate import expected_cycles, matrix_job, run
-from dataclasses import replace
-from typing import Any
-from tilewright.hw.spec.semirings import Semiring
+from tilewright.hw.spec.semirings import SEMIRINGS, Semiring
+from tilewright.hw.spec.simd2 import Simd2Config
 from tilewright.sim.numbers.values import decode, encode
-from tilewright.verif.matrix_units.matrix_stimuli import Operations
-from tilewright.verif.matrix_units.simd2.semiring_rtl import fault
-from tilewright.verif.matrix_units.simd2.semiring_rtl import SemiringRtl
+from tilewright.sim.rtl.streams import Pauses, pack
+from tilewright.sim.units.simd2 import mixed_operations
+from tilewright.verif.bench.stream_job import StreamBuild, elapsed
+from tilewright.verif.kit.sampling import cases, slow_but
+from tilewright.verif.matrix_units.matrix_stimuli import (
+    CLASSES,
+    INT_CLASSES,
+    Operations,
+    classes,
+    illegal_opcodes,
+    matrix_coverage,
+    missing,
+    operations,
+)
+from tilewright.verif.matrix_units.semiring_stimuli import FLOAT_KINDS, INT_KINDS, addend_values
+from tilewright.verif.matrix_units.simd2.semiring_rtl import (
+    SemiringRtl,
+    alone,
+    emitted,
+    every_pair,
+    fault,
+    mixed,
+    packed,
+    rtl,
+    special_pairs,
+)
+from tilewright.verif.matrix_units.simulate import expected_cycles, matrix_job, run
 from tilewright.verif.oracles import graphs
 
 NARROW = ("fp8e4m3", "fp8e5m2", "int8")
@@ -353,4 +361,3 @@ def test_a_tenth_semiring_needs_a_row_of_the_table_only(
         complaint = fault(config, new.name, sent, d)
         assert not complaint, complaint
     simulated.check_timing(operations(config, 1000, 885))
-

@@ -17,14 +17,9 @@ import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-
-from tilewright.hw.emit.hierarchy import ports_of
-from tilewright.sim.rtl.toolchain import find_compiler
-from tilewright.verif.kit.front_ends import run_yosys
-from tilewright.verif.proofs.claim import Claim
-from tilewright.verif.stream.prover import CARRIER, CARRIER_TEXT, claim_text
 from typing import Any
 from unittest.mock import patch
+
 from amaranth.hdl import Cat, Const, Module, Signal
 from tilewright.hw.axi import crossbar
 from tilewright.hw.axi.burst_reader import BurstReader
@@ -32,10 +27,25 @@ from tilewright.hw.axi.crossbar import ReadCrossbar
 from tilewright.hw.axi.managers import ReadManager
 from tilewright.hw.channels import striped_reader
 from tilewright.hw.channels.striped_reader import StripedReader
+from tilewright.hw.emit.hierarchy import ports_of
 from tilewright.hw.stream.round_robin import RoundRobin
+from tilewright.sim.rtl.toolchain import find_compiler
+from tilewright.verif.kit.front_ends import run_yosys
 from tilewright.verif.native.parts import each_of
-from tilewright.verif.proofs.claim import opened
-from tilewright.verif.proofs.waits.answering import GEOMETRY, AnsweringReads, Channel, chosen, offer, offer_blocks, promise, since_stop, small_part, watch
+from tilewright.verif.proofs.claim import Claim, opened
+from tilewright.verif.proofs.waits.answering import (
+    GEOMETRY,
+    AnsweringReads,
+    Channel,
+    chosen,
+    offer,
+    offer_blocks,
+    promise,
+    since_stop,
+    small_part,
+    watch,
+)
+from tilewright.verif.stream.prover import CARRIER, CARRIER_TEXT, claim_text
 
 
 class DroppingReader(BurstReader):

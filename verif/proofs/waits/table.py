@@ -14,10 +14,11 @@ from tilewright.hw.axi.burst_writer import BurstWriter
 from tilewright.hw.axi.managers import WriteManager
 from tilewright.hw.channels import striped_writer
 from tilewright.hw.channels.striped_writer import StripedWriter
-from tilewright.verif.native.parts import each_of
 from tilewright.verif.catalogue.toy import adder
 from tilewright.verif.catalogue.toy.spec import ToyAdderConfig
+from tilewright.verif.native.parts import each_of
 from tilewright.verif.proofs.claim import Claim, opened
+from tilewright.verif.proofs.memory import OldBurstWriter
 from tilewright.verif.proofs.waits.answering import (
     GEOMETRY,
     AnsweringReads,
@@ -31,8 +32,13 @@ from tilewright.verif.proofs.waits.answering import (
     small_part,
     watch,
 )
-from tilewright.verif.proofs.waits.explorer import DroppingReader, FixedPriority, crossbar_waits, read_waits, striped_read_waits
-from tilewright.verif.proofs.writers import OldBurstWriter
+from tilewright.verif.proofs.waits.explorer import (
+    DroppingReader,
+    FixedPriority,
+    crossbar_waits,
+    read_waits,
+    striped_read_waits,
+)
 
 _MOST = 8
 """Bursts or lines of accepted requests that are not complete, at most."""

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
 import numpy as np
 import pytest
 from scipy.io import mmread
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
 from tilewright.apps.common import session
+from tilewright.apps.iterations.kmeanspp import against_draws
+from tilewright.hw.spec.formats import FORMATS
+from tilewright.sim.sida.iterations.seeding import Seeds
 from tilewright.sim.sida.model import SidaModel
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.sida.apps.files import report, save_graph
 from tilewright.verif.sida.configs import small
 from tilewright.verif.sida.iterations.solving import random_graph
-from dataclasses import replace
-from scipy.sparse import csr_array
-from scipy.spatial.distance import cdist
-from tilewright.apps.iterations.kmeanspp import against_draws
-from tilewright.hw.spec.formats import FORMATS
-from tilewright.sim.sida.iterations.seeding import Seeds
 
 UNIT = ("--unit", "sida")
 CONFIG = small()
@@ -218,6 +219,7 @@ def test_refusals(run: Run) -> None:
 
 # ``tilewright run kmeanspp``: seeds and distances against SciPy, refusals, and runs on RTL.
 
+
 def cloud(points: int, features: int) -> Any:
     rng = np.random.default_rng(points)
     return csr_array(rng.normal(size=(points, features)) * (rng.random((points, features)) < 0.3))
@@ -389,4 +391,3 @@ def test_kmeanspp_on_rtl(run: Run) -> None:
     assert found["counters"]["passes_done"] == 5
     assert found["counters"]["cycles"] > 0
     assert "bit for bit equal" in run.out
-

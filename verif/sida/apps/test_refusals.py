@@ -6,15 +6,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+
 import numpy as np
 import pytest
-from tilewright.apps.common.units import sida_runs as session
-from tilewright.cli import main
-from tilewright.verif.kit.commands import Run
 from scipy.sparse import coo_array
 from tilewright.apps.common.sizing import cure, least_value, sized
+from tilewright.apps.common.units import sida_runs as session
+from tilewright.cli import main
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.sida import ModelSidaConfig, SidaConfig
+from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.sida.apps.files import report, save_graph
@@ -232,4 +233,3 @@ def test_a_real_graph(run: Run) -> None:
     assert found["iterations"] > 5
     assert found["reference"]["error"] < 1e-6
     assert found["reference"]["allowed"] < 2e-4
-

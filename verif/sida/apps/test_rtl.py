@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
 import pytest
 from scipy.sparse import csr_array, eye_array
 from tilewright.apps.common import session
+from tilewright.registry import commands
 from tilewright.sim.sida.model import SidaModel
 from tilewright.verif.kit.commands import Run
+from tilewright.verif.kit.pages import examples, page
 from tilewright.verif.sida.apps.files import report, save_graph
 from tilewright.verif.sida.configs import WINDOWED, small
 from tilewright.verif.sida.iterations.solving import random_graph
-from pathlib import Path
-from tilewright.registry import commands
-from tilewright.verif.kit.pages import examples, page
 
 CONFIG = small()
 NAMES = ("pes", "subtensor", "buffer_words", "vector_words", "channels", "data_bits",
@@ -128,4 +129,3 @@ def test_every_command_is_there() -> None:
     assert len(ours) >= 7
     assert [name for name in ours if f"| `{name}` |" not in text] == []
     assert [name for name in ours if f"    tilewright run {name} " not in text] == []
-

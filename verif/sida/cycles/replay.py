@@ -8,7 +8,7 @@ the model did these are what a well-behaved neighbour would have given.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,16 +16,11 @@ from amaranth.hdl import Cat, Module, Mux, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.emit.unit import emit_component
-from tilewright.sim.rtl.streams import NativeSimulation, pack, unpack
 from tilewright.hw.spec.jobs.sida import BASES, VECTOR_BASES
-from typing import NamedTuple
-import numpy as np
-import numpy.typing as npt
 from tilewright.hw.spec.sida import SidaConfig
+from tilewright.sim.rtl.streams import NativeSimulation, pack, unpack
 from tilewright.sim.timing.compiled import inlined
 from tilewright.sim.timing.parts import fields
-
-
 
 Ints = npt.NDArray[np.int64]
 

@@ -19,12 +19,10 @@ from tilewright.sim.sida.cycles.shared import set_up_shared
 from tilewright.sim.timing.compiled import compiled
 from tilewright.sim.timing.striped.bus import look_at_ports, step, use_ports
 from tilewright.sim.timing.striped.reader import reader_idle
-from tilewright.verif.channels.striped.memory_bench import ChannelMemory, Manner
-from tilewright.verif.channels.striped.memory_bench import Image
+from tilewright.verif.channels.striped.memory_bench import ChannelMemory, Image, Manner
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.cycles.replay import job_registers
-from tilewright.verif.sida.load.matrices import CONFIGS
-from tilewright.verif.sida.load.matrices import Matrix, drawn
+from tilewright.verif.sida.load.matrices import CONFIGS, Matrix, drawn
 from tilewright.verif.stream.agents import Agent, run_agents
 from tilewright.verif.timing.striped.pace import Pace, Watch, pattern
 

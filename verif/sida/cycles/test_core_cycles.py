@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from typing import Any
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_array, diags_array
 from tilewright.hw.sida.elementwise.ewise_core import EwiseCore
-from tilewright.hw.spec.elementwise.program import words_of
-from tilewright.hw.spec.sida import SidaConfig
-from tilewright.sim.sida.cycles.compute import MACHINE
-from tilewright.sim.sida.cycles.elementwise_state import Program, program, set_up_elementwise
-from tilewright.sim.sida.cycles.ewise_core import core_offer, core_step
-from tilewright.sim.sida.cycles.shared import set_up_sizes
-from tilewright.sim.timing.compiled import compiled
-from tilewright.sim.timing.parts import fields
-from tilewright.verif.kit.sampling import by_size, slow_but
-from tilewright.verif.sida.cycles.replay import Replayed
-from tilewright.verif.sida.elementwise.random_programs import random_program
-from tilewright.verif.timing.striped.pace import pattern
 from tilewright.hw.sida.elementwise.scalar_port import ScalarPort
 from tilewright.hw.sida.pass_control import PassControl
 from tilewright.hw.spec.elementwise.instructions import SCALARS
-from tilewright.sim.sida.cycles.order import order_offer, order_step, scalars_row_ready, scalars_step
-from tilewright.sim.sida.cycles.shared import set_up_shared
-from tilewright.verif.sida.configs import small
-from tilewright.verif.sida.cycles.replay import job_registers
-from scipy.sparse import csr_array, diags_array
+from tilewright.hw.spec.elementwise.program import words_of
 from tilewright.hw.spec.formats import FORMATS
+from tilewright.hw.spec.sida import SidaConfig
+from tilewright.sim.sida.cycles.compute import MACHINE
 from tilewright.sim.sida.cycles.device import SidaCycles
+from tilewright.sim.sida.cycles.elementwise_state import Program, program, set_up_elementwise
+from tilewright.sim.sida.cycles.ewise_core import core_offer, core_step
+from tilewright.sim.sida.cycles.order import (
+    order_offer,
+    order_step,
+    scalars_row_ready,
+    scalars_step,
+)
+from tilewright.sim.sida.cycles.shared import set_up_shared, set_up_sizes
 from tilewright.sim.sida.cycles.steady import steady_jobs
 from tilewright.sim.sida.iterations.biconjugate import biconjugate_gradients
 from tilewright.sim.sida.iterations.conjugate import conjugate_gradients
@@ -35,6 +32,13 @@ from tilewright.sim.sida.iterations.jobs import Method
 from tilewright.sim.sida.iterations.minimal_residuals import minimal_residuals
 from tilewright.sim.sida.result.products import Rules
 from tilewright.sim.sida.sequence_driver import SequenceDriver, sum_of
+from tilewright.sim.timing.compiled import compiled
+from tilewright.sim.timing.parts import fields
+from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.sida.configs import small
+from tilewright.verif.sida.cycles.replay import Replayed, job_registers
+from tilewright.verif.sida.elementwise.random_programs import random_program
+from tilewright.verif.timing.striped.pace import pattern
 
 pytestmark = pytest.mark.long
 
@@ -331,4 +335,3 @@ def test_counters_are_those_of_the_device(name: str) -> None:
     assert {each: found.counts[each] for each in names} == {each: ran[each] for each in names}
     assert found.oracle.cycles <= found.fused.cycles <= found.ideal.cycles
     assert 0 < found.bandwidth < 2
-

@@ -16,8 +16,7 @@ from tilewright.sim.sida.result.products import Columns
 from tilewright.sim.timing.compiled import compiled, inlined
 from tilewright.sim.timing.parts import fields
 from tilewright.verif.kit.sampling import by_size, slow_but
-from tilewright.verif.sida.cycles.replay import Replayed
-from tilewright.verif.sida.cycles.replay import Sets, set_inputs, show_set
+from tilewright.verif.sida.cycles.replay import Replayed, Sets, set_inputs, show_set
 from tilewright.verif.sida.held.matrices import SHAPES, drawn
 from tilewright.verif.timing.striped.pace import pattern
 

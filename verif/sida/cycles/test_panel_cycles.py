@@ -27,13 +27,10 @@ from tilewright.sim.timing.striped.reader import (
     reader_idle,
     take_line,
 )
-from tilewright.verif.channels.striped.memory_bench import ChannelMemory, Manner
-from tilewright.verif.channels.striped.memory_bench import Image
+from tilewright.verif.channels.striped.memory_bench import ChannelMemory, Image, Manner
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.cycles.replay import job_registers
-from tilewright.verif.sida.load.matrices import CONFIGS
-from tilewright.verif.sida.load.matrices import Matrix, drawn
-from tilewright.verif.sida.load.panels import Asked, asked_of
+from tilewright.verif.sida.load.matrices import CONFIGS, Asked, Matrix, asked_of, drawn
 from tilewright.verif.stream.agents import Agent, run_agents
 from tilewright.verif.timing.striped.pace import Offers, Pace, Watch, pattern
 

@@ -5,25 +5,32 @@ cycle.
 from __future__ import annotations
 
 from typing import Any
+
 import numpy as np
 import pytest
 from tilewright.hw.sida.elementwise.row_packer import RowPacker
 from tilewright.hw.sida.held.sum_rows import SumRows
 from tilewright.hw.sida.sums.both_sums import BothSums
+from tilewright.hw.sida.vectors.gather import Gather
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.sida.cycles.compute import MACHINE
 from tilewright.sim.sida.cycles.ewise_core import packer_step, sum_rows_step
-from tilewright.sim.sida.cycles.gather import set_up_sums, sums_offer, sums_step
+from tilewright.sim.sida.cycles.gather import (
+    Lanes,
+    gather_ready,
+    gather_step,
+    lanes,
+    set_up_sums,
+    set_up_vectors,
+    sums_offer,
+    sums_step,
+)
 from tilewright.sim.sida.cycles.shared import set_up_sizes
 from tilewright.sim.timing.compiled import compiled
 from tilewright.sim.timing.parts import fields
-from tilewright.verif.kit.sampling import by_size
-from tilewright.verif.sida.cycles.replay import Replayed
+from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.sida.cycles.replay import Replayed, Sets, any_sets, set_inputs, show_set
 from tilewright.verif.timing.striped.pace import pattern
-from tilewright.hw.sida.vectors.gather import Gather
-from tilewright.sim.sida.cycles.gather import Lanes, gather_ready, gather_step, lanes, set_up_vectors
-from tilewright.verif.kit.sampling import slow_but
-from tilewright.verif.sida.cycles.replay import Sets, any_sets, set_inputs, show_set
 
 pytestmark = pytest.mark.long
 
@@ -249,4 +256,3 @@ def test_every_cycle_is_equal(name: str) -> None:
     for seed in range(by_size(2, 4, 20)):
         conflicts += compare(CONFIGS[name], unit, seed)
     assert conflicts
-

@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-from tilewright.hw.sida.elementwise.layouts import block_rows
-from tilewright.hw.spec.elementwise.instructions import SCALARS, VECTORS
-from tilewright.hw.spec.sida import SidaConfig
-from tilewright.verif.kit.sampling import by_size, slow_but
-from tilewright.verif.sida.vectors.configs import CONFIGS
-from tilewright.verif.timing.striped.pace import Pace, pattern
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
 import numpy as np
 import numpy.typing as npt
-from tilewright.hw.sida.elementwise.layouts import request_layout, stored_layout
+import pytest
+from tilewright.hw.sida.elementwise.layouts import block_rows, request_layout, stored_layout
 from tilewright.hw.sida.vectors.vector_loader import VectorLoader, whole_layout
 from tilewright.hw.sida.vectors.vector_writer import VectorWriter
+from tilewright.hw.spec.elementwise.instructions import SCALARS, VECTORS
+from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.sida.cycles import load_state as state
 from tilewright.sim.sida.cycles.compute import MACHINE
 from tilewright.sim.sida.cycles.shared import set_up_shared
-from tilewright.sim.sida.cycles.vector_port import stores_idle, stores_offer, stores_step, vectors_offer, vectors_step
+from tilewright.sim.sida.cycles.vector_port import (
+    stores_idle,
+    stores_offer,
+    stores_step,
+    vectors_offer,
+    vectors_step,
+)
 from tilewright.sim.timing.compiled import compiled
 from tilewright.sim.timing.striped.bus import step
-from tilewright.sim.timing.striped.reader import accepts, ask, has_line, is_last, reader_idle, take_line
+from tilewright.sim.timing.striped.reader import (
+    accepts,
+    ask,
+    has_line,
+    is_last,
+    reader_idle,
+    take_line,
+)
 from tilewright.sim.timing.striped.state import Bus
 from tilewright.verif.channels.striped.memory_bench import ChannelMemory, Manner
 from tilewright.verif.channels.striped.written import written_channels
+from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.cycles.replay import job_registers
+from tilewright.verif.sida.vectors.configs import CONFIGS
 from tilewright.verif.stream.agents import Agent, run_agents
-from tilewright.verif.timing.striped.pace import Offers, Watch
-
+from tilewright.verif.timing.striped.pace import Offers, Pace, Watch, pattern
 
 _SETTLES = 4
 _READER = state.VECTORS

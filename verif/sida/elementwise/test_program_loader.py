@@ -8,8 +8,13 @@ from typing import Any
 import pytest
 from tilewright.hw.sida.elementwise.program_loader import ProgramLoader
 from tilewright.hw.spec.sida import SidaConfig
-from tilewright.verif.channels.striped.memory_bench import Manner
-from tilewright.verif.channels.striped.memory_bench import MANNERS, PERFECT, Image, MemoryBench
+from tilewright.verif.channels.striped.memory_bench import (
+    MANNERS,
+    PERFECT,
+    Image,
+    Manner,
+    MemoryBench,
+)
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Pulse
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
+
 import numpy as np
 import pytest
-from amaranth.hdl import Value
+from amaranth.hdl import Const, Value
 from amaranth.sim import Simulator
-from tilewright.hw.sida.elementwise.layouts import row_layout
+from tilewright.hw.sida.elementwise.layouts import row_layout, values_layout
+from tilewright.hw.sida.elementwise.row_packer import RowPacker
 from tilewright.hw.sida.elementwise.scalar_port import ScalarPort
+from tilewright.hw.sida.layouts import results_layout
 from tilewright.hw.spec.elementwise.instructions import SCALARS
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.numbers.values import decode
-from tilewright.verif.kit.sampling import by_size
+from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.elementwise.random_programs import random_values
-import random
-from amaranth.hdl import Const
-from tilewright.hw.sida.elementwise.layouts import values_layout
-from tilewright.hw.sida.elementwise.row_packer import RowPacker
-from tilewright.hw.sida.layouts import results_layout
-from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.stream.agents import Sink, run_agents
 
 pytestmark = pytest.mark.long
@@ -282,4 +280,3 @@ def test_a_clear_forgets() -> None:
     run_agents(part, [Script(), sink], until=lambda sim, cycle: cycle == 12)
     rows = [values_layout(config).from_bits(value) for value in found]
     assert [[row[n] for n in range(3)] for row in rows] == [[6, 7, 8]]
-

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array, random_array
 from tilewright.hw.spec.formats import FORMATS
 from tilewright.sim.numbers.values import decode
 from tilewright.sim.sida.iterations.jobs import Found, Method, ModelMachine
 from tilewright.sim.sida.result.products import Rules
 from tilewright.verif.kit.sampling import cases
-import numpy as np
-from scipy.sparse import csr_array, random_array
 
 
 def random_graph(seed: int, size: int = 60, density: float = 0.04) -> csr_array:

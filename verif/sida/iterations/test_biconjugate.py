@@ -11,12 +11,12 @@ from scipy.io import mmread
 from scipy.sparse import csr_array, diags_array, eye_array
 from scipy.sparse.linalg import bicgstab
 from tilewright.sim.sida.iterations.biconjugate import PROGRAMS, biconjugate_gradients
-from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.commands import refusal
-from tilewright.verif.sida.iterations.solving import random_graph
+from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.sida.iterations.solving import (
     DOUBLE,
     check_every_iterate,
+    random_graph,
     scipys_iterates,
     solved_by,
 )

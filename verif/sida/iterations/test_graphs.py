@@ -5,33 +5,50 @@ iteration at a time.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
+
 import networkx
 import numpy as np
 import pytest
 from scipy.io import mmread
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
-from tilewright.hw.spec.formats import FORMATS
-from tilewright.sim.numbers.values import decode
-from tilewright.sim.sida.iterations.graphs import core_numbers, coreness, levels, pagerank, reach, shortest_paths, undirected
-from tilewright.sim.sida.iterations.problem import Problem, Solution, solve
-from tilewright.sim.sida.result.elementwise import begin, run
-from tilewright.sim.sida.result.products import Rules, output_stationary
-from tilewright.verif.kit.data import data_file, needs_data
-from tilewright.verif.kit.sampling import cases
-from tilewright.verif.sida.iterations.solving import random_graph
-from itertools import pairwise
 from tilewright.hw.spec.elementwise.assembler import AssemblyError
 from tilewright.hw.spec.elementwise.program import Program
+from tilewright.hw.spec.formats import FORMATS
+from tilewright.sim.numbers.values import decode
 from tilewright.sim.sida.images import program_words
-from tilewright.sim.sida.iterations.convolutions import GIVEN, GRAPH, WEIGHTS, Block, Convolutions, block_in, convolutions, output_names
+from tilewright.sim.sida.iterations.convolutions import (
+    GIVEN,
+    GRAPH,
+    WEIGHTS,
+    Block,
+    Convolutions,
+    block_in,
+    convolutions,
+    output_names,
+)
+from tilewright.sim.sida.iterations.graphs import (
+    core_numbers,
+    coreness,
+    levels,
+    pagerank,
+    reach,
+    shortest_paths,
+    undirected,
+)
 from tilewright.sim.sida.iterations.jobs import Machine, ModelMachine, together
+from tilewright.sim.sida.iterations.problem import Problem, Solution, solve
 from tilewright.sim.sida.model import SidaModel
+from tilewright.sim.sida.result.elementwise import begin, run
+from tilewright.sim.sida.result.products import Rules, output_stationary
 from tilewright.sim.sida.sequence_driver import SequenceDriver
 from tilewright.verif.kit.commands import refusal
-from tilewright.verif.kit.sampling import by_size
+from tilewright.verif.kit.data import data_file, needs_data
+from tilewright.verif.kit.sampling import by_size, cases
 from tilewright.verif.sida.configs import small
+from tilewright.verif.sida.iterations.solving import random_graph
 
 DOUBLE = Rules(fmt=FORMATS["fp64"], leaves=4, subtensor=3)
 MOST = 500
@@ -297,13 +314,16 @@ def test_blocks_are_what_fits() -> None:
 
 def test_convolutions_refusals() -> None:
     graph, given, weights = drawn(1, 20, (4, 3, 2))
-    said = refusal(lambda: convolutions(DOUBLE_CONVOLUTIONS, graph, given, [weights[0], weights[0]]))
+    said = refusal(
+        lambda: convolutions(DOUBLE_CONVOLUTIONS, graph, given, [weights[0], weights[0]])
+    )
     assert said == "`weights` of layer 2 must have 3 rows, not 4"
     wide = np.ones((20, 21))
     said = refusal(
-        lambda: convolutions(DOUBLE_CONVOLUTIONS, graph, wide, [np.ones((21, 3)), weights[1]], over_matrix=True)
+        lambda: convolutions(
+            DOUBLE_CONVOLUTIONS, graph, wide, [np.ones((21, 3)), weights[1]], over_matrix=True
+        )
     )
     assert said == "`given` must have at most 20 columns, not 21"
     said = refusal(lambda: convolutions(DOUBLE_CONVOLUTIONS, graph, given[1:], weights))
     assert said == "`matrices` must have 19 rows, not 20 as graph"
-

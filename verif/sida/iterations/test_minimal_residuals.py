@@ -15,11 +15,10 @@ from tilewright.sim.sida.iterations.jobs import Found, Job, ModelMachine
 from tilewright.sim.sida.iterations.krylov_programs import krylov_programs, most_at_once
 from tilewright.sim.sida.iterations.minimal_residuals import basis_name, minimal_residuals
 from tilewright.sim.sida.result.products import Rules
-from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.commands import refusal
+from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import cases, slow_but
-from tilewright.verif.sida.iterations.solving import random_graph
-from tilewright.verif.sida.iterations.solving import DOUBLE
+from tilewright.verif.sida.iterations.solving import DOUBLE, random_graph
 
 FOUND = {
     "restarted": ("LFAT5", 10, 5e-9),

@@ -11,11 +11,15 @@ import pytest
 from tilewright.hw.sida.load.column_loader import ColumnLoader
 from tilewright.hw.sida.load.layouts import job_layout
 from tilewright.hw.spec.sida import SidaConfig
-from tilewright.verif.channels.striped.memory_bench import Manner
-from tilewright.verif.channels.striped.memory_bench import MANNERS, PERFECT, Image, MemoryBench
+from tilewright.verif.channels.striped.memory_bench import (
+    MANNERS,
+    PERFECT,
+    Image,
+    Manner,
+    MemoryBench,
+)
 from tilewright.verif.kit.sampling import by_size, slow_but
-from tilewright.verif.sida.load.matrices import CONFIGS
-from tilewright.verif.sida.load.matrices import Matrix, drawn, read_sets
+from tilewright.verif.sida.load.matrices import CONFIGS, Matrix, drawn, read_sets
 from tilewright.verif.stream.agents import Pulse, Sink, Wire, run_agents
 
 pytestmark = pytest.mark.long

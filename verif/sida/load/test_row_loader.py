@@ -12,11 +12,15 @@ from tilewright.hw.sida.held.layouts import reload_request_layout
 from tilewright.hw.sida.load.layouts import rows_job_layout
 from tilewright.hw.sida.load.row_loader import RowLoader
 from tilewright.hw.spec.sida import SidaConfig
-from tilewright.verif.channels.striped.memory_bench import Manner
-from tilewright.verif.channels.striped.memory_bench import MANNERS, PERFECT, Image, MemoryBench
+from tilewright.verif.channels.striped.memory_bench import (
+    MANNERS,
+    PERFECT,
+    Image,
+    Manner,
+    MemoryBench,
+)
 from tilewright.verif.kit.sampling import by_size, slow_but
-from tilewright.verif.sida.load.matrices import Matrix
-from tilewright.verif.sida.load.panels import Asked, asked_of, panel_elements, read_panels
+from tilewright.verif.sida.load.matrices import Asked, Matrix, asked_of, panel_elements, read_panels
 from tilewright.verif.stream.agents import Sink, Source
 
 pytestmark = pytest.mark.long

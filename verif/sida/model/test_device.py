@@ -20,8 +20,7 @@ from tilewright.sim.sida.model import SidaModel, WordFault, part_of_words
 from tilewright.sim.sida.result.passes import one_pass
 from tilewright.sim.sida.result.products import Columns, Rules
 from tilewright.sim.sida.stored_matrix import MatrixFault, first_fault
-from tilewright.verif.kit.job_checks import wrong_values
-from tilewright.verif.kit.job_checks import Mismatch
+from tilewright.verif.kit.job_checks import Mismatch, wrong_values
 from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.sida.exercise import exercise
 from tilewright.verif.sida.jobs import (

@@ -4,38 +4,41 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+
 import numpy as np
 import pytest
-from scipy.sparse import eye_array
+from scipy.sparse import csr_array, eye_array
 from tilewright.hw.spec.elementwise.instructions import SCALARS
 from tilewright.hw.spec.elementwise.program import words_of
+from tilewright.hw.spec.jobs.sida import job_spec
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.sida import SidaConfig
+from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.device.placement import NoRoom
 from tilewright.sim.device.protocol import JobError
 from tilewright.sim.matraptor.model import MatRaptorModel
-from tilewright.sim.numbers.values import encode
+from tilewright.sim.numbers.values import decode, encode
 from tilewright.sim.sida.driver import SidaDriver
-from tilewright.sim.sida.images import ROWS, job_images, program_words
-from tilewright.sim.sida.iterations.graphs import coreness, pagerank, reach, shortest_paths, undirected
+from tilewright.sim.sida.images import ROWS, job_images, program_words, spilled_bytes
+from tilewright.sim.sida.iterations.conjugate import conjugate_gradients
+from tilewright.sim.sida.iterations.graphs import (
+    coreness,
+    pagerank,
+    reach,
+    shortest_paths,
+    undirected,
+)
+from tilewright.sim.sida.iterations.jobs import Job, Machine, ModelMachine, Setup
 from tilewright.sim.sida.iterations.linear import labels, pipelined_gradients
 from tilewright.sim.sida.iterations.problem import Problem, Solution, solve
 from tilewright.sim.sida.model import SidaModel
 from tilewright.sim.sida.result.products import Rules
+from tilewright.sim.sida.sequence_driver import SequenceDriver, sum_of
 from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import by_size
+from tilewright.verif.sida.configs import EVERY_JOB, WINDOWED, drawn_setup, small
 from tilewright.verif.sida.held.matrices import drawn
 from tilewright.verif.sida.iterations.solving import random_graph
-from scipy.sparse import csr_array
-from tilewright.hw.spec.jobs.sida import job_spec
-from tilewright.sim.device.job_registers import JobRegisters
-from tilewright.sim.numbers.values import decode
-from tilewright.sim.sida.images import spilled_bytes
-from tilewright.sim.sida.iterations.conjugate import conjugate_gradients
-from tilewright.sim.sida.iterations.jobs import Job, Machine, ModelMachine, Setup
-from tilewright.sim.sida.sequence_driver import SequenceDriver, sum_of
-from tilewright.verif.sida.configs import WINDOWED, small
-from tilewright.verif.sida.configs import EVERY_JOB, drawn_setup
 
 SMALL = SidaConfig(pes=4, subtensor=4, vector_words=64)
 MEMORY_BYTES = 1 << 16
@@ -278,7 +281,9 @@ def test_vectors_and_scalars_from_job_to_job() -> None:
     matrix = made.matrices["right"]
     dense = np.zeros((30, 30))
     dense[matrix.rows, matrix.columns] = decode(matrix.values, SMALL_SEQUENCE.format)
-    first = {name: decode(values[:, 0], SMALL_SEQUENCE.format) for name, values in made.vectors.items()}
+    first = {
+        name: decode(values[:, 0], SMALL_SEQUENCE.format) for name, values in made.vectors.items()
+    }
     machines: list[Machine] = [model, driver]
     for machine in machines:
         machine.give({"s": -2.0, "second": 0.75})
@@ -377,4 +382,3 @@ def test_sequence_refusals() -> None:
     large = setup(1, SMALL_SEQUENCE.vector_words + 1)
     said = refusal(lambda: SequenceDriver(SidaModel(SMALL_SEQUENCE, MEMORY_BYTES_SEQUENCE), large))
     assert said.startswith("the matrix must have between 1 and ")
-

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.io import mmread
-from scipy.sparse import tril
-from tilewright.sim.sida.held import held
-from tilewright.verif.kit.data import data_file, needs_data
-from tilewright.verif.kit.sampling import cases
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, tril
+from tilewright.hw.spec.elementwise.assembler import assemble
+from tilewright.hw.spec.elementwise.instructions import INSTRUCTIONS
+from tilewright.hw.spec.elementwise.program import Program
 from tilewright.hw.spec.formats import FORMATS
 from tilewright.hw.spec.sida import SidaConfig
+from tilewright.sim.sida.held import held
 from tilewright.sim.sida.iterations.graphs import reach
-from tilewright.sim.sida.levels import ideal_bytes, pass_bytes
-from tilewright.sim.sida.references import Demand, vectors_moved
-from tilewright.sim.sida.result.products import Columns, Rules
-from dataclasses import replace
-from tilewright.hw.spec.elementwise.assembler import assemble
-from tilewright.hw.spec.elementwise.program import Program
 from tilewright.sim.sida.iterations.programs import CORENESS, PAGERANK, PATHS, REACH
-from tilewright.sim.sida.references import Machine, fused, ideal, oracle, vectors_of_part
-import re
-from tilewright.hw.spec.elementwise.instructions import INSTRUCTIONS
+from tilewright.sim.sida.levels import ideal_bytes, pass_bytes
+from tilewright.sim.sida.references import (
+    Demand,
+    Machine,
+    fused,
+    ideal,
+    oracle,
+    vectors_moved,
+    vectors_of_part,
+)
+from tilewright.sim.sida.result.products import Columns, Rules
+from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.pages import examples, page
+from tilewright.verif.kit.sampling import cases
 
 KNOWN = {
     "p2p-Gnutella31": (19.8, 13.9),
@@ -110,6 +117,7 @@ def test_known_figures_of_a_half() -> None:
 
 
 # Bytes that a pass moves on chip, by hand.
+
 
 def test_which_elements_wait() -> None:
     """Steps have four columns: a row waits unless its column is two steps after it."""
@@ -278,4 +286,3 @@ def test_the_drawing() -> None:
     assert len(listed) == 8
     found = held(rows, cols, 6)
     assert found.peak == max(int(after) for *_, after in listed)
-

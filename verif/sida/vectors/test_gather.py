@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from amaranth.hdl import Value
 from tilewright.hw.sida.elementwise.layouts import values_layout
-from tilewright.hw.sida.layouts import set_layout
+from tilewright.hw.sida.layouts import gathered_layout, set_layout
 from tilewright.hw.sida.vectors.gather import Gather
 from tilewright.hw.sida.vectors.vector_banks import vector_write_layout
 from tilewright.hw.sida.vectors.window_layouts import fetch_layout
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Agent, Sink, Source, Wire, run_agents
-import random
-from collections.abc import Sequence
-from tilewright.hw.sida.layouts import gathered_layout
 
 
 def drawn(config: SidaConfig, rng: random.Random, count: int, size: int) -> list[int]:

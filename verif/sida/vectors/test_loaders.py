@@ -13,8 +13,13 @@ from tilewright.hw.sida.vectors.window_layouts import fetch_layout
 from tilewright.hw.sida.vectors.window_loader import WindowLoader
 from tilewright.hw.spec.elementwise.instructions import VECTORS
 from tilewright.hw.spec.sida import SidaConfig
-from tilewright.verif.channels.striped.memory_bench import Manner
-from tilewright.verif.channels.striped.memory_bench import MANNERS, PERFECT, Image, MemoryBench
+from tilewright.verif.channels.striped.memory_bench import (
+    MANNERS,
+    PERFECT,
+    Image,
+    Manner,
+    MemoryBench,
+)
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.vectors.configs import CONFIGS, WINDOWED
 from tilewright.verif.stream.agents import Sink, Source

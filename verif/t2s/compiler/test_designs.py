@@ -4,37 +4,34 @@ confirms.
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
+
 import numpy as np
 import pytest
 from rich.console import Console
+from tilewright.cli import main
 from tilewright.errors import UserError
+from tilewright.hw.spec.t2s.program import Program
 from tilewright.hw.t2s.compiler.passes import MAPPED, PASSES, compiled, programs
+from tilewright.hw.t2s.language import Computation, MappingError
 from tilewright.hw.t2s.language.mapping_file import load_mapping
-from tilewright.sim.t2s.any_bounds import depths_for_any_bounds
-from tilewright.sim.t2s.checking import random_operands
-from tilewright.sim.t2s.depths import run_empty
-from tilewright.sim.t2s.interpreter import interpret
+from tilewright.sim.t2s.any_bounds import DependsOnBounds, WaitForEver, depths_for_any_bounds
+from tilewright.sim.t2s.checking import random_operands, wrong_elements
+from tilewright.sim.t2s.definition_result import definition_result
+from tilewright.sim.t2s.depths import needed_depths, run_empty
+from tilewright.sim.t2s.interpreter import Deadlock, interpret
 from tilewright.tables.t2s.designs import CGRA as PAPER_CGRA
 from tilewright.tables.t2s.designs import PAPER, t2s_designs
-from tilewright.verif.kit.pages import page
-from tilewright.verif.t2s.designs import CGRA, DESIGNS, FOLDER, SPARSE, bounds_of
-from tilewright.verif.t2s.numpy_results import by_numpy
-from collections import Counter
-from collections.abc import Iterator
-from tilewright.hw.spec.t2s.program import Program
-from tilewright.hw.t2s.language import Computation, MappingError
-from tilewright.sim.t2s.checking import wrong_elements
-from tilewright.sim.t2s.definition_result import definition_result
-from tilewright.verif.kit.sampling import by_size
-from tilewright.verif.t2s.random_mappings import KERNELS, random_mapping
-import json
-from tilewright.cli import main
-from tilewright.sim.t2s.any_bounds import DependsOnBounds, WaitForEver
-from tilewright.sim.t2s.depths import needed_depths
-from tilewright.sim.t2s.interpreter import Deadlock
 from tilewright.verif.kit.commands import check_refused
+from tilewright.verif.kit.pages import page
+from tilewright.verif.kit.sampling import by_size
+from tilewright.verif.t2s.designs import CGRA, DESIGNS, FOLDER, SPARSE, bounds_of, by_numpy
+from tilewright.verif.t2s.random_mappings import KERNELS, random_mapping
+
 
 def test_every_design_is_checked() -> None:
     files = {one.stem for one in FOLDER.glob("*.py")} - {"__init__"}
@@ -350,4 +347,3 @@ def test_a_cycle_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> N
         found = depths_for_any_bounds(compiled(load_mapping(file)))
         assert found["A_feeder"] == depth
         run_empty(compiled(load_mapping(file)), bounds, found)
-

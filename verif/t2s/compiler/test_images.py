@@ -23,8 +23,7 @@ from tilewright.sim.t2s.model import T2sModel
 from tilewright.verif.kit.commands import check_refused
 from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.t2s.designs import DESIGNS, FOLDER, bounds_of
-from tilewright.verif.t2s.random_mappings import KERNELS, random_mapping
-from tilewright.verif.t2s.random_mappings import HEAD, KINDS, written
+from tilewright.verif.t2s.random_mappings import HEAD, KERNELS, KINDS, random_mapping, written
 
 _WINDOW = """
 from tilewright.hw.t2s.language import compute, indices, tensor

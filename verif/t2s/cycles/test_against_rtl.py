@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
+
 import numpy as np
 import pytest
+from tilewright.cli import main
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.t2s.config import T2S, T2sConfig
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
-from tilewright.sim.t2s.cycles.machine import run_job
+from tilewright.sim.t2s.cycles.machine import counts_of, run_job
 from tilewright.sim.timing.memories import FLAT
+from tilewright.tables.t2s.rate import BAR, SMALL, THESIS, t2s_rate
 from tilewright.verif.kit.job_checks import Mismatch
+from tilewright.verif.kit.pages import page
 from tilewright.verif.kit.sampling import by_size, cases, slow_but
+
 from ..designs import DESIGNS, FOLDER
 from ..random_mappings import KERNELS
-from ..unit.jobs import DrawnConfig, drawn
-from ..unit.jobs import largest_case_bytes, random_case, run_case
-import json
-import re
-from tilewright.cli import main
-from tilewright.sim.t2s.cycles.machine import counts_of
-from tilewright.tables.t2s.rate import BAR, SMALL, THESIS, t2s_rate
-from tilewright.verif.kit.pages import page
+from ..unit.jobs import DrawnConfig, drawn, largest_case_bytes, random_case, run_case
 
 _TIME_OUT = 1_000_000
 
@@ -218,4 +218,3 @@ def test_rates() -> None:
         assert re.search(pattern, shown), label
     for label in THESIS:
         assert rows[label].ours[:2] == rows[label].paper[:2]
-

@@ -9,14 +9,11 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from amaranth.hdl import Module, ResetInserter, Signal
-from amaranth.lib.wiring import In
+from amaranth.hdl import Module, ResetInserter, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 from tilewright.hw.spec.t2s.parts import Count
 from tilewright.verif.stream.agents import Sink, Source, Wire, run_agents
-from amaranth.hdl import Value
-from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
-
 
 
 class Watched(wiring.Component):

@@ -8,16 +8,17 @@ from math import prod
 from pathlib import Path
 from random import Random
 from typing import Any
+
 import pytest
+from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.t2s.parts import Count, FeederPart, MoverPart
-from tilewright.hw.t2s.copies import Feeder, Mover
+from tilewright.hw.t2s.copies import Collector, Drainer, Feeder, Mover, mover
 from tilewright.verif.kit.sampling import cases
 from tilewright.verif.stream.agents import Sink, Source, run_agents
-from tilewright.verif.stream.proof import never_broken
+from tilewright.verif.stream.prover import never_broken
 from tilewright.verif.t2s.hardware.jobs import Job, Run, is_own, iterations, random_words
+
 from .jobs import Watched
-from tilewright.hw.emit.unit import emit_component
-from tilewright.hw.t2s.copies import Collector, Drainer, mover
 
 pytestmark = pytest.mark.long
 
@@ -232,6 +233,7 @@ def test_a_rule_can_be_broken(tmp_path: Path) -> None:
 
 # Movers against loops in plain Python.
 
+
 @dataclass
 class DrawnMover:
     """A mover, the number of copies after it, and its jobs."""
@@ -260,7 +262,9 @@ def draw_mover(rng: Random) -> DrawnMover:
     return DrawnMover(part, copies, jobs)
 
 
-def statement_mover(part: MoverPart, copies: int, trips: dict[str, int], rng: Random, rounds: int) -> Job:
+def statement_mover(
+    part: MoverPart, copies: int, trips: dict[str, int], rng: Random, rounds: int
+) -> Job:
     """Runs the function's loops."""
     job = Job(trips)
     words = random_words(rng, part.word_bits)
@@ -319,4 +323,3 @@ def test_classes(role: str, said: str) -> None:
     """Each role has its own class, so that the hardware's text names the purpose of a module."""
     text = emit_component(mover(MoverPart("f", role, 8), TRIP_BITS), name="f").verilog
     assert f"// {said}" in text
-

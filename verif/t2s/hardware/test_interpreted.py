@@ -8,27 +8,26 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from random import Random
 from typing import Any
+
 import numpy as np
 import pytest
+from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.spec.t2s.loops import Loop
-from tilewright.hw.spec.t2s.parts import FeederPart, MoverPart
+from tilewright.hw.spec.t2s.parts import Count, FeederPart, MoverPart
 from tilewright.hw.spec.t2s.statements import Body, For
 from tilewright.hw.t2s.copies import Feeder, Mover, mover
 from tilewright.hw.t2s.language import MappingError
 from tilewright.hw.t2s.lowering.design import design_of, lowered
+from tilewright.hw.t2s.nest import NestCounter
 from tilewright.sim.t2s.as_python.functions import python_text
 from tilewright.sim.t2s.sizes import trip_count
 from tilewright.verif.kit.sampling import cases, slow_but
-from tilewright.verif.t2s.designs import IN_HARDWARE, bounds_of
-from tilewright.verif.t2s.hardware.jobs import Job, Run, random_words
-from tilewright.verif.t2s.random_mappings import KERNELS, random_mapping
-from tilewright.hw.emit.unit import emit_component
-from tilewright.hw.spec.t2s.parts import Count
-from tilewright.hw.t2s.nest import NestCounter
 from tilewright.verif.stream.agents import simulate
-from tilewright.verif.t2s.hardware.jobs import is_own, iterations
+from tilewright.verif.t2s.designs import IN_HARDWARE, bounds_of
+from tilewright.verif.t2s.hardware.jobs import Job, Run, is_own, iterations, random_words
+from tilewright.verif.t2s.random_mappings import KERNELS, random_mapping
 
 pytestmark = pytest.mark.long
 
@@ -253,4 +252,3 @@ def test_a_loop_called_like_two_others() -> None:
             await sim.tick()
 
     simulate(built, bench)
-

@@ -14,8 +14,8 @@ from tilewright.hw.spec.t2s.arithmetic import LaneSum
 from tilewright.hw.spec.t2s.parts import ElementPart
 from tilewright.hw.spec.t2s.timing import FEW_SUMS, interval_of
 from tilewright.hw.t2s.pe import Pe
-from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints
 from tilewright.verif.kit.commands import refusal
+from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.stream.agents import Agent, Each, Sink, Source, Wire, run_agents
 from tilewright.verif.t2s.hardware.elements import (

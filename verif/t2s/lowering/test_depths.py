@@ -4,12 +4,16 @@ less. Where no depth is known, a longer job needs more.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.design import Design
+from tilewright.hw.spec.t2s.timing import interval_of
 from tilewright.hw.t2s.language import MappingError
 from tilewright.hw.t2s.lowering import design as lowering
 from tilewright.hw.t2s.lowering.design import with_depths
@@ -20,10 +24,8 @@ from tilewright.hw.t2s.lowering.words_through import Stopped, run
 from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.t2s.designs import DESIGNS
 from tilewright.verif.t2s.random_mappings import KERNELS, random_mapping
+
 from .counted_jobs import FEW, goes_on, longer, registers, rooms_of, words_of
-import re
-from typing import Any
-from tilewright.hw.spec.t2s.timing import interval_of
 
 DRAWN = by_size(3, 6, 60)
 """Random mappings of each kernel that are tried, those without hardware among them."""
@@ -305,4 +307,3 @@ def test_stages(tmp_path: Path) -> None:
     assert config(tmp_path, (5, 1), six, pipeline=4).plan.element.arithmetic.pipeline == 4
     assert config(tmp_path, (5, 1)).resolved()["pipeline"] == 4
     assert "one takes 2 cycles: 2 operations every 3" in refused(tmp_path, (2, 1), pipeline=1)
-

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from tilewright.hw.axi.managers import ReadManager
 from tilewright.hw.spec.t2s.config import ID_BITS, T2sConfig
+from tilewright.hw.spec.t2s.design import Design
+from tilewright.hw.spec.t2s.loops import Loop
+from tilewright.hw.spec.t2s.parts import Count, MemoryPart, Step
 from tilewright.hw.t2s.loader import run_count_bits
 from tilewright.verif.stream.agents import Agent, Sink, run_agents
 
 from .bus import Manner, ReadMemory
-import itertools
-import random
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cache
-from tilewright.hw.spec.t2s.design import Design
-from tilewright.hw.spec.t2s.loops import Loop
-from tilewright.hw.spec.t2s.parts import Count, MemoryPart, Step
 
 
 @cache

@@ -14,8 +14,8 @@ from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.t2s.loader import job_layout
 from tilewright.hw.t2s.t2s import Counters
 from tilewright.sim.t2s.job import Job, job_at
-from tilewright.verif.kit.job_checks import wrong_values
 from tilewright.verif.kit.commands import refused
+from tilewright.verif.kit.job_checks import wrong_values
 
 from ..designs import IN_HARDWARE, bounds_of
 

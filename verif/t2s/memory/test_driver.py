@@ -19,13 +19,12 @@ from tilewright.sim.t2s.interpreter import interpret
 from tilewright.sim.t2s.iterations import iterations
 from tilewright.sim.t2s.job import Job, job_at
 from tilewright.sim.t2s.model import T2sModel
-from tilewright.verif.kit.job_checks import wrong_values
 from tilewright.verif.kit.commands import refused
+from tilewright.verif.kit.job_checks import wrong_values
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.t2s.hardware_numbers import HardwareNumbers
 
-from ..designs import IN_HARDWARE, bounds_of
-from ..numpy_results import by_numpy
+from ..designs import IN_HARDWARE, bounds_of, by_numpy
 
 GEMM = T2sConfig(design="gemm", largest=2)
 

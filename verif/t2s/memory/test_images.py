@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -17,12 +18,13 @@ from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.spec.t2s.parts import MemoryPart
 from tilewright.hw.spec.t2s.program import Program
+from tilewright.sim.t2s.bounds import bounds_of_shapes
 from tilewright.sim.t2s.images import laid_out, operand_names, part_of, placement, taken_out
 from tilewright.sim.t2s.interpreter import interpret
 from tilewright.sim.t2s.sizes import shape_of, trip_count
 from tilewright.verif.kit.commands import refused
+
 from ..designs import IN_HARDWARE, bounds_of
-from tilewright.sim.t2s.bounds import bounds_of_shapes
 
 INFINITY = 0x7F80_0000
 
@@ -165,6 +167,7 @@ def test_another_shape() -> None:
 
 # Bounds of indices from the shapes of tensors, and contradictions among them.
 
+
 def program_of(name: str) -> Program:
     return T2sConfig(design=name, largest=2).plan.program
 
@@ -235,4 +238,3 @@ def test_refused(
 def test_a_bound_that_is_no_integer_is_refused() -> None:
     with refused(TypeError, "bound of j must be an integer, not '6'"):
         bounds_of_shapes(program_of("gemm"), {"A": (3, 4), "B": (4, 6)}, {"j": "6"})  # type: ignore[dict-item]
-

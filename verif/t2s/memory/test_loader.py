@@ -14,11 +14,10 @@ from tilewright.hw.spec.t2s.parts import MemoryPart
 from tilewright.hw.t2s.beat_packer import BeatPacker
 from tilewright.hw.t2s.loader import Loader, run_count_bits
 from tilewright.verif.kit.sampling import by_size, slow_but
-from tilewright.verif.stream.proof import never_broken
+from tilewright.verif.stream.prover import never_broken
 
 from .bus import Manner
-from .loading import PARTS, Walk, around, memory_part, runs
-from .loading import Loading
+from .loading import PARTS, Loading, Walk, around, memory_part, runs
 
 pytestmark = pytest.mark.long
 

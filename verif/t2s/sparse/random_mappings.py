@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
-from tilewright.hw.t2s.language import Computation, Index, compute, tensor
-from tilewright.hw.t2s.language.definition import SPARSE_SEMIRINGS
-from tilewright.hw.t2s.language.tensors import STYLES, Expression, Product, Total
 from dataclasses import dataclass
 from functools import cached_property
+
 import numpy as np
 from tilewright.hw.spec.config import IntRange, OneOf, parameter
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.design import Design
-from tilewright.hw.t2s.language.tensors import Element
+from tilewright.hw.t2s.language import Computation, Index, compute, tensor
+from tilewright.hw.t2s.language.definition import SPARSE_SEMIRINGS
+from tilewright.hw.t2s.language.tensors import STYLES, Element, Expression, Product, Total
 from tilewright.hw.t2s.lowering.design import lowered
-
 
 FORMS = {
     "spmv": ("Y_i", "A_ik Xk"),

@@ -21,8 +21,7 @@ from tilewright.hw.t2s.sparse.image_requests import ImageSize
 from tilewright.verif.kit.sampling import by_size, cases, slow_but
 from tilewright.verif.stream.agents import Pulse, run_agents
 from tilewright.verif.t2s.memory.bus import Manner
-from tilewright.verif.t2s.memory.loading import around, memory_part
-from tilewright.verif.t2s.memory.loading import Loading
+from tilewright.verif.t2s.memory.loading import Loading, around, memory_part
 
 from .element_work import draw_layout
 

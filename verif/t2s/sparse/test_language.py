@@ -4,24 +4,25 @@ mappings are completed for hardware. The page of directives has more refusals.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 import pytest
+import scipy.sparse
+from tilewright.cli import main
+from tilewright.hw.spec.t2s.config import T2sConfig
+from tilewright.hw.spec.t2s.program import Program
+from tilewright.hw.t2s.compiler import passes
 from tilewright.hw.t2s.compiler.passes import compiled
+from tilewright.hw.t2s.compiler.sparse.visiting import visit
 from tilewright.hw.t2s.language import Computation, MappingError
 from tilewright.hw.t2s.language.mapping_file import load_mapping
 from tilewright.hw.t2s.lowering.completion import complete
-from tilewright.verif.t2s.designs import FOLDER
-import json
-from tilewright.cli import main
-from tilewright.hw.spec.t2s.program import Program
-from tilewright.hw.t2s.compiler import passes
-from tilewright.hw.t2s.compiler.sparse.visiting import visit
-from typing import Any
-import numpy as np
-import scipy.sparse
-from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.t2s.lowering.design import lowered
 from tilewright.verif.kit.pages import examples, page
+from tilewright.verif.t2s.designs import FOLDER
 
 START = """\
 from tilewright.hw.t2s.language import compute, indices, tensor
@@ -173,7 +174,13 @@ def test_one_element_needs_no_copies() -> None:
 
 # ``tilewright t2s`` with mappings of sparse tensors: its output and its checks.
 
-SPMM_MAPPING_COMMANDS = [str(FOLDER / "sparse" / "spmm.py"), "--largest", "2", "--bounds", "i=7,j=8,k=5"]
+SPMM_MAPPING_COMMANDS = [
+    str(FOLDER / "sparse" / "spmm.py"),
+    "--largest",
+    "2",
+    "--bounds",
+    "i=7,j=8,k=5",
+]
 
 
 def test_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -251,4 +258,3 @@ def test_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for line in PAGE.read_text().splitlines():
         if line.startswith("    │ ") and line.split()[1] in ("bounds", "array", "formats", "A"):
             assert line.strip().split() in [one.split() for one in said.splitlines()], line
-

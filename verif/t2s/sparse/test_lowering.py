@@ -21,8 +21,7 @@ from tilewright.hw.t2s.sparse.fed_element import ELEMENT_TOKENS, FEEDER_TOKENS
 from tilewright.verif.kit.sampling import by_size
 
 from ..designs import FOLDER, SPARSE
-from .random_mappings import FORMS, DrawnSparse
-from .random_mappings import KERNELS, random_sparse_mapping
+from .random_mappings import FORMS, KERNELS, DrawnSparse, random_sparse_mapping
 
 
 def _plan(name: str, **settings: Any) -> SparsePlan:

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise, product
 from pathlib import Path
 from random import Random
 from typing import Any
+
 import pytest
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from tilewright.hw.spec.formats import FORMATS
 from tilewright.hw.spec.t2s.arithmetic import LaneSum
 from tilewright.hw.spec.t2s.parts import Count
-from tilewright.hw.spec.t2s.sparse_parts import GatherPart
+from tilewright.hw.spec.t2s.sparse_parts import CollectPart, GatherPart
 from tilewright.hw.spec.t2s.tokens import Coordinate, TokenLayout
-from tilewright.hw.t2s.sparse.array import Merger
+from tilewright.hw.t2s.sparse.array import Merger, ResultCollector
 from tilewright.hw.t2s.sparse.fed_element import GatherFeeder, SparsePe
+from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import cases
 from tilewright.verif.stream.agents import Sink, Source, run_agents
-from tilewright.verif.stream.proof import never_broken
-from tilewright.verif.t2s.hardware.jobs import Job, Run
-from tilewright.verif.t2s.hardware.jobs import Watched
+from tilewright.verif.stream.prover import never_broken
+from tilewright.verif.t2s.hardware.jobs import Job, Run, Watched
+
 from .element_work import draw_layout, draw_nothing, element_of, end_token, random_ends, token
-from dataclasses import dataclass
-from amaranth.hdl import Signal
-from tilewright.hw.spec.t2s.sparse_parts import CollectPart
-from tilewright.hw.t2s.sparse.array import ResultCollector
-from tilewright.verif.kit.commands import refusal
 
 pytestmark = pytest.mark.long
 
@@ -216,6 +214,7 @@ def test_rules_of_streams(name: str, tmp_path: Path) -> None:
 
 # Rows of results of several elements, in the order of the loops of rows.
 
+
 @dataclass(frozen=True)
 class _Rows:
     """Loops of rows by name, outermost first; ``ii`` are elements."""
@@ -308,4 +307,3 @@ def test_refusals() -> None:
     assert refusal(lambda: ResultCollector(part, 2)) == (
         "the trip count of i must be a constant, not a register's"
     )
-

@@ -16,8 +16,8 @@ from tilewright.hw.spec.t2s.parts import Count, OperandPart
 from tilewright.hw.spec.t2s.sparse_parts import SparseElementPart
 from tilewright.hw.spec.t2s.sparse_timing import entry_begins, entry_timing
 from tilewright.hw.t2s.sparse.fed_element import SparsePe
-from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints
 from tilewright.verif.kit.commands import refusal
+from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 from tilewright.verif.stream.agents import Agent, Each, Sink, Source, Wire, run_agents
 

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import re
+from typing import Any
+
 import numpy as np
 import pytest
 from tilewright.errors import UserError
+from tilewright.hw.spec.formats import FloatFormat
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.tensaurus import TensaurusConfig
+from tilewright.sim.t2s.driver import Driver
+from tilewright.sim.t2s.interpreter import interpret
 from tilewright.sim.t2s.model import T2sModel
+from tilewright.sim.t2s.sizes import shape_of
+from tilewright.sim.t2s.sparse.entries import Entries
 from tilewright.sim.tensaurus.model import TensaurusModel
 from tilewright.tables.t2s import sparse, sparse_sides
 from tilewright.tables.t2s.merge import t2s_merge
 from tilewright.tables.t2s.sparse import AREAS, DENSITIES, KERNELS, cases_of, t2s_sparse
 from tilewright.tables.t2s.sparse_inputs import dense_of, drawn, skewed
 from tilewright.tables.t2s.sparse_sides import Kernel, Sides
-from typing import Any
-from tilewright.hw.spec.formats import FloatFormat
-from tilewright.sim.t2s.driver import Driver
-from tilewright.sim.t2s.interpreter import interpret
-from tilewright.sim.t2s.sizes import shape_of
-from tilewright.sim.t2s.sparse.entries import Entries
 from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.oracles import stimuli
 from tilewright.verif.t2s.designs import SPARSE, bounds_of
@@ -177,6 +178,7 @@ def test_merging() -> None:
 # for
 # bit.
 
+
 @pytest.mark.parametrize("format", ["fp32", "fp16"])
 @pytest.mark.parametrize("name", SPARSE)
 def test_designs(name: str, format: str) -> None:
@@ -206,4 +208,3 @@ def test_designs(name: str, format: str) -> None:
         wanted = Driver(T2sModel(config)).run_words(**entries)
         found = interpret(design.program, bounds, words, arithmetic=HardwareNumbers(arithmetic))
         assert np.array_equal(found, wanted), (name, format, seed)
-

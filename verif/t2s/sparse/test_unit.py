@@ -23,7 +23,7 @@ from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.t2s.checking import random_operands, wrong_elements
 from tilewright.sim.t2s.definition_result import definition_result
 from tilewright.sim.t2s.interpreter import Numbers, interpret
-from tilewright.verif.kit.random_jobs import any_behaviour
+from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import by_size, cases, slow_but
 from tilewright.verif.t2s.designs import FOLDER, bounds_of
 from tilewright.verif.t2s.sparse.random_mappings import KERNELS, random_sparse_mapping

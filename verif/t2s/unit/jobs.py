@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tilewright.hw.spec.config import Flag, IntRange, OneOf, parameter
 from tilewright.hw.spec.formats import FloatFormat, Format
 from tilewright.hw.spec.jobs.t2s import job_spec, memory_parts
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.spec.t2s.program import Program
+from tilewright.hw.t2s.language import MappingError
+from tilewright.hw.t2s.lowering.design import lowered
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.device.protocol import AcceleratorDevice
 from tilewright.sim.t2s.images import laid_out, operand_names, placement
@@ -24,11 +28,7 @@ from tilewright.sim.t2s.sparse.entries import Entries
 from tilewright.sim.t2s.sparse.image import most_bytes
 from tilewright.sim.t2s.sparse.running import laid_out_operands
 from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd
-from functools import cached_property
-import numpy as np
-from tilewright.hw.spec.config import Flag, IntRange, OneOf, parameter
-from tilewright.hw.t2s.language import MappingError
-from tilewright.hw.t2s.lowering.design import lowered
+
 from ..random_mappings import KERNELS, random_mapping
 
 

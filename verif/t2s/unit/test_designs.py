@@ -11,7 +11,7 @@ from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.t2s.config import T2S, T2sConfig
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.t2s.driver import Driver
-from tilewright.verif.kit.random_jobs import any_behaviour
+from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import cases, slow_but
 
 from ..designs import FOLDER, IN_HARDWARE

@@ -5,11 +5,16 @@ enough and are not.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
+from tilewright.cli import main
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.t2s.config import T2S, T2sConfig
 from tilewright.hw.spec.t2s.design import Design
@@ -18,20 +23,14 @@ from tilewright.hw.t2s.lowering.periods import job
 from tilewright.hw.t2s.lowering.queues import Queues, depth_of
 from tilewright.hw.t2s.lowering.words_through import Stopped, run
 from tilewright.sim.rtl.accelerator import AcceleratorTimeout, AxiBehaviour, NativeAccelerator
-from tilewright.verif.kit.random_jobs import any_behaviour
-from .jobs import Case, check_case, largest_case_bytes, random_case
-from tilewright.verif.kit.sampling import by_size, slow_but
-from ..random_mappings import KERNELS
-from .jobs import DrawnConfig, drawn
-from typing import Any
 from tilewright.sim.t2s.driver import Driver
-from tilewright.verif.kit.sampling import cases
-from ..random_mappings import KINDS, written
-import json
-import re
-from tilewright.cli import main
 from tilewright.tables.t2s.steps import t2s_steps
 from tilewright.verif.kit.pages import page
+from tilewright.verif.kit.reports import any_behaviour
+from tilewright.verif.kit.sampling import by_size, cases, slow_but
+
+from ..random_mappings import KERNELS, KINDS, written
+from .jobs import Case, DrawnConfig, check_case, drawn, largest_case_bytes, random_case
 
 pytestmark = pytest.mark.long
 
@@ -337,4 +336,3 @@ def test_the_page_has_the_steps() -> None:
         figures = [*map(re.escape, row.cells(row.ours))]
         pattern = rf"│ {row.label} +│ +" + r" │ +".join(figures) + " │"
         assert re.search(pattern, shown), row.label
-

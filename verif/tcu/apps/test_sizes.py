@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from tilewright.cli import main
 from tilewright.verif.kit.commands import check_refused
-import json
-from typing import Any
+
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -87,6 +89,7 @@ def test_bad_words(words: str, files: Path, capsys: pytest.CaptureFixture[str]) 
 # Numbers at the ends of floats: underflow stays within bounds, and overflow is reported without
 # warnings.
 
+
 @pytest.fixture(autouse=True)
 def files_small_and_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -163,4 +166,3 @@ def test_all_signals_modulo_a_prime_are_checked(
     monkeypatch.setattr("tilewright.apps.tcu.transforms.dft", wrong)
     assert main(["run", "fft", "rows.npy", "--modulus", "17"]) == 1
     assert "DIFFERENT" in capsys.readouterr().out
-

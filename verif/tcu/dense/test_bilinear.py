@@ -7,27 +7,39 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit, UnitWork
 from tilewright.sim.tcu.dense.bilinear import Bilinear
-from tilewright.sim.tcu.dense.recursive import recursive
-from tilewright.sim.tcu.dense.rounding import in_squares_error, recursive_error
+from tilewright.sim.tcu.dense.recursive import recursive, standard, strassen
+from tilewright.sim.tcu.dense.rounding import (
+    gamma,
+    in_squares_error,
+    product_error,
+    recursive_error,
+)
 from tilewright.sim.tcu.dense.schemes import STANDARD, STRASSEN
 from tilewright.sim.tcu.dense.squares import in_squares
+from tilewright.sim.tcu.dense.tall import rectangular, tall
 from tilewright.sim.tcu.formulas import dense as costs
 from tilewright.sim.tcu.formulas import dense as formulas
-from tilewright.sim.tcu.words import BOOLEAN, FP32, FP64, INT64, Words, modular
+from tilewright.sim.tcu.theorems import STRASSEN_EXPONENT, product_bound
+from tilewright.sim.tcu.words import (
+    BOOLEAN,
+    COMPLEX,
+    COMPLEX64,
+    FP32,
+    FP64,
+    INT64,
+    Array,
+    Words,
+    modular,
+)
 from tilewright.sim.tcu.words.floats import Floats
 from tilewright.verif.tcu.reference_units import SIDES, unit_of
-from tilewright.sim.tcu.dense.rounding import gamma, product_error
-from tilewright.sim.tcu.dense.tall import rectangular
-from tilewright.sim.tcu.words import COMPLEX, COMPLEX64, Array
-from tilewright.sim.tcu.dense.recursive import standard, strassen
-from tilewright.sim.tcu.dense.tall import tall
-from tilewright.sim.tcu.theorems import STRASSEN_EXPONENT, product_bound
 
 # Strassen's own seven products, as he wrote them: 18 additions.
 OWN_LEFT = [[1, 0, 0, 1], [0, 0, 1, 1], [1, 0, 0, 0], [0, 0, 0, 1], [1, 1, 0, 0], [-1, 0, 1, 0],
@@ -277,6 +289,7 @@ def test_strassens_bound_grows_faster() -> None:
 
 # Theorem 12: time on a weak unit is never below what a memory of 3 m words must move.
 
+
 @pytest.mark.parametrize("s", [1, 2, 4, 8, 16])
 def test_measured_time_is_never_below(s: int) -> None:
     for n in (s, 2 * s, 3 * s, 4 * s, 5 * s + 1, 8 * s):
@@ -307,4 +320,3 @@ def test_strassen_falls_below_the_bound_of_the_others() -> None:
     for blocks, below in ((16, False), (32, True), (64, True)):
         time = formulas.strassen(4 * blocks, 4).unit_time(4)
         assert (time < product_bound(4 * blocks, 4)) == below
-

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-from tilewright.apps.tensors import agreement
-from tilewright.hw.spec.formats import FORMATS
-from tilewright.sim.sparse.tensor import Tensor
-from tilewright.verif.kit.commands import Run
-from tilewright.verif.kit.sampling import slow_but
-from tilewright.verif.tensaurus.apps.files import random_tensor, report, save_tensor
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import pytest
 from scipy.io import mmwrite
 from scipy.sparse import random_array
-from tilewright.hw.spec.semirings import SEMIRINGS
-from tilewright.verif.oracles.semiring_matrices import matrix_product
 from tilewright.apps.common.units import tensaurus_products as session
-from tilewright.verif.kit.commands import draw
+from tilewright.apps.tensors import agreement
+from tilewright.hw.spec.formats import FORMATS
+from tilewright.hw.spec.semirings import SEMIRINGS
+from tilewright.sim.sparse.tensor import Tensor
+from tilewright.verif.kit.commands import Run, draw
+from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.oracles.graphs import matrix_product
+from tilewright.verif.tensaurus.apps.files import random_tensor, report, save_tensor
 from tilewright.verif.tensaurus.model.cases import device
 
 SMALL = ("--set", "spm_bytes=256", "--set", "out_bytes=2048", "--set", "cols=2")
@@ -323,4 +323,3 @@ def test_a_value_that_differs_is_found(run: Run, monkeypatch: pytest.MonkeyPatch
     assert found["reference"]["wrong"] == 0
     assert "DIFFERENT" in run.out
     assert len(calls) == 2
-

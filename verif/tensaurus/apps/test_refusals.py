@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from tilewright.cli import main
+from tilewright.registry import commands
 from tilewright.verif.kit.commands import Run
+from tilewright.verif.kit.pages import page
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.tensaurus.apps.files import random_tensor, save_tensor
-import re
-from tilewright.registry import commands
-from tilewright.verif.kit.pages import page
 
 TNS = {
     "0 1 1 5\n1 1 1 5\n": "line 1: index '0' of mode 1 must be an integer in 1..4294967295, or "
@@ -179,4 +180,3 @@ def test_every_command_is_on_the_page() -> None:
     ]
     assert len(ours) == 8
     assert [name for name in ours if f"`{name} " not in text] == []
-

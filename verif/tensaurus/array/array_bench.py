@@ -14,8 +14,7 @@ from tilewright.hw.spec.tensaurus import KERNELS, TensaurusConfig
 from tilewright.hw.tensaurus.layouts import SlotKind
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
 
-from .array_unit import ArrayUnit
-from .array_unit import Entry, Operands, Patterns, Slice, slice_sum
+from .array_unit import ArrayUnit, Entry, Operands, Patterns, Slice, slice_sum
 
 JOBS = {
     **{f"mm {v}": ("mm", 2, v, (1, 1)) for v in (1, 2, 3, 4)},

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
+from tilewright.hw.spec.formats import FloatFormat
 from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.hw.tensaurus.array.compute_array import ComputeArray
 from tilewright.hw.tensaurus.array.row import ROW_EVENTS
@@ -14,15 +21,7 @@ from tilewright.hw.tensaurus.layouts import (
     slot_layout,
     tile_token_layout,
 )
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby
-import numpy as np
-import numpy.typing as npt
-from tilewright.hw.spec.formats import FloatFormat
 from tilewright.sim.numbers.semirings import combine, product
-
-
 
 Patterns = npt.NDArray[np.uint64]
 Entry = tuple[tuple[int, ...], int]

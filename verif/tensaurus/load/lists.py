@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from itertools import product
 from math import prod
 from typing import Any
 
 from tilewright.hw.spec.tensaurus import KERNELS, TensaurusConfig
-from tilewright.hw.tensaurus.layouts import job_layout, tile_layout
-import random
-from itertools import product
-from tilewright.hw.tensaurus.layouts import SlotKind
-
-
+from tilewright.hw.tensaurus.layouts import SlotKind, job_layout, tile_layout
 
 Slot = tuple[SlotKind, int, tuple[int, ...]]
 """Kind, value, indices; of a header the slice, of an end nothing."""

@@ -18,8 +18,13 @@ from tilewright.hw.tensaurus.layouts import (
     unit_write_layout,
 )
 from tilewright.hw.tensaurus.load.matrix_loader import MatrixLoader
-from tilewright.verif.channels.striped.memory_bench import Manner
-from tilewright.verif.channels.striped.memory_bench import MANNERS, PERFECT, Image, MemoryBench
+from tilewright.verif.channels.striped.memory_bench import (
+    MANNERS,
+    PERFECT,
+    Image,
+    Manner,
+    MemoryBench,
+)
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Source
 from tilewright.verif.tensaurus.load.lists import CONFIGS, job_bits, tile_bits

@@ -10,12 +10,23 @@ import pytest
 from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.hw.tensaurus.layouts import SlotKind, slot_layout
 from tilewright.hw.tensaurus.load.tensor_loader import TensorLoader
-from tilewright.verif.channels.striped.memory_bench import Manner
-from tilewright.verif.channels.striped.memory_bench import MANNERS, PERFECT, Image, MemoryBench
+from tilewright.verif.channels.striped.memory_bench import (
+    MANNERS,
+    PERFECT,
+    Image,
+    Manner,
+    MemoryBench,
+)
 from tilewright.verif.kit.sampling import by_size, draw_until, slow_but
 from tilewright.verif.stream.agents import Sink, Source
-from tilewright.verif.tensaurus.load.lists import CONFIGS, job_bits, tile_bits
-from tilewright.verif.tensaurus.load.lists import DenseTile, Slot, SparseTile
+from tilewright.verif.tensaurus.load.lists import (
+    CONFIGS,
+    DenseTile,
+    Slot,
+    SparseTile,
+    job_bits,
+    tile_bits,
+)
 
 _ERRORS = ("stream", "slice", "index")
 

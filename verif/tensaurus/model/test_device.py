@@ -14,9 +14,7 @@ from tilewright.sim.tensaurus.model import Fault, TensaurusModel, read_stream
 from tilewright.sim.tensaurus.result.entries import Entries
 from tilewright.verif.ciss.cases import random_case
 from tilewright.verif.kit.sampling import by_size
-from tilewright.verif.tensaurus.model.cases import device
-from tilewright.verif.tensaurus.model.works import random_product
-from tilewright.verif.tensaurus.model.cases import of_stream
+from tilewright.verif.tensaurus.model.cases import device, of_stream, random_product
 
 pytestmark = pytest.mark.quick
 

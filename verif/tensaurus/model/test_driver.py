@@ -17,11 +17,12 @@ from tilewright.sim.tensaurus.result.kernel import Kernel
 from tilewright.sim.tensaurus.result.tile import add_tile, empty_output
 from tilewright.sim.tensaurus.work import STORES, Cut, Work
 from tilewright.verif.kit.sampling import by_size, slow_but
-from tilewright.verif.tensaurus.model.cases import device, patterns
-from tilewright.verif.tensaurus.model.works import (
+from tilewright.verif.tensaurus.model.cases import (
     EQUATIONS,
     Product,
+    device,
     encoded,
+    patterns,
     random_product,
     to_dense,
 )

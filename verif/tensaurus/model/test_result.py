@@ -25,11 +25,11 @@ from tilewright.verif.tensaurus.model.cases import (
     device,
     items_of,
     kernels,
+    of_stream,
     patterns,
     random_tile,
 )
 from tilewright.verif.tensaurus.model.oracle import Oracle
-from tilewright.verif.tensaurus.model.cases import of_stream
 
 pytestmark = pytest.mark.quick
 

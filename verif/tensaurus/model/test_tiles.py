@@ -16,8 +16,7 @@ from tilewright.sim.tensaurus.model import TensaurusModel
 from tilewright.sim.tensaurus.tile_cost import cost_of
 from tilewright.sim.tensaurus.tiles import plan
 from tilewright.sim.tensaurus.work import STORES, Cut, Work
-from tilewright.verif.tensaurus.model.cases import device
-from tilewright.verif.tensaurus.model.works import encoded, random_product, to_dense
+from tilewright.verif.tensaurus.model.cases import device, encoded, random_product, to_dense
 
 SMALL = {"spm_bytes": 256, "out_bytes": 512, "banks": 2}
 

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from amaranth.hdl import Value
-from tilewright.sim.timing.dram import MemoryModel
 from tilewright.hw.spec.channels import ChannelGeometry
-
+from tilewright.sim.timing.dram import MemoryModel
 
 
 def _geometry(channels: int, data_bits: int, interleave: int = 64) -> ChannelGeometry:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from tilewright.sim.timing.striped.state import Reader, bus
 from tilewright.verif.kit.sampling import by_size, slow_but
-from tilewright.verif.timing.striped.pace import GEOMETRIES
-from tilewright.verif.timing.striped.pace import Pace
+from tilewright.verif.timing.striped.pace import GEOMETRIES, Pace
 from tilewright.verif.timing.striped.reading import Reading, on_model, on_rtl
 
 pytestmark = pytest.mark.long

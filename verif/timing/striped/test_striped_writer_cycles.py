@@ -7,8 +7,7 @@ import pytest
 from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.sim.timing.striped.state import Reader, Writer, bus
 from tilewright.verif.kit.sampling import by_size, slow_but
-from tilewright.verif.timing.striped.pace import GEOMETRIES
-from tilewright.verif.timing.striped.pace import Pace
+from tilewright.verif.timing.striped.pace import GEOMETRIES, Pace
 from tilewright.verif.timing.striped.writing import Writing, on_model, on_rtl
 
 pytestmark = pytest.mark.long

@@ -20,8 +20,8 @@ from tilewright.sim.t2s.images import image_of, laid_out, placement
 from tilewright.sim.t2s.job import Job, job_at
 from tilewright.sim.t2s.model import T2sModel
 from tilewright.sim.t2s.sizes import shape_of
-from tilewright.verif.kit.random_jobs import any_behaviour
 from tilewright.verif.kit.job_checks import QuietAtEnd, soft_reset_after
+from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import by_size
 
 from .host import Host, vector_bytes

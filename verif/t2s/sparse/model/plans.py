@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.t2s.affine import variable
 from tilewright.hw.spec.t2s.arithmetic import LaneSum
+from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.functions import pad_pattern
 from tilewright.hw.spec.t2s.parts import Count, ElementPart, OperandPart
 from tilewright.hw.spec.t2s.program import Program, TensorDeclaration
@@ -21,15 +22,13 @@ from tilewright.hw.spec.t2s.sparse_parts import (
     SparsePlan,
 )
 from tilewright.hw.spec.t2s.tokens import Coordinate, TokenLayout
+from tilewright.sim.t2s.driver import Driver
+from tilewright.sim.t2s.model import T2sModel
 from tilewright.sim.t2s.sparse.decoding import Decoded, decoded
 from tilewright.sim.t2s.sparse.entries import Entries
 from tilewright.sim.t2s.sparse.image import SparseImage, laid_out_entries, row_places, tile_steps
 from tilewright.sim.t2s.sparse.ordered_sums import sums_of_entries
 from tilewright.sim.t2s.sparse.running import merged
-from tilewright.hw.spec.t2s.config import T2sConfig
-from tilewright.sim.t2s.driver import Driver
-from tilewright.sim.t2s.model import T2sModel
-
 
 NAMES = ["spmv", "spmv_ciss", "spmm", "spmttkrp", "hadamard", "union"]
 
@@ -202,3 +201,47 @@ def random_entries(
     else:
         found = rng.choice(words, len(places))
     return Entries(shape=shape, places=places, words=found)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Sparse and dense tensors with their indices, and the result's."""
+
+    sparse: Mapping[str, str]
+    dense: Mapping[str, str]
+    result: str
+    merge: str = ""
+
+
+KERNELS = {
+    "spmv": Kernel({"A": "ik"}, {"x": "k"}, "i"),
+    "spmm": Kernel({"A": "ik"}, {"B": "kj"}, "ij"),
+    "turned": Kernel({"A": "ki"}, {"B": "jk"}, "ji"),
+    "spmttkrp": Kernel({"A": "ikl"}, {"B": "kj", "C": "lj"}, "ij"),
+    "spttv": Kernel({"A": "ilk"}, {"x": "kl"}, "i"),
+    "spttm": Kernel({"A": "ik"}, {"B": "kjm"}, "mij"),
+    "row_sums": Kernel({"A": "ik"}, {}, "i"),
+    "hadamard": Kernel({"A": "ik", "B": "ik"}, {"x": "k"}, "i", "intersection"),
+    "inner": Kernel({"A": "ik", "B": "ki"}, {}, "i", "intersection"),
+    "union": Kernel({"A": "ik", "B": "ik"}, {"x": "k"}, "i", "union"),
+    "union_sums": Kernel({"A": "ikl", "B": "ilk"}, {}, "i", "union"),
+}
+
+
+def operands(
+    kernel: Kernel,
+    bounds: Mapping[str, int],
+    rng: np.random.Generator,
+    words: Words,
+    count: int,
+) -> tuple[dict[str, Entries], dict[str, Words]]:
+    """Sparse tensors of up to so many entries, and dense ones; words drawn from these."""
+    sparse = {
+        name: random_entries(rng, tuple(bounds[one] for one in letters), count, words)
+        for name, letters in kernel.sparse.items()
+    }
+    dense = {
+        name: rng.choice(words, tuple(bounds[one] for one in letters))
+        for name, letters in kernel.dense.items()
+    }
+    return sparse, dense

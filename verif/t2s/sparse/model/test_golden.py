@@ -18,8 +18,7 @@ from tilewright.sim.t2s.sparse.entries import Entries
 from tilewright.verif.kit.sampling import by_size, cases, rng_of
 from tilewright.verif.oracles.softfloat import round_exact
 
-from .kernels import KERNELS, Kernel, operands
-from .plans import Made, made
+from .plans import KERNELS, Kernel, Made, made, operands
 
 pytestmark = pytest.mark.quick
 

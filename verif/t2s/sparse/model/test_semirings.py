@@ -14,8 +14,7 @@ from tilewright.verif.kit.commands import refused
 from tilewright.verif.kit.sampling import rng_of
 from tilewright.verif.oracles.semirings import exact_result
 
-from .kernels import Kernel, operands
-from .plans import made
+from .plans import Kernel, made, operands
 
 Words = npt.NDArray[np.uint64]
 

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from tilewright.hw.gta.layouts import Operation
-from tilewright.hw.spec.gta import GtaConfig, element_bytes, is_float, result_bytes
+from tilewright.hw.spec.formats import FLOAT_FORMATS
+from tilewright.hw.spec.gta import BANKS, GtaConfig, element_bytes, is_float, result_bytes
+from tilewright.hw.spec.jobs.gta_vector import (
+    OCTET,
+    VECTOR_FUNCTIONS,
+    functions_of,
+    operand_memories,
+)
+from tilewright.sim.numbers.values import Patterns
 from tilewright.verif.gta.float.exact_sums import random_floats
 from tilewright.verif.kit.sampling import draw_until
 
+from .cluster_cycles import Command
 from .float_products import FloatProduct
 from .products import Product, Region, random_matrix
-from collections.abc import Mapping
-import numpy as np
-from tilewright.hw.spec.formats import FLOAT_FORMATS
-from tilewright.hw.spec.gta import BANKS
-from tilewright.hw.spec.jobs.gta_vector import OCTET, VECTOR_FUNCTIONS, functions_of, operand_memories
-from tilewright.sim.numbers.values import Patterns
 from .vector_command import MEMORIES, VectorCommand
-
 
 
 def random_elements(rng: np.random.Generator, name: str, shape: tuple[int, ...]) -> Patterns:
@@ -230,3 +232,23 @@ def _draw(
     edge, bank = config.edge_bytes // 16, config.bank_bytes // 32
     fits = all(w <= n // 2 for w, n in zip(product.words, (edge, edge, bank), strict=True))
     return product if fits else None
+
+
+def mixed(
+    rng: np.random.Generator, config: GtaConfig, regions: Sequence[Region], products: int
+) -> list[Command]:
+    """Commands of vectors, and so many products at most, in any order."""
+    names = rng.choice(config.formats, int(rng.integers(1, 4))).tolist()
+    of_matrices = random_products(rng, config, regions, products, names=names) if products else []
+    used = {
+        region.group: [
+            max((p.bases[n] + p.words[n] for p in of_matrices if p.region == region), default=0)
+            for n in range(3)
+        ]
+        for region in regions
+    }
+    vectors = random_vectors(rng, config, regions, 12, names=names, used=used)
+    # The kinds are mixed at random; each keeps its own order.
+    turns = rng.permutation([0] * len(of_matrices) + [1] * len(vectors)).tolist()
+    kinds = iter(of_matrices), iter(vectors)
+    return [next(kinds[turn]) for turn in turns]

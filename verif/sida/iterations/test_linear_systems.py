@@ -15,12 +15,12 @@ from tilewright.hw.spec.formats import FORMATS
 from tilewright.sim.sida.iterations.conjugate import PROGRAMS, conjugate_gradients
 from tilewright.sim.sida.iterations.jobs import ModelMachine, together
 from tilewright.sim.sida.result.products import Rules
-from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.commands import refusal
-from tilewright.verif.sida.iterations.solving import random_graph
+from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.sida.iterations.solving import (
     DOUBLE,
     check_every_iterate,
+    random_graph,
     scipys_iterates,
     solved_by,
 )

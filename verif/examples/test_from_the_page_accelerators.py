@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+
 import numpy as np
 import pytest
+from tilewright.hw.spec.ciss import CissLayout
 from tilewright.hw.spec.elementwise.assembler import assemble
-from tilewright.hw.spec.elementwise.instructions import INSTRUCTIONS, Instruction, encode, scalar_operand
-from tilewright.sim.sida.images import program_words
-from tilewright.verif.examples.strangers import Stranger, memory_lines, page_of_memory
-from tilewright.verif.kit.pages import page
+from tilewright.hw.spec.elementwise.instructions import (
+    INSTRUCTIONS,
+    Instruction,
+    encode,
+    scalar_operand,
+)
 from tilewright.hw.spec.t2s.config import T2sConfig
+from tilewright.hw.spec.tensaurus_tiles import tile_words
+from tilewright.sim.sida.images import program_words
+from tilewright.sim.sparse.ciss import from_tensor
+from tilewright.sim.sparse.tensor import Tensor
 from tilewright.sim.t2s.images import laid_out
 from tilewright.sim.t2s.sparse.entries import Entries
 from tilewright.sim.t2s.sparse.running import laid_out_operands
-from tilewright.hw.spec.ciss import CissLayout
-from tilewright.hw.spec.tensaurus_tiles import tile_words
-from tilewright.sim.sparse.ciss import from_tensor
-from tilewright.sim.sparse.tensor import Tensor
+from tilewright.verif.examples.readme import Stranger, memory_lines, page_of_memory
+from tilewright.verif.kit.pages import page
 
 pytestmark = pytest.mark.long
 
@@ -162,4 +168,3 @@ def test_the_page_has_what_the_encoders_write() -> None:
     tile = tile_words({**fields, **sizes})
     assert b"".join(memory[address] for address in range(0x200, 0x260, 12)) == stream
     assert b"".join(memory[address] for address in range(0, 128, 16)) == tile
-

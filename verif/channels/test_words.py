@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import random
-import pytest
-from tilewright.hw.channels.word_placer import WordPlacer
-from tilewright.verif.channels.placed_words import EVERY, GEOMETRIES
-from tilewright.verif.channels.placed_words import base_of, draw_words, placed, word_sizes
-from tilewright.verif.channels.streams import StreamRun
-from tilewright.verif.kit.sampling import by_size
+from dataclasses import dataclass
 from typing import Any
+
+import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 from tilewright.hw.channels.c2sr_words import entry_of, pair_of
-from tilewright.hw.spec.c2sr import PAIR_BYTES, VALUES, C2srLayout
-from dataclasses import dataclass
 from tilewright.hw.channels.held_block import HeldBlock
+from tilewright.hw.channels.word_placer import WordPlacer
+from tilewright.hw.spec.c2sr import PAIR_BYTES, VALUES, C2srLayout
 from tilewright.hw.spec.channels import ChannelGeometry
+from tilewright.verif.channels.placed_words import (
+    EVERY,
+    GEOMETRIES,
+    base_of,
+    draw_words,
+    placed,
+    word_sizes,
+)
+from tilewright.verif.channels.streams import StreamRun
+from tilewright.verif.kit.sampling import by_size
 
 LATENCY = 2
 STEPS = by_size((1, 3), (1, 3, 16), (1, 2, 3, 4, 8, 16))
@@ -74,6 +81,7 @@ def test_clear_forgets_all(clear_at: int) -> None:
 
 
 # Pairs and entries that are taken out of beats, against their bytes.
+
 
 def at_every_place(words: Any, count: int, beat: int, beat_bits: int) -> list[tuple[int, ...]]:
     """Returns the values of ``words(beat, number)`` for each number."""
@@ -133,6 +141,7 @@ def test_entries(value: str, index_bits: int) -> None:
 
 
 # Beats of whole blocks, of which the wanted ones are used: each in time, none of the others.
+
 
 @dataclass(frozen=True)
 class Use:
@@ -243,4 +252,3 @@ def test_a_beat_every_cycle(name: str) -> None:
     uses = [Use(block, beat, True) for block in range(8) for beat in range(geometry.block_beats)]
     run = Run(geometry, uses, gap=0.0, seed=name)
     assert run.cycles == list(range(len(uses)))
-

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import random
 from typing import Any
-import pytest
-from tilewright.hw.channels.stripe_walk import StripeWalk
-from tilewright.hw.spec.channels import ChannelGeometry
-from tilewright.verif.channels.placed_words import EVERY, GEOMETRIES
-from tilewright.verif.channels.streams import StreamRun
-from amaranth.sim import Simulator
-from tilewright.hw.channels.flat_blocks import FlatBlocks
+
 import numpy as np
+import pytest
 from amaranth.hdl import Cat, Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.sim import Simulator
 from tilewright.hw.channels.channel_of_row import ChannelOfRow, located_layout
+from tilewright.hw.channels.flat_blocks import FlatBlocks
+from tilewright.hw.channels.stripe_walk import StripeWalk
 from tilewright.hw.emit.unit import emit_component
+from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.hw.stream.queue import Queue
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
+from tilewright.verif.channels.placed_words import EVERY, GEOMETRIES
+from tilewright.verif.channels.streams import StreamRun
 from tilewright.verif.kit.sampling import cases, slow_but
 
 LATENCY = 3
@@ -141,6 +142,7 @@ def test_blocks_are_at_consecutive_addresses(name: str, stall: float) -> None:
 
 # Division of row numbers by constants, against Python's.
 
+
 class ChannelDivisions(wiring.Component):
     """One build tests all divisors.
 
@@ -221,4 +223,3 @@ def test_division_by_every_number_of_channels(index_bits: int) -> None:
     unit.reset()
     run = unit.run(words[:1000])
     assert run.input_cycles[-1] - run.input_cycles[0] == 999
-
