@@ -155,7 +155,6 @@ def _hex(patterns: Any) -> str:
     return "[" + ", ".join(f"{int(pattern):#x}" for pattern in patterns) + "]"
 
 
-
 _UNPAUSED = Pauses()
 
 
