@@ -15,7 +15,8 @@ from tilewright.sim.sida.result.products import Rules
 from tilewright.sim.sida.sequence_driver import SequenceDriver
 from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
-from tilewright.verif.sida.configs import EVERY_JOB, WINDOWED, drawn_setup, small
+from tilewright.verif.sida.configs import WINDOWED, small
+from tilewright.verif.sida.iterations.solving import EVERY_JOB, drawn_setup
 from tilewright.verif.sida.jobs import Placed, check_job, random_job
 from tilewright.verif.sida.wrong_jobs import check_bus_error, check_reset
 

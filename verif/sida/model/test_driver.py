@@ -36,9 +36,9 @@ from tilewright.sim.sida.result.products import Rules
 from tilewright.sim.sida.sequence_driver import SequenceDriver, sum_of
 from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import by_size
-from tilewright.verif.sida.configs import EVERY_JOB, WINDOWED, drawn_setup, small
+from tilewright.verif.sida.configs import WINDOWED, small
 from tilewright.verif.sida.held.matrices import drawn
-from tilewright.verif.sida.iterations.solving import random_graph
+from tilewright.verif.sida.iterations.solving import EVERY_JOB, drawn_setup, random_graph
 
 SMALL = SidaConfig(pes=4, subtensor=4, vector_words=64)
 MEMORY_BYTES = 1 << 16
