@@ -272,8 +272,8 @@ def build_graph(
     for name, nets in netlist.outputs.items():
         nodes = 2 * np.repeat(nets, 2) + np.tile([0, 1], len(nets))
         nodes[np.repeat(nets, 2) < 0] = 0
-        loads = np.tile(work.output_load(), len(nets))
-        ports.append((name, nodes, work.wire(nodes // 2, 0.0) + work.branch[0][nodes // 2] * loads))
+        # As in OpenSTA the load outside is behind the driver, not behind the wire.
+        ports.append((name, nodes, work.wire(nodes // 2, 0.0)))
     return Graph(
         source=source,
         target=target,

@@ -125,9 +125,7 @@ class Sizer:
         outputs = [n[n >= 0] for n in netlist.outputs.values()]
         ports = np.concatenate([np.zeros(0, dtype=np.int64), *outputs])
         self._ends = np.concatenate([self.end, (2 * ports[:, None] + [0, 1]).ravel()])
-        self._port_wire = (self._branch[ports] @ np.array([[1.0], [0.0]])) * (
-            self._branch[ports][:, 1:] + output
-        )
+        self._port_wire = np.repeat(self._branch[ports].prod(axis=1), 2)
 
     def _add_cells(self, numbers: _Numbers, library: Library, kept: Kept | None) -> None:
         sizes, last, areas, group = [], [], [], []
@@ -239,7 +237,7 @@ class Sizer:
             worst = np.maximum.reduceat(edges, firsts)
             self.slew[nodes] = np.maximum(self.slew[nodes], worst)
         setup = self._setup(size) + self._wire(self.end, self.end_pin, size[self.end_cell])
-        self.total = self.arrival[self._ends] + np.concatenate([setup, self._port_wire.ravel()])
+        self.total = self.arrival[self._ends] + np.concatenate([setup, self._port_wire])
         return float(self.total.max(initial=0.0))
 
     def _setup(self, size: Ints) -> Floats:
