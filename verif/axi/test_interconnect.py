@@ -202,7 +202,7 @@ def results(size: str) -> dict[str, list[dict[str, Any]]]:
     return {kind: [next(found) for _ in group] for kind, group in groups.items()}
 
 
-every_size = pytest.mark.parametrize("size", slow_but([], SIZES, ["small", "odd"]))
+every_size = pytest.mark.parametrize("size", slow_but([], SIZES, ["small"]))
 
 
 @every_size

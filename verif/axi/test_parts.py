@@ -114,7 +114,7 @@ def judged(size: str, kind: str) -> list[Any]:
     return results(size)[kind]
 
 
-every_size = pytest.mark.parametrize("size", slow_but(["small"], SIZES, ["tiny"]))
+every_size = pytest.mark.parametrize("size", slow_but(["small"], SIZES, []))
 
 
 @every_size

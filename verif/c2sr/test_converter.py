@@ -58,7 +58,7 @@ def emitted(name: str) -> Emitted:
     return emit("c2sr_converter", C2srConverterConfig(**CONFIGS[name]))
 
 
-@pytest.fixture(scope="module", params=slow_but(["two"], CONFIGS, ["eight"]))
+@pytest.fixture(scope="module", params=slow_but(["two"], CONFIGS, []))
 def device(request: pytest.FixtureRequest) -> Iterator[Converter]:
     config = C2srConverterConfig(**CONFIGS[request.param])
     made = emitted(request.param)

@@ -23,7 +23,7 @@ from tilewright.hw.emit.verilog.writer import to_verilog
 from tilewright.registry import entries
 from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints, run_yosys
 from tilewright.verif.kit.options import EVERY_UNIT, emitted_unit
-from tilewright.verif.kit.sampling import by_size
+from tilewright.verif.kit.sampling import by_size, slow_but
 
 
 def _plain(match: re.Match[str]) -> str:
@@ -64,7 +64,15 @@ def _read_gate(directory: Path) -> dict[str, str]:
     return {block: module for module, block in cells}
 
 
-@pytest.mark.parametrize("unit", EVERY_UNIT)
+PROVED = slow_but(
+    ["simd2"],
+    entries(),
+    [name for name in entries() if name not in ("engine_m3xu", "gta", "sida", "tensaurus")],
+)
+"""Units whose modules are proved: the default test leaves out those that take longest."""
+
+
+@pytest.mark.parametrize("unit", PROVED)
 def test_each_module_computes_what_its_component_does(unit: str, tmp_path: Path) -> None:
     """Every bit of every register, memory and output, for any inputs and any state.
 

@@ -55,7 +55,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[Engine]:
 
 every_engine = pytest.mark.parametrize(
     "device",
-    slow_but(["small"], CONFIGS, ["three_managers"]),
+    slow_but(["small"], CONFIGS, []),
     indirect=True,
     scope="module",
 )

@@ -22,7 +22,7 @@ from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 
 
-@pytest.fixture(scope="module", params=slow_but(["tiny"], DRIVEN, ["all"]))
+@pytest.fixture(scope="module", params=slow_but(["tiny"], DRIVEN, []))
 def device(request: pytest.FixtureRequest) -> Iterator[NativeGta]:
     with native_gta(DRIVEN[request.param]) as device:
         yield device

@@ -54,7 +54,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
 Device = NativeAccelerator[MatRaptorConfig]
 
 
-@pytest.fixture(scope="module", params=slow_but(["plus_times"], CONFIGS, ["min_mul"]))
+@pytest.fixture(scope="module", params=slow_but(["plus_times"], CONFIGS, []))
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     config = MatRaptorConfig(**CONFIGS[request.param])
     with NativeAccelerator(

@@ -164,7 +164,7 @@ def test_no_point_is_above_its_roof(tmp_path: Path) -> None:
     assert any("ttmc, F = 32" in each for each in said)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_large_ones_are_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Points from a tenth of the papers' sizes on run neither on flat memory nor in SciPy."""
     small = tensaurus_roofline("cmos", only="c1_1", scale=1e-3)

@@ -56,9 +56,7 @@ def both(request: pytest.FixtureRequest) -> Iterator[Both]:
         yield found
 
 
-every_engine = pytest.mark.parametrize(
-    "both", slow_but(["small"], ENGINES, ["two_steps"]), indirect=True
-)
+every_engine = pytest.mark.parametrize("both", slow_but(["small"], ENGINES, []), indirect=True)
 one_engine = pytest.mark.parametrize("both", ["small"], indirect=True)
 
 

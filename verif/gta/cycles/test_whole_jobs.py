@@ -62,7 +62,7 @@ CONFIGS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["tiny", "all"]))
+@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["tiny"]))
 def device(request: pytest.FixtureRequest) -> Iterator[NativeGta]:
     with native_gta(CONFIGS[request.param]) as device:
         yield device

@@ -57,7 +57,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
 Device = NativeAccelerator[MatRaptorConfig]
 
 
-@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["plus_times", "one_lane"]))
+@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["one_lane"]))
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     config = MatRaptorConfig(**CONFIGS[request.param])
     with NativeAccelerator(

@@ -187,7 +187,7 @@ def test_special_values_meet_stalls_in_every_semiring() -> None:
     assert (delay >= 0).all()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_simulation_report_holds_what_the_sidecar_promises() -> None:
     """cocotb: stream rules, operations back to back at interval 1, each semiring's latency, and
     coverage of semirings by kinds, special values, stalls and one another."""

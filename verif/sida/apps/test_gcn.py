@@ -108,7 +108,7 @@ def test_both_units_agree(run: Run) -> None:
     assert np.abs(results[0] - results[1]).max() < 1e-6
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_half_of_the_bytes_on_the_cycle_model(run: Run) -> None:
     """Two columns a pass read the graph half as often as one does."""
     graph, features = files(run, 64, 9)
@@ -375,7 +375,7 @@ def test_kmeanspp_a_device_that_is_wrong(run: Run, monkeypatch: pytest.MonkeyPat
     assert "DIFFERENT" in run.out
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_kmeanspp_on_rtl(run: Run) -> None:
     """Every value and counter is the model's."""
     config = small()

@@ -65,14 +65,12 @@ def _run(config: T2sConfig, seed: int, jobs: int) -> None:
             check_case(device, random_case(rng, config, device.memory_bytes, _MOST))
 
 
-@pytest.mark.parametrize(
-    "name", slow_but([], SPARSE, ["sparse/spmv_ciss", "sparse/spmm", "sparse/union"])
-)
+@pytest.mark.parametrize("name", slow_but([], SPARSE, ["sparse/spmv_ciss", "sparse/spmm"]))
 def test_random_jobs(name: str) -> None:
     _run(_config(name, _CHOSEN[name]), seed=1, jobs=cases(200))
 
 
-@pytest.mark.parametrize("kernel", slow_but([], FORMS, ["wide", "of vectors"]))
+@pytest.mark.parametrize("kernel", slow_but([], FORMS, ["of vectors"]))
 def test_random_mappings(kernel: str) -> None:
     """Elements, rows, buffers, levels, orders and semirings at random."""
     for seed in range(by_size(1, 1, 8)):

@@ -184,7 +184,7 @@ def test_complex_words_on_the_engine() -> None:
     assert report["measured_cycles"] == report["predicted_cycles"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_engine_in_verilog() -> None:
     np.save("small.npy", np.load("i.npy")[:9, :9])
     report = report_of(

@@ -188,7 +188,7 @@ def test_the_longest_integers_by_the_model() -> None:
     assert karatsuba(unit, x, y) == x * y
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("words", [pytest.param(INT64), pytest.param(FP32, marks=pytest.mark.long)],
                          ids=["int64", "fp32"])  # fmt: skip
 def test_its_line_in_verilog(words: Words) -> None:

@@ -44,7 +44,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
 Device = NativeAccelerator[TensaurusConfig]
 
 
-@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["small", "lines"]))
+@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["small"]))
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     config = small(**CONFIGS[request.param])
     with NativeAccelerator(
