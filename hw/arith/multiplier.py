@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from amaranth.hdl import Module, Shape
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -24,6 +26,8 @@ class Multiplier(wiring.Component):
     a, b: the operands
     o: the product, ``2 * width`` bits
     """
+
+    verilog_parameters: ClassVar = {"WIDTH": "width"}
 
     def __init__(self, width: int, *, signed: bool = False) -> None:
         self._width = width

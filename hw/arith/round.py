@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, ValueLike, signed
 from amaranth.lib import data, wiring
@@ -100,6 +101,13 @@ class NormaliseSum(wiring.Component):
     o_narrow: (narrow) likewise, of each, a structure with their names
     """
 
+    verilog_parameters: ClassVar = {
+        "SUM_BITS": "sum_bits",
+        "EXPONENT_BITS": "format.exponent_bits",
+        "FRACTION_BITS": "format.fraction_bits",
+        "LIMIT_BITS": "limit_bits",
+    }
+
     def __init__(
         self,
         format: FloatFormat,
@@ -111,7 +119,7 @@ class NormaliseSum(wiring.Component):
     ) -> None:
         self._format = format
         self._narrow = tuple(narrow)
-        self._sum_bits = sum_bits
+        self._sum_bits, self._limit_bits = sum_bits, limit_bits
         self._register = register
         members = {
             "total": In(signed(sum_bits)),
@@ -302,6 +310,11 @@ class RoundPack(wiring.Component):
     o: the result, ``format.bits`` wide
     """
 
+    verilog_parameters: ClassVar = {
+        "FRACTION_BITS": "format.fraction_bits",
+        "EXPONENT_BITS": "format.exponent_bits",
+    }
+
     def __init__(self, format: FloatFormat) -> None:
         self._format = format
         super().__init__(
@@ -321,20 +334,20 @@ class RoundPack(wiring.Component):
         fmt = self._format
         # A carry out of the fraction steps the exponent, and from the largest one to infinity.
         rounded = Signal(fmt.bits)
-        finite = Signal(fmt.bits - 1)
+        finite_fraction = Signal(fmt.fraction_bits)
+        finite_exponent = Signal(fmt.exponent_bits)
         infinite = Signal()
-        magnitude = Signal(fmt.bits - 1)
+        fraction = Signal(fmt.fraction_bits)
+        exponent = Signal(fmt.exponent_bits)
+        nan, infinity = (value & fmt.fraction_mask for value in (fmt.nan, fmt.infinity))
         m.d.comb += [
             rounded.eq(Cat(self.i.fraction, self.i.exponent) + self.i.increment),
-            finite.eq(rounded[:-1]),
+            Cat(finite_fraction, finite_exponent).eq(rounded),
             infinite.eq(self.special.infinite | self.i.overflow | rounded[-1]),
+            fraction.eq(Mux(self.special.nan, nan, Mux(infinite, infinity, finite_fraction))),
+            exponent.eq(Mux(self.special.nan | infinite, fmt.exponent_mask, finite_exponent)),
         ]
-        with m.If(self.special.nan):
-            m.d.comb += magnitude.eq(fmt.nan)
-        with m.Elif(infinite):
-            m.d.comb += magnitude.eq(fmt.infinity)
-        with m.Else():
-            m.d.comb += magnitude.eq(finite)
+        magnitude = Cat(fraction, exponent)
         sign = Mux(self.special.infinite, self.special.negative, self.i.sign)
         m.d.comb += self.o.eq(Cat(magnitude, sign & ~self.special.nan))
         if not fmt.has_infinity:

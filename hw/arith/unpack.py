@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from amaranth.hdl import Cat, Module, Mux, Signal, ValueLike, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -30,6 +32,11 @@ class Unpack(wiring.Component):
     i: the value, ``format.bits`` wide
     o: classified and unpacked, see :func:`format_layout`
     """
+
+    verilog_parameters: ClassVar = {
+        "FRACTION_BITS": "format.fraction_bits",
+        "EXPONENT_BITS": "format.exponent_bits",
+    }
 
     def __init__(self, format: FloatFormat, *, normalise: bool = True) -> None:
         self._format = format

@@ -230,11 +230,17 @@ class Hierarchy:
 
     def _add_probes(self) -> None:
         own = set(self.blocks)
-        exhausted = add_probes(self._declared[:], self._convert)
+        groups = add_probes(self._declared[:], self._convert)
+        for group in groups:
+            blocks = [self.blocks[module] for module in group.modules]
+            same = set.intersection(*(set(block.structs.items()) for block in blocks))
+            for block in blocks:
+                structs = {name: s for name, s in block.structs.items() if (name, s) in same}
+                self.blocks[block.module] = replace(
+                    block, structs=structs, exhausted=group.exhausted
+                )
         for module in [module for module in self.blocks if module not in own]:
             self.probes[module] = replace(self.blocks.pop(module), probe=True)
-        for module in exhausted:
-            self.blocks[module] = replace(self.blocks[module], exhausted=True)
 
     def _convert(self, component: wiring.Component, name: str | None = None) -> Block:
         key = _component_key(component)

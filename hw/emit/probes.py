@@ -1,8 +1,9 @@
 """Components whose modules may have parameters, and further values of those that try the formulas.
 
 A component class names its Verilog parameters in ``verilog_parameters``: by the name of each, the
-argument of ``__init__`` that it is, a number or a payload's shape, of which the width counts. The
-component keeps each argument ``x`` as ``_x``.
+argument of ``__init__`` that it is, a number or a payload's shape, of which the width counts, or
+``argument.field``, a number in an argument that is a dataclass. The component keeps each argument
+``x`` as ``_x``.
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from amaranth.hdl import Shape, unsigned
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 
 from .blocks import Block
 
-__all__ = ["add_probes", "parameters_of"]
+__all__ = ["Variants", "add_probes", "parameters_of"]
 
 
 def _declared(component: wiring.Component) -> Mapping[str, str]:
@@ -27,12 +29,13 @@ def _declared(component: wiring.Component) -> Mapping[str, str]:
 
 def parameters_of(component: wiring.Component) -> dict[str, int]:
     """The values of a component's Verilog parameters, by their names."""
-    arguments = {name: vars(component)[f"_{argument}"] for name, argument in
-                 _declared(component).items()}  # fmt: skip
-    return {
-        name: value if isinstance(value, int) else Shape.cast(value).width
-        for name, value in arguments.items()
-    }
+    found: dict[str, int] = {}
+    for name, path in _declared(component).items():
+        argument, _, field = path.partition(".")
+        value = vars(component)[f"_{argument}"]
+        value = getattr(value, field) if field else value
+        found[name] = value if isinstance(value, int) else Shape.cast(value).width
+    return found
 
 
 def _arguments(component: wiring.Component) -> dict[str, Any]:
@@ -44,11 +47,44 @@ def _arguments(component: wiring.Component) -> dict[str, Any]:
 def _outline(component: wiring.Component, block: Block) -> tuple[type, str, str]:
     """Equal for components that may be variants of one: their text without numbers, and the
     arguments that are no parameters."""
-    declared = _declared(component).values()
+    declared = {path.partition(".")[0] for path in _declared(component).values()}
     fixed = {name: value for name, value in _arguments(component).items() if name not in declared}
-    text = block.rtlil.replace(f"\\{block.module}", "")
+    text = re.sub(rf"\\{block.module}\b", "", block.rtlil)
     text = re.sub(r" \[\d+(:\d+)?\]|(?<=')[01x]+|(?<=[a-z])_\d+\b|\b\d+\b", "", text)
-    return type(component), repr(fixed), re.sub(r"( \S+)\1+\b", r"\1", text)
+    return type(component), repr(fixed), re.sub(r"( \S+)\1+(?!\S)", r"\1", text)
+
+
+def _resized(shape: Any, width: int) -> Any:
+    """A payload of another width: of a structure the first number that is a field changes."""
+    if isinstance(shape, data.StructLayout):
+        fields = {name: field.shape for name, field in shape}
+        grown = width - shape.size
+        for name, field in fields.items():
+            if isinstance(field, int) and field + grown > 0:
+                return data.StructLayout({**fields, name: field + grown})
+    return unsigned(width)
+
+
+def _with_value(arguments: dict[str, Any], path: str, value: int) -> None:
+    """Gives one of a component's arguments the value of a parameter."""
+    argument, _, field = path.partition(".")
+    old = arguments[argument]
+    if field:
+        arguments[argument] = replace(old, **{field: value})
+    else:
+        arguments[argument] = value if isinstance(old, int) else _resized(old, value)
+
+
+_CHOICES: tuple[Callable[[int, int, int], int], ...] = (
+    lambda low, high, place: 2 * high,
+    lambda low, high, place: high + 1 + place,
+    lambda low, high, place: high + 1,
+    lambda low, high, place: high - 1 - place,
+    lambda low, high, place: low // 2,
+    lambda low, high, place: low - 1 - place,
+)
+"""Further values of a parameter, from the smallest and the largest one that is used, and from its
+place among the parameters: two that grow by the same could stand for each other in a formula."""
 
 
 def _candidates(
@@ -59,33 +95,50 @@ def _candidates(
     The double of a power of two is one, too: a memory of so many words has no more logic.
     """
     known = {name: {one[name] for one in used} for name in _declared(component)}
-    for choice in (lambda high: 2 * high, lambda high: high + 1, lambda high: high - 1):
+    for choice in _CHOICES:
         arguments = _arguments(component)
-        values = {name: choice(max(numbers)) for name, numbers in known.items()}
+        values = {
+            name: choice(min(found), max(found), place)
+            for place, (name, found) in enumerate(known.items())
+        }
         if any(value in known[name] or value < 1 for name, value in values.items()):
             continue
-        for name, argument in _declared(component).items():
-            number = isinstance(arguments[argument], int)
-            arguments[argument] = values[name] if number else unsigned(values[name])
+        for name, path in _declared(component).items():
+            _with_value(arguments, path, values[name])
         yield arguments
+
+
+@dataclass(frozen=True)
+class Variants:
+    """Modules that may be variants of one, the probe included.
+
+    Parameters
+    ----------
+    modules: their names
+    exhausted: whether there is no probe because the component refuses all other values
+    """
+
+    modules: tuple[str, ...]
+    exhausted: bool
 
 
 def add_probes(
     variants: Sequence[tuple[wiring.Component, Block]],
     convert: Callable[[wiring.Component], Block],
-) -> list[str]:
-    """Convert a further component for each group of variants, with values that none of them has.
+) -> list[Variants]:
+    """Converts a further component for each group of variants, with values that none of them has.
 
-    Returns the modules of groups for which there are no such values: the component refuses them.
+    Returns the groups.
     """
     groups: dict[tuple[type, str, str], list[tuple[wiring.Component, Block]]] = {}
     for component, block in variants:
         groups.setdefault(_outline(component, block), []).append((component, block))
-    exhausted: list[str] = []
+    found: list[Variants] = []
     for outline, group in groups.items():
         if len(group) < 2:
             continue
         component, used = group[0][0], [block.parameters for _, block in group]
+        modules = [block.module for _, block in group]
         accepted = False
         for arguments in _candidates(component, used):
             kind: Any = type(component)
@@ -96,8 +149,9 @@ def add_probes(
                 probe._MustUse__silence = True
                 continue
             accepted = True
-            if _outline(probe, convert(probe)) == outline:
+            block = convert(probe)
+            if _outline(probe, block) == outline:
+                modules.append(block.module)
                 break
-        if not accepted:
-            exhausted += [block.module for _, block in group]
-    return exhausted
+        found.append(Variants(tuple(modules), not accepted))
+    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from amaranth.hdl import Module, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -24,6 +26,8 @@ class DelayRing(wiring.Component):
     -------
     i, o: in, and the same later
     """
+
+    verilog_parameters: ClassVar = {"WIDTH": "width"}
 
     def __init__(self, width: int, cycles: int) -> None:
         self._width, self._cycles = width, cycles

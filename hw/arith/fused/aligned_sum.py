@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, log2
+from typing import ClassVar
 
 from amaranth.hdl import C, Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
@@ -31,7 +32,14 @@ class Align(wiring.Component):
     lost: set if a one was truncated
     """
 
+    verilog_parameters: ClassVar = {
+        "SIGNIFICAND_BITS": "significand_bits",
+        "WINDOW_BITS": "window_bits",
+        "DISTANCE_BITS": "distance_bits",
+    }
+
     def __init__(self, significand_bits: int, window_bits: int, distance_bits: int) -> None:
+        self._significand_bits, self._distance_bits = significand_bits, distance_bits
         self._window_bits = window_bits
         super().__init__(
             {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -29,10 +31,12 @@ class SpecialCases(wiring.Component):
     o: see :func:`tilewright.hw.arith.round.special_layout`
     """
 
+    verilog_parameters: ClassVar = {"OPERAND_BITS": "operand", "ADDEND_BITS": "addend"}
+
     def __init__(
         self, products: int, operand: data.StructLayout, addend: data.StructLayout
     ) -> None:
-        self._products = products
+        self._products, self._operand, self._addend = products, operand, addend
         super().__init__(
             {
                 "a": In(data.ArrayLayout(operand, products)),

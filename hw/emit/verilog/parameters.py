@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -74,6 +74,44 @@ def _fits(found: Sequence[int], wanted: Sequence[int]) -> int | None:
     return differences.pop() if len(differences) == 1 else None
 
 
+_Atoms = Mapping[str, Sequence[int]]
+_Found = Iterator[tuple[str, Sequence[int], int]]
+"""Formulas: text, numbers for the values of the parameters, the largest offset that may follow."""
+_LARGEST_OFFSET = 1 << 12
+
+
+def _powers(atoms: _Atoms) -> _Found:
+    """Powers of two."""
+    for name, found in atoms.items():
+        if max(found) <= _CONSTANT_BITS:
+            for less in range(min(*found, 2)):
+                yield f"(1<<{_offset(name, -less)})", [1 << n - less for n in found], 1
+
+
+def _pairs(atoms: _Atoms) -> _Found:
+    """Sums, differences and products of two."""
+    for (left, first), (right, second) in itertools.combinations(atoms.items(), 2):
+        pairs = [*zip(first, second, strict=True)]
+        for text, numbers in (
+            (f"{left}+{right}", [a + b for a, b in pairs]),
+            (f"{left}-{right}", [a - b for a, b in pairs]),
+            (f"{right}-{left}", [b - a for a, b in pairs]),
+            (f"{left}*{right}", [a * b for a, b in pairs]),
+        ):
+            yield text, numbers, _LARGEST_OFFSET
+
+
+def _multiples(atoms: _Atoms, wanted: Sequence[int]) -> _Found:
+    """Multiples that rise as fast as the wanted numbers."""
+    for name, found in atoms.items():
+        low, high = min(found), max(found)
+        if low < high:
+            rise = wanted[found.index(high)] - wanted[found.index(low)]
+            factor, rest = divmod(rise, high - low)
+            if not rest and factor > 1:
+                yield f"{factor}*{name}", [factor * n for n in found], _LARGEST_OFFSET
+
+
 def _formula(values: Sequence[_Values], wanted: Sequence[int]) -> str:
     """Finds the formula that computes each wanted number from its parameters, the simplest one
     first."""
@@ -81,33 +119,31 @@ def _formula(values: Sequence[_Values], wanted: Sequence[int]) -> str:
         return str(wanted[0])
     columns = [dict(_atoms(one)) for one in values]
     atoms = {name: [column[name] for column in columns] for name in columns[0]}
-    for limit in (1, 1 << 12):
-        for name, found in atoms.items():
-            offset = _fits(found, wanted)
-            if offset is not None and abs(offset) <= limit:
-                return _offset(name, offset)
-    for name, found in atoms.items():
-        low, high = min(found), max(found)
-        if low < high:
-            rise = wanted[found.index(high)] - wanted[found.index(low)]
-            factor, rest = divmod(rise, high - low)
-            offset = _fits([factor * have for have in found], wanted)
-            if not rest and offset is not None and factor > 1:
-                return _offset(f"{factor}*{name}", offset)
-        if high <= _CONSTANT_BITS:
-            offset = _fits([1 << have for have in found], wanted)
-            if offset is not None:
-                return _offset(f"(1<<{name})", offset)
-    for (left, first), (right, second) in itertools.combinations(atoms.items(), 2):
-        for sign, numbers in (
-            ("+", [a + b for a, b in zip(first, second, strict=True)]),
-            ("-", [a - b for a, b in zip(first, second, strict=True)]),
-            ("*", [a * b for a, b in zip(first, second, strict=True)]),
-        ):
-            offset = _fits(numbers, wanted)
-            if offset is not None:
-                return _offset(f"{left}{sign}{right}", offset)
+    plain = {name: atoms[name] for name in values[0]}
+    searches: tuple[_Found, ...] = (
+        ((name, found, 1) for name, found in atoms.items()),
+        ((name, found, _LARGEST_OFFSET) for name, found in atoms.items()),
+        _powers(atoms),
+        _pairs(plain),
+        _multiples(plain, wanted),
+        _multiples(atoms, wanted),
+        _pairs(atoms),
+    )
+    for text, found, limit in itertools.chain(*searches):
+        offset = _fits(found, wanted)
+        if offset is not None and abs(offset) <= limit:
+            return _offset(text, offset)
     raise _NoFormulaError
+
+
+def _repeated(parts: Iterable[Node]) -> Iterator[Node]:
+    """The parts of a concatenation, with a signal that stands several times in a row as one."""
+    for part, group in itertools.groupby(parts):
+        count = len([*group])
+        if part.kind == "name" and count > 1:
+            yield Node("repeat", str(count), (part,))
+        else:
+            yield from itertools.repeat(part, count)
 
 
 @dataclass
@@ -143,7 +179,7 @@ class _Numbers:
         elif node.kind == "window":
             name, size = word.split()
             word = f"{name} {self.number(int(size))}"
-        parts = regrouped(node.parts) if node.kind == "concat" else node.parts
+        parts = _repeated(regrouped(node.parts)) if node.kind == "concat" else node.parts
         inner = node.kind in ("concat", "repeat")
         return Node(node.kind, word, tuple(self.node(part, joined=inner) for part in parts))
 
@@ -284,7 +320,12 @@ def _parametrised(members: Sequence[_Module], names: Sequence[str]) -> Draft:
         full = all(c == (1 << s) - 1 for s, c in zip(sizes, contents, strict=True))
         if full and len(set(sizes)) > 1 and not joined:
             return "'1"
-        bits, value = _formula(values, sizes), _formula(values, contents)
+        bits = _formula(values, sizes)
+        if len(set(sizes)) > 1 and all(
+            c == 1 << s - 1 and s > 1 for s, c in zip(sizes, contents, strict=True)
+        ):
+            return f"{{1'h1, {{{_formula(values, [s - 1 for s in sizes])}{{1'h0}}}}}}"
+        value = _formula(values, contents)
         return _constant_text(joined, bits, value, max(contents))
 
     first = members[0]

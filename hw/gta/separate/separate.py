@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
+from typing import ClassVar
 
 from amaranth.hdl import C, Cat, Module, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
@@ -40,6 +41,8 @@ class IntegerMultiplyAdd(wiring.Component):
     advance: (with stages) enables all registers
     o: the result
     """
+
+    verilog_parameters: ClassVar = {"BITS": "bits", "SUM_BITS": "sum_bits"}
 
     def __init__(self, bits: int, sum_bits: int, *, stages: int = 0) -> None:
         self._bits = bits

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -41,6 +43,8 @@ class ScatterBank(wiring.Component):
     o: stream, see :func:`scattered_layout`
     clear: in; forgets everything at the end of the cycle
     """
+
+    verilog_parameters: ClassVar = {"WIDTH": "payload", "WINDOW": "window"}
 
     def __init__(self, payload: ShapeLike, width: int, window: int) -> None:
         self._payload, self._width, self._window = payload, width, window
