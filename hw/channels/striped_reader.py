@@ -4,6 +4,7 @@ once."""
 from __future__ import annotations
 
 from math import gcd
+from typing import ClassVar
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -146,6 +147,8 @@ class StripedReader(wiring.Component):
         bytes of the bad block, or any behind it
     """
 
+    verilog_parameters: ClassVar = {"OUTSTANDING": "outstanding", "REQUESTS": "requests"}
+
     def __init__(
         self,
         geometry: ChannelGeometry,
@@ -157,9 +160,12 @@ class StripedReader(wiring.Component):
     ) -> None:
         if not 1 <= line_blocks <= geometry.channels:
             raise ValueError(f"`line_blocks` must be in 1..{geometry.channels}, not {line_blocks}")
+        self._id_bits = (outstanding - 1).bit_length() if id_bits is None else id_bits
+        if not 2 <= outstanding <= 1 << self._id_bits:
+            most = 1 << self._id_bits
+            raise ValueError(f"`outstanding` must be in 2..{most}, not {outstanding}")
         self._geometry, self._line_blocks = geometry, line_blocks
         self._outstanding, self._requests = outstanding, requests
-        self._id_bits = (outstanding - 1).bit_length() if id_bits is None else id_bits
         request = address_layout(geometry.addr_bits, self._id_bits)
         beat = beat_layout(geometry.data_bits, self._id_bits)
         line_bits = 8 * line_blocks * geometry.interleave

@@ -82,6 +82,8 @@ _CHOICES: tuple[Callable[[int, int, int], int], ...] = (
     lambda low, high, place: high - 1 - place,
     lambda low, high, place: low // 2,
     lambda low, high, place: low - 1 - place,
+    lambda low, high, place: 2 * high if place else low // 2,
+    lambda low, high, place: low // 2 if place else 2 * high,
 )
 """Further values of a parameter, from the smallest and the largest one that is used, and from its
 place among the parameters: two that grow by the same could stand for each other in a formula."""

@@ -146,6 +146,16 @@ def _repeated(parts: Iterable[Node]) -> Iterator[Node]:
             yield from itertools.repeat(part, count)
 
 
+def _widths(draft: Draft) -> Iterator[tuple[str, int]]:
+    """The widths of a module's signals without a sign, and of the fields of its structures."""
+    for name, text in draft.declared.items():
+        match = _DECLARED.fullmatch(text)
+        if match is not None and not match[1] and not match[4]:
+            yield name, int(match[2] or 0) + 1
+    for name, struct in draft.structs.items():
+        yield from ((f"{name}.{part}", bits) for part, bits in struct.fields)
+
+
 @dataclass
 class _Numbers:
     """Texts that are written for the numbers of a module, in their order.
@@ -155,10 +165,15 @@ class _Numbers:
     number: the text of a number
     constant: the text of a constant of a width and a value, and whether it is part of a
         concatenation
+    resized: the text of a signal that is assigned to one of another width: width of the target,
+        width and name of the signal, and the text that is there; without a sign
     """
 
     number: Callable[[int], str]
     constant: Callable[[int, int, bool], str]
+    resized: Callable[[int, int, str, str], str]
+    _widths: dict[str, int] = field(default_factory=dict, init=False)
+    """Widths of unsigned signals and fields."""
 
     def node(self, node: Node, *, joined: bool = False) -> Node:
         """An expression with its numbers written so."""
@@ -218,7 +233,25 @@ class _Numbers:
         return [self._assign(s) if isinstance(s, Assign) else self._switch(s) for s in body]
 
     def _assign(self, item: Assign) -> Assign:
-        return Assign(self.node(item.target), self.node(item.value), item.clocked)
+        target, value = self.node(item.target), item.value
+        size, name = self._widths.get(item.target.word, 0), self._extended(value)
+        if name not in self._widths:
+            # The low bits of a signal: as many as the target has.
+            whole = re.fullmatch(rf"([\w.]+)\[{size - 1}(?::0)?\]", name)
+            name = whole[1] if whole and (size == 1) == (":" not in whole[0]) else ""
+        if size and name in self._widths:
+            text = self.resized(size, self._widths[name], name, str(value))
+            return Assign(target, Node("code", text, (value,)), item.clocked)
+        return Assign(target, self.node(value), item.clocked)
+
+    @staticmethod
+    def _extended(value: Node) -> str:
+        """The signal that a value is, zeros above it or not."""
+        if value.kind == "concat" and len(value.parts) == 2:
+            zeros, low = value.parts
+            if zeros.kind == "constant" and int(zeros.word.partition("'")[2][1:], 16) == 0:
+                value = low
+        return value.word if value.kind in ("name", "range", "field") else ""
 
     def _switch(self, switch: Switch) -> Switch:
         subject = None if switch.subject is None else self.node(switch.subject)
@@ -241,6 +274,7 @@ class _Numbers:
 
     def draft(self, draft: Draft) -> Draft:
         """A module with its numbers written so; its structures must have no others."""
+        self._widths = dict(_widths(draft))
         declared = {
             name: text if name in draft.structs else self.declared(text)
             for name, text in sorted(draft.declared.items())
@@ -267,8 +301,12 @@ class _Module:
             found.extend((bits, value))
             return "§'h§"
 
+        def resized(bits: int, size: int, name: str, _text: str) -> str:
+            found.extend((bits, size))
+            return name
+
         try:
-            plain = _Numbers(number, constant).draft(self.draft)
+            plain = _Numbers(number, constant, resized).draft(self.draft)
         except _NoFormulaError:
             return f"{self.draft.block.module} as it is", ()
         types = {struct: repr(struct) for struct in plain.structs.values()}
@@ -293,6 +331,11 @@ class _Module:
         return self.draft.block.parameters
 
 
+def _size(bits: str) -> str:
+    """A width in front of a cast."""
+    return bits if re.fullmatch(r"\w+", bits) else f"({bits})"
+
+
 def _constant_text(joined: bool, bits: str, value: str, largest: int) -> str:
     """A constant of which the width or the value follows from parameters."""
     if bits.isdigit() and value.isdigit():
@@ -302,9 +345,8 @@ def _constant_text(joined: bool, bits: str, value: str, largest: int) -> str:
     if largest.bit_length() > _CONSTANT_BITS:
         raise _NoFormulaError
     plain = value.isdigit()
-    size = bits if re.fullmatch(r"\w+", bits) else f"({bits})"
     number = f"{int(value).bit_length()}'h{int(value):x}" if plain else value
-    return f"{size}'({number})"
+    return f"{_size(bits)}'({number})"
 
 
 def _parametrised(members: Sequence[_Module], names: Sequence[str]) -> Draft:
@@ -328,8 +370,16 @@ def _parametrised(members: Sequence[_Module], names: Sequence[str]) -> Draft:
         value = _formula(values, contents)
         return _constant_text(joined, bits, value, max(contents))
 
+    def resized(_bits: int, _source: int, name: str, text: str) -> str:
+        target, source = _formula(values, next(found)), _formula(values, next(found))
+        if target == source:
+            return name
+        if target.isdigit() and source.isdigit():
+            return text
+        return f"{_size(target)}'({name})"
+
     first = members[0]
-    draft = _Numbers(number, constant).draft(first.draft)
+    draft = _Numbers(number, constant, resized).draft(first.draft)
     common = set.intersection(*(set(member.ranges.items()) for member in members))
     layouts = {name: draft.layouts[name] for name, _ in common}
     plain = replace(draft, layouts={}).text(dict.fromkeys(draft.structs.values(), ""))
@@ -450,15 +500,22 @@ def merged(drafts: Sequence[Draft]) -> tuple[list[Draft], dict[str, Use]]:
 
     Parameters
     ----------
-    drafts: all modules and probes, children before parents, the top module last; the result is in
-        this order, without probes
+    drafts: all modules, children before parents, the top module last, and probes anywhere; the
+        result is in this order, without probes
     """
+    by_name = {draft.module: draft for draft in drafts}
     heights: dict[str, int] = {}
+
+    def height_of(module: str) -> int:
+        if module not in heights:
+            inner = (height_of(child) for child in _children(by_name[module]))
+            heights[module] = 1 + max(inner, default=0)
+        return heights[module]
+
     groups: dict[tuple[int, type], list[Draft]] = {}
     for draft in drafts:
-        height = 1 + max((heights[child] for child in _children(draft)), default=0)
-        heights[draft.module] = height
-        groups.setdefault((height, draft.block.source.component), []).append(draft)
+        group = height_of(draft.module), draft.block.source.component
+        groups.setdefault(group, []).append(draft)
     uses: dict[str, Use] = {}
     found: dict[str, Draft] = {}
     for _, group in sorted(groups.items(), key=lambda entry: entry[0][0]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -48,9 +50,14 @@ class ArrayEntries(wiring.Component):
     stop, idle, error, error_address: see ``Supervision``; ``idle`` tells of the bus alone
     """
 
+    verilog_parameters: ClassVar = {"OUTSTANDING": "outstanding", "REQUESTS": "requests"}
+
     def __init__(
         self, config: SidaConfig, entry_bytes: int, *, outstanding: int, requests: int = 0
     ) -> None:
+        if not 2 <= outstanding <= config.outstanding:
+            most = config.outstanding
+            raise ValueError(f"`outstanding` must be in 2..{most}, not {outstanding}")
         self._config, self._entry_bytes, self._outstanding = config, entry_bytes, outstanding
         self._requests = requests
         self._id_bits = (config.outstanding - 1).bit_length()
