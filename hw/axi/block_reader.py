@@ -91,8 +91,6 @@ class BlockReader(wiring.Component):
         m = Module()
         stopping = Signal()
         draining = Signal()
-        # Slot of the beat at `r`.
-        written = Signal(self._slot_bits)
         issue = Signal()
         taken = Signal()
         # Bursts that the bus has not answered to the end, those that wait at `ar` included.
@@ -102,17 +100,16 @@ class BlockReader(wiring.Component):
         # Slots with all beats present.
         complete = Signal(self._outstanding)
         slot, addresses = self._issue(m, stopping, issue, used)
-        index = self._receive(m, written, issue, slot)
-        failing = self._note_error(m, written, stopping, addresses, index)
-        read_slot = self._deliver(m, written, stopping, taken, complete, index)
+        index = self._receive(m, issue, slot)
+        failing = self._note_error(m, stopping, addresses, index)
+        read_slot = self._deliver(m, stopping, taken, complete, index)
         finished = Signal()
         whole = Signal(self._outstanding)
         gone = Signal(self._outstanding)
         m.d.comb += [
             finished.eq(self.r.valid & self.r.payload.last),
-            whole.eq(Mux(finished & ~failing & ~self.error, 1 << written, 0)),
+            whole.eq(Mux(finished & ~failing & ~self.error, 1 << self._slot, 0)),
             gone.eq(Mux(taken, 1 << read_slot, 0)),
-            written.eq(self.r.payload.id),
             stopping.eq(self.stop | draining),
             self.idle.eq((owed == 0) & (used == 0) & ~self.o.valid),
         ]
@@ -130,12 +127,16 @@ class BlockReader(wiring.Component):
             m.d.sync += draining.eq(0)
         return m
 
+    @property
+    def _slot(self) -> Value:
+        """Slot number in the ID of the beat at ``r``."""
+        return self.r.payload.id[: self._slot_bits]
+
     def _issue(self, m: Module, stopping: Value, issue: Value, used: Value) -> tuple[Value, Memory]:
         """Requests to ``ar``. Returns the slot, and the blocks' addresses by slot."""
         m.submodules.issued = register = OutputRegister(self.ar.payload.shape())
         wiring.connect(m, register.o, wiring.flipped(self.ar))
         may_issue = Signal()
-        identity = Signal(self._id_bits)
         slot = ring_address(m, "next_slot", self._outstanding, advance=issue, clear=stopping)
         m.d.comb += [
             may_issue.eq((used != self._outstanding) & ~self.error & ~stopping),
@@ -144,8 +145,7 @@ class BlockReader(wiring.Component):
             issue.eq(self.request.valid & self.request.ready),
             register.i.payload.address.eq(self.request.payload),
             register.i.payload.length.eq(self._block_beats - 1),
-            identity.eq(slot),
-            register.i.payload.id.eq(identity),
+            register.i.payload.id.eq(slot),
         ]
         m.submodules.addresses = addresses = Memory(
             shape=self._addr_bits, depth=self._outstanding, init=[]
@@ -154,7 +154,7 @@ class BlockReader(wiring.Component):
         m.d.comb += [note.en.eq(issue), note.addr.eq(slot), note.data.eq(self.request.payload)]
         return slot, addresses
 
-    def _receive(self, m: Module, written: Value, issue: Value, slot: Value) -> Value:
+    def _receive(self, m: Module, issue: Value, slot: Value) -> Value:
         """Beats at ``r`` to their slots. Returns the beat's index within its block."""
         if self._block_beats == 1:
             return Const(0, 1)
@@ -166,24 +166,22 @@ class BlockReader(wiring.Component):
         before, after = arrived.read_port(domain="comb"), arrived.write_port()
         index = Signal(self._index_bits)
         m.d.comb += [
-            before.addr.eq(written),
-            index.eq(Mux((begun >> written)[0], before.data, 0)),
+            before.addr.eq(self._slot),
+            index.eq(Mux((begun >> self._slot)[0], before.data, 0)),
             after.en.eq(self.r.valid),
-            after.addr.eq(written),
+            after.addr.eq(self._slot),
             after.data.eq(index + 1),
         ]
         marked = Signal(self._outstanding)
         fresh = Signal(self._outstanding)
         m.d.comb += [
-            marked.eq(Mux(self.r.valid, 1 << written, 0)),
+            marked.eq(Mux(self.r.valid, 1 << self._slot, 0)),
             fresh.eq(Mux(issue, 1 << slot, 0)),
         ]
         m.d.sync += begun.eq((begun | marked) & ~fresh)
         return index
 
-    def _note_error(
-        self, m: Module, written: Value, stopping: Value, addresses: Memory, index: Value
-    ) -> Signal:
+    def _note_error(self, m: Module, stopping: Value, addresses: Memory, index: Value) -> Signal:
         """The first bad response, and its address from that of the block."""
         shift = (self._data_bits // 8).bit_length() - 1
         failing = Signal()
@@ -191,7 +189,7 @@ class BlockReader(wiring.Component):
         port = addresses.read_port()
         m.d.comb += [
             failing.eq(self.r.valid & self.r.payload.response[1]),
-            port.addr.eq(written),
+            port.addr.eq(self._slot),
             port.en.eq(failing & ~self.error),
             self.error_address.eq(port.data | failing_index.shift_left(shift)),
         ]
@@ -202,13 +200,7 @@ class BlockReader(wiring.Component):
         return failing
 
     def _deliver(
-        self,
-        m: Module,
-        written: Value,
-        stopping: Value,
-        taken: Value,
-        complete: Signal,
-        index: Value,
+        self, m: Module, stopping: Value, taken: Value, complete: Signal, index: Value
     ) -> Value:
         """Beats into the memory, whole blocks to ``o``. Returns the slot that is read next."""
         width, beats = self._data_bits * self._block_beats, self._block_beats
@@ -221,7 +213,7 @@ class BlockReader(wiring.Component):
         slot = ring_address(m, "slot", self._outstanding, advance=taken, clear=stopping)
         m.d.comb += [
             write.en.eq(Mux(self.r.valid, 1 << index, 0)),
-            write.addr.eq(written),
+            write.addr.eq(self._slot),
             write.data.eq(Cat(self.r.payload.data for _ in range(beats))),
             read.addr.eq(slot),
             read.en.eq((complete >> slot)[0] & (self.o.ready | ~valid) & ~stopping),

@@ -9,8 +9,9 @@ argument of ``__init__`` that it is, a number or a payload's shape, of which the
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -75,18 +76,23 @@ def _with_value(arguments: dict[str, Any], path: str, value: int) -> None:
         arguments[argument] = value if isinstance(old, int) else _resized(old, value)
 
 
-_CHOICES: tuple[Callable[[int, int, int], int], ...] = (
-    lambda low, high, place: 2 * high,
-    lambda low, high, place: high + 1 + place,
-    lambda low, high, place: high + 1,
-    lambda low, high, place: high - 1 - place,
-    lambda low, high, place: low // 2,
-    lambda low, high, place: low - 1 - place,
-    lambda low, high, place: 2 * high if place else low // 2,
-    lambda low, high, place: low // 2 if place else 2 * high,
+def _free_power(used: Set[int]) -> int:
+    """The smallest power of two above the smallest used value that is not used."""
+    powers = (1 << bits for bits in itertools.count(min(used).bit_length()))
+    return next(power for power in powers if power not in used)
+
+
+_CHOICES: tuple[Callable[[Set[int], int], int], ...] = (
+    lambda used, place: 2 * max(used),
+    lambda used, place: _free_power(used),
+    lambda used, place: max(used) + 1 + place,
+    lambda used, place: max(used) + 1,
+    lambda used, place: max(used) - 1 - place,
+    lambda used, place: min(used) // 2,
+    lambda used, place: min(used) - 1 - place,
 )
-"""Further values of a parameter, from the smallest and the largest one that is used, and from its
-place among the parameters: two that grow by the same could stand for each other in a formula."""
+"""Further values of a parameter, from those that are used and from its place among the parameters:
+two that grow by the same could stand for each other in a formula."""
 
 
 def _candidates(
@@ -99,10 +105,7 @@ def _candidates(
     known = {name: {one[name] for one in used} for name in _declared(component)}
     for choice in _CHOICES:
         arguments = _arguments(component)
-        values = {
-            name: choice(min(found), max(found), place)
-            for place, (name, found) in enumerate(known.items())
-        }
+        values = {name: choice(found, place) for place, (name, found) in enumerate(known.items())}
         if any(value in known[name] or value < 1 for name, value in values.items()):
             continue
         for name, path in _declared(component).items():
@@ -135,6 +138,7 @@ def add_probes(
     groups: dict[tuple[type, str, str], list[tuple[wiring.Component, Block]]] = {}
     for component, block in variants:
         groups.setdefault(_outline(component, block), []).append((component, block))
+    own = {block.module for _, block in variants}
     found: list[Variants] = []
     for outline, group in groups.items():
         if len(group) < 2:
@@ -150,8 +154,10 @@ def add_probes(
             except ValueError:
                 probe._MustUse__silence = True
                 continue
-            accepted = True
             block = convert(probe)
+            if block.module in own:
+                continue
+            accepted = True
             if _outline(probe, block) == outline:
                 modules.append(block.module)
                 break

@@ -165,8 +165,8 @@ class _Numbers:
     number: the text of a number
     constant: the text of a constant of a width and a value, and whether it is part of a
         concatenation
-    resized: the text of a signal that is assigned to one of another width: width of the target,
-        width and name of the signal, and the text that is there; without a sign
+    resized: the text of the low bits of a signal or field, or of all with zeros above them: how
+        many bits, the signal's width and its name, and the text that is there
     """
 
     number: Callable[[int], str]
@@ -177,6 +177,8 @@ class _Numbers:
 
     def node(self, node: Node, *, joined: bool = False) -> Node:
         """An expression with its numbers written so."""
+        if of_signal := self._low_bits(node):
+            return self._resized(*of_signal, node)
         if node.kind == "constant":
             return self._constant(node, joined=joined)
         if node.kind == "range" and (match := _RANGE.fullmatch(node.word)):
@@ -194,9 +196,41 @@ class _Numbers:
         elif node.kind == "window":
             name, size = word.split()
             word = f"{name} {self.number(int(size))}"
-        parts = _repeated(regrouped(node.parts)) if node.kind == "concat" else node.parts
-        inner = node.kind in ("concat", "repeat")
-        return Node(node.kind, word, tuple(self.node(part, joined=inner) for part in parts))
+        if node.kind == "concat":
+            return self._concat([*_repeated(regrouped(node.parts))])
+        inner = node.kind == "repeat"
+        return Node(node.kind, word, tuple(self.node(part, joined=inner) for part in node.parts))
+
+    def _low_bits(self, node: Node) -> tuple[int, str] | None:
+        """How many bits of which signal or field a node is, from the lowest one on."""
+        if node.kind not in ("name", "range", "field"):
+            return None
+        match = re.fullmatch(r"([\w.]+)(?:\[(?:(\d+):)?0\])?", node.word)
+        if match is None or match[1] not in self._widths:
+            return None
+        whole = match[1] == node.word
+        return self._widths[match[1]] if whole else int(match[2] or 0) + 1, match[1]
+
+    def _resized(self, bits: int, name: str, node: Node) -> Node:
+        text = self.resized(bits, self._widths[name], name, str(node))
+        if text == name:
+            return Node("field" if "." in name else "name", name)
+        return Node("code", text, (node,))
+
+    def _concat(self, parts: Sequence[Node]) -> Node:
+        """A concatenation, with zeros and what is below them as one part."""
+        found: list[Node] = []
+        left = [*reversed(parts)]
+        while left:
+            part = left.pop()
+            match = _SIZED.fullmatch(part.word) if part.kind == "constant" else None
+            low = self._low_bits(left[-1]) if match and left and not int(match[3], 16) else None
+            if match and low:
+                below = Node("concat", "", (part, left.pop()))
+                found.append(self._resized(int(match[1]) + low[0], low[1], below))
+            else:
+                found.append(self.node(part, joined=True))
+        return found[0] if len(found) == 1 else Node("concat", "", tuple(found))
 
     def _constant(self, node: Node, *, joined: bool) -> Node:
         if node.word.isdigit():
@@ -233,25 +267,7 @@ class _Numbers:
         return [self._assign(s) if isinstance(s, Assign) else self._switch(s) for s in body]
 
     def _assign(self, item: Assign) -> Assign:
-        target, value = self.node(item.target), item.value
-        size, name = self._widths.get(item.target.word, 0), self._extended(value)
-        if name not in self._widths:
-            # The low bits of a signal: as many as the target has.
-            whole = re.fullmatch(rf"([\w.]+)\[{size - 1}(?::0)?\]", name)
-            name = whole[1] if whole and (size == 1) == (":" not in whole[0]) else ""
-        if size and name in self._widths:
-            text = self.resized(size, self._widths[name], name, str(value))
-            return Assign(target, Node("code", text, (value,)), item.clocked)
-        return Assign(target, self.node(value), item.clocked)
-
-    @staticmethod
-    def _extended(value: Node) -> str:
-        """The signal that a value is, zeros above it or not."""
-        if value.kind == "concat" and len(value.parts) == 2:
-            zeros, low = value.parts
-            if zeros.kind == "constant" and int(zeros.word.partition("'")[2][1:], 16) == 0:
-                value = low
-        return value.word if value.kind in ("name", "range", "field") else ""
+        return Assign(self.node(item.target), self.node(item.value), item.clocked)
 
     def _switch(self, switch: Switch) -> Switch:
         subject = None if switch.subject is None else self.node(switch.subject)
@@ -331,7 +347,7 @@ class _Module:
         return self.draft.block.parameters
 
 
-def _size(bits: str) -> str:
+def _cast_size(bits: str) -> str:
     """A width in front of a cast."""
     return bits if re.fullmatch(r"\w+", bits) else f"({bits})"
 
@@ -346,7 +362,7 @@ def _constant_text(joined: bool, bits: str, value: str, largest: int) -> str:
         raise _NoFormulaError
     plain = value.isdigit()
     number = f"{int(value).bit_length()}'h{int(value):x}" if plain else value
-    return f"{_size(bits)}'({number})"
+    return f"{_cast_size(bits)}'({number})"
 
 
 def _parametrised(members: Sequence[_Module], names: Sequence[str]) -> Draft:
@@ -370,13 +386,19 @@ def _parametrised(members: Sequence[_Module], names: Sequence[str]) -> Draft:
         value = _formula(values, contents)
         return _constant_text(joined, bits, value, max(contents))
 
-    def resized(_bits: int, _source: int, name: str, text: str) -> str:
-        target, source = _formula(values, next(found)), _formula(values, next(found))
-        if target == source:
+    def resized(_bits: int, _size: int, name: str, text: str) -> str:
+        bits, sizes = next(found), next(found)
+        if bits == sizes:
             return name
-        if target.isdigit() and source.isdigit():
+        if len(set(bits)) == len(set(sizes)) == 1:
             return text
-        return f"{_size(target)}'({name})"
+        pairs = [*zip(bits, sizes, strict=True)]
+        if all(count <= size for count, size in pairs):
+            high = _formula(values, [count - 1 for count in bits])
+            return f"{name}[{high}:0]" if high != "0" else f"{name}[0]"
+        if all(count >= size for count, size in pairs):
+            return f"{_cast_size(_formula(values, bits))}'({name})"
+        raise _NoFormulaError
 
     first = members[0]
     draft = _Numbers(number, constant, resized).draft(first.draft)
@@ -514,8 +536,8 @@ def merged(drafts: Sequence[Draft]) -> tuple[list[Draft], dict[str, Use]]:
 
     groups: dict[tuple[int, type], list[Draft]] = {}
     for draft in drafts:
-        group = height_of(draft.module), draft.block.source.component
-        groups.setdefault(group, []).append(draft)
+        kind = height_of(draft.module), draft.block.source.component
+        groups.setdefault(kind, []).append(draft)
     uses: dict[str, Use] = {}
     found: dict[str, Draft] = {}
     for _, group in sorted(groups.items(), key=lambda entry: entry[0][0]):
