@@ -85,7 +85,8 @@ def _powers(atoms: _Atoms) -> _Found:
     for name, found in atoms.items():
         if max(found) <= _CONSTANT_BITS:
             for less in range(min(*found, 2)):
-                yield f"(1<<{_offset(name, -less)})", [1 << n - less for n in found], 1
+                power = f"(1<<({name}-{less}))" if less else f"(1<<{name})"
+                yield power, [1 << n - less for n in found], 1
 
 
 def _pairs(atoms: _Atoms) -> _Found:
@@ -226,8 +227,9 @@ class _Numbers:
             match = _SIZED.fullmatch(part.word) if part.kind == "constant" else None
             low = self._low_bits(left[-1]) if match and left and not int(match[3], 16) else None
             if match and low:
-                below = Node("concat", "", (part, left.pop()))
-                found.append(self._resized(int(match[1]) + low[0], low[1], below))
+                pair = Node("concat", "", (part, left.pop()))
+                below = self._resized(int(match[1]) + low[0], low[1], pair)
+                found.extend(pair.parts if str(below) == str(pair) else [below])
             else:
                 found.append(self.node(part, joined=True))
         return found[0] if len(found) == 1 else Node("concat", "", tuple(found))
@@ -379,11 +381,15 @@ def _parametrised(members: Sequence[_Module], names: Sequence[str]) -> Draft:
         if full and len(set(sizes)) > 1 and not joined:
             return "'1"
         bits = _formula(values, sizes)
-        if len(set(sizes)) > 1 and all(
-            c == 1 << s - 1 and s > 1 for s, c in zip(sizes, contents, strict=True)
-        ):
+        try:
+            value = _formula(values, contents)
+        except _NoFormulaError:
+            value = ""
+        highest = all(c == 1 << s - 1 and s > 1 for s, c in zip(sizes, contents, strict=True))
+        if highest and not bits.isdigit() and (not value or "<<" in value):
             return f"{{1'h1, {{{_formula(values, [s - 1 for s in sizes])}{{1'h0}}}}}}"
-        value = _formula(values, contents)
+        if not value:
+            raise _NoFormulaError
         return _constant_text(joined, bits, value, max(contents))
 
     def resized(_bits: int, _size: int, name: str, text: str) -> str:
