@@ -161,9 +161,11 @@ class StripedReader(wiring.Component):
         if not 1 <= line_blocks <= geometry.channels:
             raise ValueError(f"`line_blocks` must be in 1..{geometry.channels}, not {line_blocks}")
         self._id_bits = (outstanding - 1).bit_length() if id_bits is None else id_bits
-        if not 2 <= outstanding <= 1 << self._id_bits:
-            most = 1 << self._id_bits
-            raise ValueError(f"`outstanding` must be in 2..{most}, not {outstanding}")
+        if outstanding < 2:
+            raise ValueError(f"`outstanding` must be at least 2, not {outstanding}")
+        if self._id_bits < (outstanding - 1).bit_length():
+            least = (outstanding - 1).bit_length()
+            raise ValueError(f"`id_bits` must be at least {least}, not {id_bits}")
         self._geometry, self._line_blocks = geometry, line_blocks
         self._outstanding, self._requests = outstanding, requests
         request = address_layout(geometry.addr_bits, self._id_bits)
