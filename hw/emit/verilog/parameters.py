@@ -85,7 +85,7 @@ def _powers(atoms: _Atoms) -> _Found:
     for name, found in atoms.items():
         if max(found) <= _CONSTANT_BITS:
             for less in range(min(*found, 2)):
-                power = f"(1<<({name}-{less}))" if less else f"(1<<{name})"
+                power = f"(32'd1<<({name}-{less}))" if less else f"(32'd1<<{name})"
                 yield power, [1 << n - less for n in found], 1
 
 
@@ -124,11 +124,12 @@ def _formula(values: Sequence[_Values], wanted: Sequence[int]) -> str:
     searches: tuple[_Found, ...] = (
         ((name, found, 1) for name, found in atoms.items()),
         ((name, found, _LARGEST_OFFSET) for name, found in atoms.items()),
-        _powers(atoms),
+        _powers(plain),
         _pairs(plain),
         _multiples(plain, wanted),
         _multiples(atoms, wanted),
         _pairs(atoms),
+        _powers(atoms),
     )
     for text, found, limit in itertools.chain(*searches):
         offset = _fits(found, wanted)
