@@ -200,7 +200,7 @@ MAPPINGS = {
 """ABC scripts of the mappings, the smallest one first. The first keeps the structure that it is
 given; ``if -g`` of the others balances sums of products by the arrival of their terms (Mishchenko,
 Brayton, Jang and Kravets, "Delay optimization using SOP balancing", ICCAD 2011). ``map`` is fast
-and large, ``&nf`` between the two."""
+and large, ``&nf`` between the two. The last one leaves adder cells to ABC, too, as gates."""
 
 
 def scripts(top: str, library: Library, multipliers: str, mapping: str = "area") -> dict[str, str]:
@@ -209,7 +209,7 @@ def scripts(top: str, library: Library, multipliers: str, mapping: str = "area")
     ``multipliers`` are techmap rules for the multipliers of the design, possibly none; ``mapping``
     is one of ``MAPPINGS``.
     """
-    adders = adder_rules(library)
+    adders = "" if mapping == "fast" else adder_rules(library)
     extract = """
     extract_fa -fa
     opt_clean
