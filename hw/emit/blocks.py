@@ -26,7 +26,9 @@ class Block:
     codes: signals whose values have names: signal -> value -> name
     part_codes: parts of signals whose values have names: (signal, highest bit, lowest bit) -> ...
     part_names: what such parts of signals are called that have a name of their own
+    value_names: what the values of wires without names are called in the Python
     structs: signals that consist of fields
+    carried: what the Python calls the layouts of signals that consist of fields
     layouts: Amaranth's descriptions of the signals that consist of fields or elements
     parameters: the arguments of its component that may become Verilog parameters, by their names in
         Verilog
@@ -42,7 +44,9 @@ class Block:
     codes: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     part_codes: Mapping[tuple[str, int, int], Mapping[int, str]] = field(default_factory=dict)
     part_names: Mapping[tuple[str, int, int], str] = field(default_factory=dict)
+    value_names: Mapping[str, str] = field(default_factory=dict)
     structs: Mapping[str, Struct] = field(default_factory=dict)
+    carried: Mapping[str, str] = field(default_factory=dict)
     layouts: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[str, int] = field(default_factory=dict)
     probe: bool = False

@@ -37,8 +37,9 @@ from .keywords import KEYWORDS
 from .layouts import Fields, Struct, coded_parts, fields_of, struct_of
 from .probes import add_probes, parameters_of
 from .rtlil.convert import convert, prepare
+from .rtlil.netlist import Place
 from .rtlil.tidy import MODULE, tidy
-from .sources import ModuleSource, comment_of, signal_lines
+from .sources import ModuleSource, comment_of, layout_names, name_at, signal_lines
 
 __all__ = ["Hierarchy", "ports_of"]
 
@@ -54,6 +55,12 @@ def ports_of(component: wiring.Component) -> Iterator[tuple[str, str, Signal]]:
         signal = Value.cast(value)
         if isinstance(signal, Signal):
             yield "__".join(map(str, path)), "i" if member.flow == wiring.In else "o", signal
+
+
+def _is_of_stream(port: str, ports: Set[str]) -> bool:
+    """Returns whether a port is one of a stream's, all of which stand behind the others."""
+    stem, _, part = port.rpartition("__")
+    return part in ("payload", "valid", "ready") and f"{stem}__payload" in ports
 
 
 class _NotPlain(Exception):
@@ -160,6 +167,13 @@ def _part_names(text: str) -> dict[tuple[str, int, int], str]:
     return found
 
 
+def _value_names(text: str, places: Mapping[str, Place]) -> dict[str, str]:
+    """The names that the Python has for the values of wires without names."""
+    wires = re.findall(r"^  wire width \d+ (\$\d+)$", text, re.M)
+    named = {wire: name_at(*places[wire]) for wire in wires if wire in places}
+    return {wire: name for wire, name in named.items() if name}
+
+
 def _layouts(design: Design) -> dict[str, Any]:
     """Amaranth's descriptions of the signals of a module that consist of fields or elements."""
     return {
@@ -264,11 +278,11 @@ class Hierarchy:
         foreign = {n for n, _, _ in design.ports} - set(ports) - {"clk", "rst"}
         if foreign:
             raise ValueError(f"a unit has one clock domain; also needed: {', '.join(foreign)}")
-        text, layouts = convert(design, MODULE), _layouts(design)
+        (text, places), layouts = convert(design, MODULE), _layouts(design)
         alike = text, fields_of(layouts)
         block = self._by_text.get(alike)
         if block is None:
-            block = self._add(text, component, name, design, layouts)
+            block = self._add(text, component, name, design, layouts, places)
             self._by_text[alike] = block
         self._claim(design, block.module)
         if isinstance(module, Module):
@@ -286,6 +300,7 @@ class Hierarchy:
         name: str | None,
         design: Design,
         layouts: Mapping[str, Any],
+        places: Mapping[str, Place],
     ) -> Block:
         codes = _codes(design)
         part_codes, part_names = _part_codes(codes, layouts, text), _part_names(text)
@@ -293,7 +308,8 @@ class Hierarchy:
         module = name or self._free_name(_snake_case(type(component).__name__))
         clocks = re.findall(r"^  wire width 1 input \d+\s+\\(clk|rst)$", text, re.M)
         ports = dict.fromkeys(sorted(clocks), "i")
-        ports.update({port: direction for port, direction, _ in ports_of(component)})
+        own = [(port, direction) for port, direction, _ in ports_of(component)]
+        ports.update(sorted(own, key=lambda port: _is_of_stream(port[0], {p for p, _ in own})))
         text = text.replace(f"module \\{MODULE}\n", f"module \\{module}\n")
         text = text.replace(f"\\{MODULE}.", f"\\{module}.")
         if name is None:
@@ -308,7 +324,9 @@ class Hierarchy:
             codes=codes,
             part_codes=part_codes,
             part_names=part_names,
+            value_names=_value_names(text, places),
             structs=_structs(layouts, set(ports) if name is not None else set()),
+            carried=layout_names(design, type(component)),
             layouts=layouts,
             parameters=parameters_of(component),
         )

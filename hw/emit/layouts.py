@@ -27,6 +27,16 @@ class Struct:
     def width(self) -> int:
         return sum(bits for _, bits in self.fields)
 
+    def field_at(self, low: int, size: int) -> str:
+        """The field that some bits are in; empty if they are in several."""
+        for name, bits in self.fields:
+            if low + size <= bits:
+                return name
+            if low < bits:
+                break
+            low -= bits
+        return ""
+
 
 def bits_of(description: Any) -> int:
     """Width of the signal that a description of Amaranth's describes."""

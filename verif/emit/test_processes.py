@@ -195,3 +195,21 @@ def test_nothing_is_added_that_is_nothing() -> None:
     assert "  assign place = i[3:0] + 4'h3;\n" in body
     assert "behind <= i[3:0];\n" in body
     assert re.search(r"assign less = 6'h0+ - ", body)
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("if (p) x = a;\nif (q) a = b;\nif (p) b = s;",
+         ["if (q) a = b;", "if (p) begin", "x = a;", "b = s;", "end"]),
+        ("if (p) x = a;\nelse b = s;\nif (p) b = s;\nelse x = s;",
+         ["if (p) begin", "x = a;", "b = s;", "end else begin", "b = s;", "x = s;", "end"]),
+        ("if (p) x = a;\nif (q) x[0] = r;\nif (p) b = s;",
+         ["if (p) x = a;", "if (q) x[0] = r;", "if (p) b = s;"]),
+        ("if (p) x = a;\nif (p) x[0] = r;\nif (p) b = s;",
+         ["if (p) begin", "x = a;", "x[0] = r;", "b = s;", "end"]),
+    ],
+)  # fmt: skip
+def test_branches_under_one_condition_are_one(body: str, lines: list[str]) -> None:
+    [process] = with_few_branches(list(items(_process(body))))
+    assert [line.strip() for line in written(process).splitlines()[1:-1]] == lines

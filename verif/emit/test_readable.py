@@ -1,17 +1,19 @@
 """The emitted text has comments, and names instead of bare numbers."""
 
+import inspect
 import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from tilewright.hw.emit.sources import comment_of
+from tilewright.hw.emit.sources import comment_of, name_at
 from tilewright.hw.emit.unit import emit_component
 from tilewright.verif.emit.components import Machine
 from tilewright.verif.kit.front_ends import run_yosys
@@ -22,6 +24,17 @@ MOST_VARIANTS = 0.05
 
 MORE_VARIANTS = {"gta_separate": 0.065}
 """Units with more: alignment of a few formats takes another number of steps in each."""
+
+
+MOST_TOOL_MADE = 0.1
+"""The part of a unit's signals, without ports, whose names may say nothing of the value."""
+
+TOOL_MADE = re.compile(
+    r"(add|sub|mul|neg|not|and|or|xor|xnor|eq|ne|lt|le|gt|ge|shl|shr|sshl|sshr|shift|shiftx|mux|pmux"
+    r"|divfloor|modfloor|reduce_\w+|logic_\w+|mem\w*|select|register|following|_)_\d+"
+    r"|\w+_term(_\d+)?"
+)
+"""Names after an operation, or after the signal that a value is some term of."""
 
 
 class Inverter(wiring.Component):
@@ -140,9 +153,10 @@ def test_registers_without_a_name_get_one() -> None:
         with m.If(ports["i"]):
             m.d.sync += ports["o"][1].eq(~ports["o"][1])
 
-    text = _emitted(body, i=In(1), o=Out(2))
-    assert "if (i) register_1 <= ~register_1;" in text
-    assert "assign o = {register_1, i};" in text
+    module = _emitted(body, i=In(1), o=Out(2))
+    name = re.search(r"assign o = \{(\w+), i\};", module)
+    assert name
+    assert f"if (i) {name[1]} <= ~{name[1]};" in module
 
 
 class Counted(wiring.Component):
@@ -215,7 +229,7 @@ def test_errors_have_names() -> None:
     text = emitted_unit("matraptor").verilog
     control = text.partition("module matraptor_control (")[2].partition("endmodule")[0]
     assert "  localparam logic [7:0] NONE = 8'h0, ZERO_SIZE = 8'h1, MISALIGNED_BASE" in control
-    assert re.search(r"if \(\w+\) wrong_0_code = ZERO_SIZE;", control)
+    assert re.search(r"if \(.*\) wrong_0_code = ZERO_SIZE;", control)
     assert re.findall(r"\w*code\w* (?:<?=|[!=]=) 8'h.*", text) == []
     assert "      failure.code = UNSORTED;\n" in text
 
@@ -295,13 +309,13 @@ def test_fields_have_names() -> None:
     text = emit_component(Structured(), name="structured").verilog
     assert (
         "typedef struct packed {logic [1:0] count; logic first_end; logic [3:0] first_value;\n"
-        "  logic [5:0] first_column; logic [14:0] words;} structured_fields_i_t;\n"
+        "  logic [5:0] first_column; logic [14:0] words;} structured_beat_t;\n"
     ) in text
     top, part = text.split("\nmodule ")[1:]
     fields = "{count [27:26], first_end [25], first_value [24:21], ...}"
     assert f"  input  logic [27:0] i, // {fields}\n" in top
     assert "  assign entry = o[25:15];\n" in top
-    assert "  input  structured_fields_i_t i,\n" in part
+    assert "  input  structured_beat_t i,\n" in part
     assert "      if (i.first_end) begin\n" in part
     assert "kept.words[9:5] <= i.words[14:10];" in part
     assert "kept.first_column[4:2] <= i.words[2:0];" in part
@@ -421,3 +435,90 @@ def test_queues_of_all_widths_and_depths_are_one_module() -> None:
     head = _module_texts(text)["c2sr_converter_output_register"]
     assert "  parameter logic [31:0] WIDTH = " in head
     assert "  input  logic [WIDTH-1:0] i__payload,\n" in head
+
+
+@pytest.mark.parametrize("unit", EVERY_UNIT)
+def test_clock_and_reset_come_first_and_streams_last(unit: str) -> None:
+    for head in re.findall(r"^module [^;]*?\((.*?)\n\);", emitted_unit(unit).verilog, re.M | re.S):
+        ports = re.findall(r"^  (?:input|output) .*?(\w+),?(?: //.*)?$", head, re.M)
+        kinds = [
+            0 if port == "clk" else 1 if port == "rst" else 3 if port.endswith("__valid") else 2
+            for port in ports
+            if not port.endswith(("__ready", "__payload"))
+        ]
+        assert kinds == sorted(kinds), ports
+
+
+@pytest.mark.parametrize("unit", EVERY_UNIT)
+def test_no_condition_is_asked_twice_in_a_row(unit: str) -> None:
+    for process in re.findall(r"^  always.*?^  end$", emitted_unit(unit).verilog, re.M | re.S):
+        asked = re.findall(r"^    (?:end )?(?:else )?if (\(.*\)) \S", process, re.M)
+        twice = [one for one, other in pairwise(asked) if one == other]
+        assert twice == []
+
+
+def _signals(text: str) -> list[str]:
+    """The names of all signals in the modules of a text, without ports."""
+    names: list[str] = []
+    for module in re.findall(r"^module .*?^endmodule$", text, re.M | re.S):
+        body = module.partition("\n);\n")[2]
+        for declared in re.findall(
+            r"^  (?:logic|\w+_t)(?: signed)?(?: \[.*?\])? ([^;=]+);", body, re.M
+        ):
+            names += (re.sub(r"\[.*?\]", "", name).strip() for name in declared.split(","))
+    return names
+
+
+@pytest.mark.parametrize("unit", EVERY_UNIT)
+def test_signals_have_names_of_people(unit: str) -> None:
+    names = _signals(emitted_unit(unit).verilog)
+    made = [name for name in names if TOOL_MADE.fullmatch(name)]
+    assert len(names) > 20
+    assert len(made) <= MOST_TOOL_MADE * len(names), made
+
+
+class Majority(wiring.Component):
+    """Values without signals: of variables, of a keyword, of a function, of parts of a vector."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            {"a": In(8), "b": In(8), "c": In(8), "o": Out(8), "p": Out(4), "q": Out(8)}
+        )
+
+    def _either(self, first: Value, second: Value) -> Value:
+        return (first & self.c) | (second ^ self.a) | (first + second)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        carry = (self.a & self.b) | (self.b & self.c) | (self.c & self.a)
+        either = self._either(self.a, carry)
+        parts = Signal(4)
+        m.d.comb += [
+            parts.eq(Cat((carry[n] + either[n] + self.a[n]) ^ (self.b > self.c) for n in range(4))),
+            self.o.eq(carry ^ either),
+            self.p.eq(parts & self.c[:4]),
+            self.q.eq(Mux(parts[1], carry, either)),
+        ]
+        return m
+
+
+def test_values_are_called_as_in_the_python() -> None:
+    text = emit_component(Majority(), name="majority").verilog
+    names = _signals(text)
+    assert {"carry", "either", "parts"} <= set(names), names
+    assert not any(re.fullmatch(r"(and|or|xor|add|gt|mux)_\d+", name) for name in names)
+    assert "assign p = parts & c[3:0];" in text  # not the parts that it joins
+
+
+def test_the_source_names_a_value() -> None:
+    source = Path(inspect.getsourcefile(comment_of) or "")
+    lines = source.read_text().splitlines()
+    for text, name in (
+        ("docstring = _docstring(component)", "docstring"),
+        ("return type(self)", ""),
+        ('first = " ".join(', "first"),
+        ("return re.sub(r", "first_sentence"),
+    ):
+        found = [n for n, line in enumerate(lines, 1) if text in line]
+        assert [name_at(str(source), n) for n in found] == [name] * len(found)
+    assert name_at(str(source.with_name("missing.py")), 1) == ""

@@ -224,16 +224,34 @@ def test_width_and_sign(text: str, bits: int, sign: bool) -> None:
 
 def _inlined(body: str) -> list[str]:
     scope = {**SCOPE, "w": (8, False), "x": (16, False), "o": (8, False), "v": (1, False)}
-    return [
-        written(item).strip() for item in with_expressions(list(items(body)), {"w", "v"}, scope)
-    ]
+    read = with_expressions(list(items(body)), {"w", "v"}, scope, {"w"})
+    return [written(item).strip() for item in read]
 
 
-def test_what_is_used_once_is_written_there() -> None:
+def test_what_is_used_once_or_is_short_is_written_there() -> None:
     assert _inlined("  assign w = a & b;\n  assign o = w | s;\n") == ["assign o = (a & b) | s;"]
     assert _inlined("  assign w = a + b;\n  assign x = {w, a};\n") == ["assign x = {a + b, a};"]
     assert _inlined("  assign v = |a[3];\n  assign o = {4{v, v}};\n") == [
         "assign o = {4{a[3], a[3]}};"
+    ]
+    assert _inlined("  assign v = a < b;\n  assign o = {8{v}};\n  assign bit = v;\n") == [
+        "assign o = {8{a < b}};",
+        "assign bit = a < b;",
+    ]
+
+
+def test_a_choice_with_a_constant_bit_is_none() -> None:
+    for choice, simple in (
+        ("bit ? 1'h1 : a[0]", "bit | a[0]"),
+        ("bit ? a[0] : 1'h1", "~bit | a[0]"),
+        ("(a == b) ? 1'h0 : a[0]", "(a != b) & a[0]"),
+        ("{bit ? a[0] : 1'h0, bit}", "{bit & a[0], bit}"),
+        ("bit ? 1'h1 : 1'h0", "bit ? 1'h1 : 1'h0"),  # perhaps values with names
+    ):
+        assert _inlined(f"  assign bit = {choice};\n") == [f"assign bit = {simple};"]
+    # What is added to both would be extended, and inverted.
+    assert _inlined("  assign o = b + (bit ? 1'h0 : a[0]);\n") == [
+        "assign o = b + (bit ? 1'h0 : a[0]);"
     ]
 
 
@@ -244,7 +262,7 @@ def test_what_is_used_once_is_written_there() -> None:
         "  assign w = a - b;\n  assign x = w * a;",
         "  assign w = $signed(a) - $signed(s);\n  assign o = w >> a;",  # signed in an operation
         "  assign w = bit;\n  assign o = ~w;",  # narrower than the signal
-        "  assign w = a & b;\n  assign o = w ^ (w + a);",  # used twice
+        "  assign w = a & b;\n  assign o = w ^ (w + a);",  # used twice, and named
         "  assign w = a & b;\n  assign v = w[3];\n  assign bit = v & o[w[1:0]];",  # parts of it
         "  assign w = a ^ w;\n  assign o = w;",  # a loop
         "  assign w = a ^ x[15:8];\n  always_comb begin\n    if (bit) x[7:0] = w;\n  end",

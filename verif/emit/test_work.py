@@ -37,7 +37,7 @@ def test_a_value_is_computed_once_for_all_its_uses() -> None:
     m.d.comb += o.eq(both.replicate(64) ^ Cat(both, a))
     way_in, way_out = PortDirection.Input, PortDirection.Output
     ports = {"a": (a, way_in), "b": (b, way_in), "o": (o, way_out)}
-    text = convert(prepare(Fragment.get(m, None), ports, "once"), "once")
+    text, _ = convert(prepare(Fragment.get(m, None), ports, "once"), "once")
     assert {kind: text.count(f"cell ${kind} ") for kind in OPERATIONS} == OPERATIONS
 
 
@@ -48,7 +48,7 @@ def test_a_result_that_is_a_signal_is_its_own() -> None:
     m.d.comb += [x.eq(same), y.eq(same)]
     ways = {"a": PortDirection.Input, "b": PortDirection.Input}
     ports = {s.name: (s, ways.get(s.name, PortDirection.Output)) for s in (a, b, x, y)}
-    text = convert(prepare(Fragment.get(m, None), ports, "own"), "own")
+    text, _ = convert(prepare(Fragment.get(m, None), ports, "own"), "own")
     assert "connect \\Y \\x\n" in text
     assert "connect \\Y \\y\n" in text
 

@@ -33,7 +33,7 @@ from amaranth.hdl._ast import (
 from amaranth.hdl._ir import Design, PortDirection
 from amaranth.hdl._mem import MemoryInstance
 
-from .netlist import Emitter, ModuleEmitter, quick_netlist, replaced
+from .netlist import Emitter, ModuleEmitter, Place, quick_netlist, replaced
 
 __all__ = ["convert", "prepare"]
 
@@ -316,11 +316,13 @@ def _without_zeros(design: Design) -> Iterator[None]:
             memory._data._init._raw = words
 
 
-def convert(design: Design, name: str) -> str:
-    """The RTLIL text of a prepared design of one module of this name."""
+def convert(design: Design, name: str) -> tuple[str, dict[str, Place]]:
+    """Returns the RTLIL text of a prepared design of one module of this name, and where the values
+    of its wires without names are computed."""
+    places: dict[str, Place] = {}
     with (
         _without_zeros(design),
-        quick_netlist(_Emitter, _Module, _ModuleEmitter),
+        quick_netlist(_Emitter, _Module, partial(_ModuleEmitter, places=places)),
     ):
         text, _ = rtlil.convert_fragment(design, name=name, emit_src=False)
-    return str(text)
+    return str(text), places

@@ -1,13 +1,13 @@
 """Operations that need not be computed because an operand is a constant, or both are the same.
 
 Generators leave them behind at the edges of an array, where a condition is always true or a choice
-has one side only. A shift by a constant is a choice of bits.
+has one side only. A shift by a constant, and a product with a power of two, is a choice of bits.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from .text import NAME, Cell, ModuleText, elements
 
@@ -39,10 +39,65 @@ def _inversion(lines: list[str], bit: str) -> list[str]:
     return ["#" if re.match(r"    \w+ \\B", line) else line for line in kept]
 
 
+_EVALUATED: dict[str, Callable[[int, int], int]] = {
+    "$not": lambda a, _: ~a,
+    "$reduce_or": lambda a, _: a != 0,
+    "$reduce_bool": lambda a, _: a != 0,
+    "$and": int.__and__,
+    "$or": int.__or__,
+    "$xor": int.__xor__,
+    "$add": int.__add__,
+    "$sub": int.__sub__,
+    "$mul": int.__mul__,
+    "$eq": int.__eq__,
+    "$ne": int.__ne__,
+    "$lt": int.__lt__,
+    "$le": int.__le__,
+    "$gt": int.__gt__,
+    "$ge": int.__ge__,
+}
+"""Results of operations with constants."""
+
+
+def _value(cell: Cell, port: str) -> int | None:
+    """The value of an operand that is a constant; 0 for one that the operation does not have."""
+    if port not in cell.ports:
+        return 0
+    digits = _constant(cell.ports[port][0])
+    negative = digits[:1] == "1" and cell.parameters[f"{port}_SIGNED"][0]
+    return int(digits, 2) - (negative << len(digits)) if digits else None
+
+
+def _evaluated(cell: Cell) -> str:
+    """The result of an operation with constants; nothing if it depends on a signal."""
+    operands = [_value(cell, port) for port in ("\\A", "\\B")]
+    signs = {cell.parameters[f"{port}_SIGNED"][0] for port in ("\\A", "\\B") if port in cell.ports}
+    if None in operands or len(signs) > 1:
+        return ""
+    bits = _width(cell, "\\Y")
+    result = int(_EVALUATED[cell.kind](*operands))  # type: ignore[arg-type]
+    return f"{bits}'{result & ((1 << bits) - 1):0{bits}b}"
+
+
+def _multiple(text: ModuleText, cell: Cell) -> str:
+    """The bits of a product with a power of two; nothing for any other cell."""
+    for port, other in (("\\A", "\\B"), ("\\B", "\\A")):
+        factor, signed = _value(cell, other), bool(cell.parameters[f"{port}_SIGNED"][0])
+        if factor is None or factor <= 0 or factor & (factor - 1):
+            continue
+        if signed != bool(cell.parameters[f"{other}_SIGNED"][0]):
+            continue
+        bits = _width(cell, "\\Y")
+        steps = min(factor.bit_length() - 1, bits)
+        kept = text.resized(cell.ports[port][0], bits - steps, signed=signed)
+        return text.spell([*text.chunks(kept), ("0" * steps, -1, steps)]) if steps else kept
+    return ""
+
+
 def _shifted(text: ModuleText, cell: Cell) -> str:
     """The bits of a shift by a constant."""
     width, operand = _width(cell, "\\Y"), cell.ports["\\A"][0]
-    if cell.kind == "$shr":
+    if cell.kind in ("$shr", "$shift"):
         size, first = _width(cell, "\\A"), int(_constant(cell.ports["\\B"][0]), 2)
         kept = _part(text, operand, size - 1, first) if first < size else "1'0"
         return text.resized(kept, width, signed=False)
@@ -77,15 +132,20 @@ def _result(text: ModuleText, cell: Cell) -> str:
     if cell.kind == "$mux":
         chosen = {"0": a, "1": b}.get(_constant(ports["\\S"]), "")
         return chosen or (a if a == b else "")
+    if cell.kind in _EVALUATED and (constant := _evaluated(cell)):
+        return constant
+    if cell.kind == "$mul" and (multiple := _multiple(text, cell)):
+        return multiple
     if port := _summand(cell):
         signed = bool(cell.parameters[f"{port}_SIGNED"][0])
         return text.resized(ports[port], _width(cell, "\\Y"), signed=signed)
     if cell.kind in ("$shl", "$shr", "$sshl") and set(_constant(b)) == {"0"}:
         signed = bool(cell.parameters["\\A_SIGNED"][0])
-        same = cell.kind != "$shr" or _width(cell, "\\A") >= _width(cell, "\\Y")
+        same = cell.kind != "$shr" or not signed or _width(cell, "\\A") >= _width(cell, "\\Y")
         return text.resized(a, _width(cell, "\\Y"), signed=signed) if same else ""
-    widened = cell.kind == "$shr" and cell.parameters["\\A_SIGNED"][0] == 1
-    if cell.kind in ("$shl", "$shr") and _constant(b) and not widened:
+    signs = [cell.parameters.get(f"\\{port}_SIGNED", (0, 0))[0] for port in "AB"]
+    widened = cell.kind != "$shl" and any(signs)
+    if cell.kind in ("$shl", "$shr", "$shift") and _constant(b) and not widened:
         return _shifted(text, cell)
     if bit := _compared_bit(cell, "1" if cell.kind == "$eq" else "0"):
         return bit

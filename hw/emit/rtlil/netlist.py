@@ -6,7 +6,7 @@ leave out what a netlist of one module does not need.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import count, repeat
 from typing import Any
@@ -15,7 +15,10 @@ from amaranth.back import rtlil
 from amaranth.hdl import Format, _ir, _nir
 from amaranth.hdl._nir import Net, Value
 
-__all__ = ["Emitter", "ModuleEmitter", "quick_netlist", "replaced"]
+__all__ = ["Emitter", "ModuleEmitter", "Place", "quick_netlist", "replaced"]
+
+Place = tuple[str, int]
+"""File and line."""
 
 _ZERO, _ONE = Net(0), Net(1)
 _BITS = {"0": _ZERO, "1": _ONE}
@@ -175,7 +178,16 @@ class Emitter(_ir.NetlistEmitter):  # type: ignore[misc]
 
 
 class ModuleEmitter(rtlil.ModuleEmitter):  # type: ignore[misc]
-    """Writes a module of the netlist."""
+    """Writes a module of the netlist.
+
+    Parameters
+    ----------
+    places: filled with the file and line of each wire without a name: where its value is computed
+    """
+
+    def __init__(self, *arguments: Any, places: dict[str, Place], **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self._places = places
 
     def emit(self) -> None:
         super().emit()
@@ -185,6 +197,9 @@ class ModuleEmitter(rtlil.ModuleEmitter):  # type: ignore[misc]
         name = self.value_names.get(value)
         if name is None:
             wire = self.builder.wire(len(value), attrs=self.value_attrs.get(value, {}))
+            place = self.netlist.cells[value[0] >> 16].src_loc if value else None
+            if place is not None:
+                self._places[wire.name] = place
         else:
             wire, _ = self.sigport_wires[name]
             self.driven_sigports.add(name)
@@ -234,7 +249,7 @@ _FLOWS = _ir._compute_net_flows
 
 @contextmanager
 def quick_netlist(
-    emitter: type[Emitter], module: type[_nir.Module], writer: type[ModuleEmitter]
+    emitter: type[Emitter], module: type[_nir.Module], writer: Callable[..., ModuleEmitter]
 ) -> Iterator[None]:
     """While this lasts, Amaranth converts designs with these classes."""
     with ExitStack() as stack:

@@ -7,6 +7,7 @@
 * Registers have names of their own, not those of what they drive.
 * Signals and operations that nothing reads go, and clocks and resets that nothing uses.
 * Parts from a variable place on are low bits of a shift as wide as the whole.
+* What joins the same parts as a signal reads that signal.
 * Operations with constants that decide them are not computed, and equal ones once
   (``fold``).
 * Result bits that nothing reads are not computed, and operands are extended to the width at
@@ -218,6 +219,30 @@ def _drop_unused_clocks(text: str) -> str:
     return text
 
 
+_JOINED = re.compile(r"^connect (\\\w+) (\{ .+ \})$", re.M)
+
+
+def _share_joined(rtlil: str) -> str:
+    """Puts a signal in the place of the parts that it joins, wherever all of them are read."""
+    ports = set(re.findall(r"^  wire width \d+ (?:input|output) \d+ +(\S+)$", rtlil, re.M))
+    widths = {name: int(width) for width, _, name in _WIRE.findall(rtlil)}
+    shared: dict[str, str] = {}
+    for name, parts in _JOINED.findall(rtlil):
+        if name not in ports and "__" not in name and name in widths:
+            shared.setdefault(parts, name)
+    if not shared:
+        return rtlil
+    lines = rtlil.split("\n")
+    for number, line in enumerate(lines):
+        if not line.endswith(" }"):
+            continue
+        head, _, parts = line.partition(" { ")
+        name = shared.get(f"{{ {parts}")
+        if name is not None and not head.endswith(f"connect {name}"):
+            lines[number] = f"{head} {name} [{widths[name] - 1}:0]"
+    return "\n".join(lines)
+
+
 _ASSIGN = re.compile(r"    assign ([\\$]\S+) \[(\d+)(?::(\d+))?\] (.*)")
 
 
@@ -345,7 +370,7 @@ def tidy(rtlil: str, *, keep_clock: bool) -> str:
     """
     rtlil = with_plain_memories(with_own_names(with_whole_shifts(rtlil)))
     plain = _connect_unconditional(_drop_initial_values(rtlil))
-    text = ModuleText(_simplified(plain))
+    text = ModuleText(_simplified(_share_joined(plain)))
     _narrow(text)
     if any(adds_nothing(cell) for cell in text.cells):
         text = ModuleText(_simplified("\n".join(text.lines)))

@@ -1,4 +1,5 @@
-"""Branches that do nothing, left out where they decide nothing either."""
+"""Branches that do nothing, left out where they decide nothing either; branches under the same
+conditions, joined."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from .expressions import Node
+from .registers import assigned
 from .statements import Assign, Branch, Item, Process, Statement, Switch, is_complete
 
 __all__ = ["with_few_branches"]
@@ -115,6 +117,45 @@ def _switch(switch: Switch) -> Switch | None:
     return Switch(switch.subject, branches if switch.subject is not None else _joined(branches))
 
 
+def _targets(statement: Statement) -> set[str]:
+    """Returns the signals that a statement assigns."""
+    return {part.signal for a in assigned([statement]) for part in a.target.walk()} - {""}
+
+
+def _conditions(statement: Statement) -> tuple[object, ...]:
+    """Equal for chains of ifs under the same conditions; empty for all other statements."""
+    if isinstance(statement, Assign) or statement.subject is not None:
+        return ()
+    return tuple(branch.labels for branch in statement.branches)
+
+
+def _together(body: list[Statement]) -> list[Statement]:
+    """Statements with chains of ifs under the same conditions as one, in the place of the last.
+
+    What stands between them must not assign what they assign. (No statement reads it.)
+    """
+    conditions = [_conditions(statement) for statement in body]
+    if len({*conditions} - {()}) == len(conditions) - conditions.count(()):
+        return body
+    body = [*body]
+    kept: list[Statement] = []
+    for place, labels in enumerate(conditions):
+        statement = body[place]
+        other = conditions.index(labels, place + 1) if labels in conditions[place + 1 :] else 0
+        between = set().union(*map(_targets, body[place + 1 : other]))
+        if not labels or not other or between & _targets(statement):
+            kept.append(statement)
+            continue
+        host = body[other]
+        assert isinstance(statement, Switch)
+        assert isinstance(host, Switch)
+        pairs = zip(statement.branches, host.branches, strict=True)
+        body[other] = Switch(
+            None, [Branch(b.labels, _together([*a.body, *b.body])) for a, b in pairs]
+        )
+    return kept
+
+
 def _body(body: Sequence[Statement]) -> list[Statement]:
     result: list[Statement] = []
     for statement in body:
@@ -124,7 +165,7 @@ def _body(body: Sequence[Statement]) -> list[Statement]:
             result += left.branches[0].body if always else [left]
         elif left is not None:
             result.append(left)
-    return result
+    return _together(result)
 
 
 def with_few_branches(items: Sequence[Item]) -> list[Item]:

@@ -14,7 +14,7 @@ from .expressions import Node, Scope, Unreadable, signed, width
 from .registers import assigned
 from .statements import COLUMNS, Assign, Branch, Item, Process, Statement, Switch, written
 
-__all__ = ["with_choices"]
+__all__ = ["with_choices", "without_choice"]
 
 MOST_OF_BITS, MOST_OF_VECTORS = 3, 1
 """Choices in one assignment; more of vectors read better with a line each."""
@@ -109,6 +109,20 @@ def _is_bit(node: Node, value: int) -> bool:
     return node.kind == "constant" and node.word in (f"1'h{value}", f"1'b{value}", f"1'd{value}")
 
 
+def without_choice(condition: Node, first: Node, second: Node) -> Node | None:
+    """One of two bits of which one never changes, without a choice."""
+    inverse = _inverse(condition)
+    if _is_bit(second, 0):
+        return condition if _is_bit(first, 1) else _both("&", condition, first)
+    if _is_bit(first, 1):
+        return _both("|", condition, second)
+    if _is_bit(first, 0):
+        return inverse if _is_bit(second, 1) else _both("&", inverse, second)
+    if _is_bit(second, 1):
+        return _both("|", inverse, first)
+    return None
+
+
 def _choice(condition: Node, first: Node, second: Node) -> Node:
     """One of two values, in the simplest words."""
     inverse = _inverse(condition)
@@ -121,14 +135,8 @@ def _choice(condition: Node, first: Node, second: Node) -> Node:
         return Node("?", "", (inverse, second, first))
     if second.kind == "?":
         return Node("?", "", (condition, first, second))
-    if _is_bit(second, 0):
-        return condition if _is_bit(first, 1) else _both("&", condition, first)
-    if _is_bit(first, 1):
-        return _both("|", condition, second)
-    if _is_bit(first, 0):
-        return inverse if _is_bit(second, 1) else _both("&", inverse, second)
-    if _is_bit(second, 1):
-        return _both("|", inverse, first)
+    if simple := without_choice(condition, first, second):
+        return simple
     if (condition.kind, condition.word) == ("unary", "~"):
         return Node("?", "", (inverse, second, first))
     return Node("?", "", (condition, first, second))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 __all__ = [
+    "COMPARISONS",
     "Node",
     "Scope",
     "Tokens",
@@ -44,7 +45,7 @@ _LEVELS = (
 )  # fmt: skip
 _BINDS = {operator: level for level, row in enumerate(_LEVELS) for operator in row.split()}
 """Precedence of each operator."""
-_COMPARISONS = {"==", "!=", "===", "!==", "<", "<=", ">", ">="}
+COMPARISONS = {"==", "!=", "===", "!==", "<", "<=", ">", ">="}
 _SHIFTS = {"<<", ">>", "<<<", ">>>"}
 _LOGICAL = {"&&", "||"}
 _CHAINS = {"&", "|", "^"}
@@ -315,7 +316,7 @@ def width(node: Node, scope: Scope) -> int:
         return max(widths[1:])
     if node.kind == "unary":
         return 1 if node.word in _REDUCTIONS else widths[0]
-    if node.kind == "binary" and node.word in _COMPARISONS | _LOGICAL:
+    if node.kind == "binary" and node.word in COMPARISONS | _LOGICAL:
         return 1
     return widths[0] if node.kind == "call" or node.word in _SHIFTS else max(widths)
 
@@ -332,7 +333,7 @@ def signed(node: Node, scope: Scope) -> bool:
         return all(signed(part, scope) for part in node.parts[1:])
     if node.kind == "unary" and node.word not in _REDUCTIONS:
         return signed(node.parts[0], scope)
-    if node.kind == "binary" and node.word not in _COMPARISONS | _LOGICAL:
+    if node.kind == "binary" and node.word not in COMPARISONS | _LOGICAL:
         parts = node.parts[:1] if node.word in _SHIFTS else node.parts
         return all(signed(part, scope) for part in parts)
     return False
@@ -356,7 +357,7 @@ def sites(
             or (node.kind == "binary" and node.word in _SHIFTS and position == 1)
         )
         inner = 0 if apart else context
-        if node.kind == "binary" and node.word in _COMPARISONS:
+        if node.kind == "binary" and node.word in COMPARISONS:
             inner = max(width(other, scope) for other in node.parts)
         yield from sites(part, scope, inner, alone=apart)
 

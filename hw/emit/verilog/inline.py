@@ -1,4 +1,4 @@
-"""Intermediate results that are used once, written where they are used.
+"""Intermediate results that are used once, or are short, written where they are used.
 
 An expression takes the place of a signal only where it is computed with the same width and sign
 as before: at exactly the signal's width, and signed nowhere but where it stands alone.
@@ -6,27 +6,52 @@ as before: at exactly the signal's width, and signed nowhere but where it stands
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
-from .expressions import Node, Scope, Unreadable, depth, replaced, signed, sites, width
+from .choices import without_choice
+from .expressions import COMPARISONS, Node, Scope, Unreadable, depth, replaced, signed, sites, width
 from .registers import assigned, mentions
 from .statements import Assign, Instance, Item, Process, Statement
 
 __all__ = ["with_expressions"]
 
-LONGEST = 60
-DEEPEST = 3
+LONGEST, LONGEST_UNNAMED = 60, 80
+DEEPEST, DEEPEST_UNNAMED = 3, 4
 LONGEST_LINE = 160
-"""Limits of the expressions that replace a signal, and of the result."""
+"""Limits of the expressions that replace a signal, with and without a name in the Python, and of
+the result."""
+
+LONGEST_REPEATED, DEEPEST_REPEATED, MOST_REPEATED = 45, 2, 90
+"""Limits of those that replace a signal without such a name in several places: characters and
+levels of one, characters of all but the first."""
 
 
 def _simple(node: Node, scope: Scope) -> Node:
     """Without reductions of single bits."""
     parts = tuple(_simple(part, scope) for part in node.parts)
     reduction = node.kind == "unary" and node.word in ("|", "&", "^")
-    if reduction and parts[0].kind in ("name", "range") and width(parts[0], scope) == 1:
+    if reduction and _is_bit(parts[0], scope):
         return parts[0]
     return Node(node.kind, node.word, parts)
+
+
+def _folded(node: Node, scope: Scope, context: int) -> Node:
+    """Without choices between a bit that never changes and another bit."""
+    for place, computed, _ in sites(node, scope, context, alone=True):
+        if place.kind == "?" and computed == 1 and width(place.parts[0], scope) == 1:
+            constant = [side.kind == "constant" for side in place.parts[1:]]
+            # Both may be values with names, such as those of a state.
+            named = all(constant) and place is node
+            simple = without_choice(*place.parts) if any(constant) and not named else None
+            if simple:
+                return _folded(replaced(node, {id(place): simple}), scope, context)
+    return node
+
+
+def _is_bit(node: Node, scope: Scope) -> bool:
+    """Returns whether an expression is an unsigned bit, whatever is around it."""
+    compares = node.kind == "binary" and node.word in COMPARISONS
+    return compares or (node.kind in ("name", "range") and width(node, scope) == 1)
 
 
 def _is_small(node: Node) -> bool:
@@ -37,8 +62,11 @@ def _is_small(node: Node) -> bool:
 
 
 class _Inliner:
-    def __init__(self, items: Sequence[Item], derived: set[str], scope: Scope) -> None:
+    def __init__(
+        self, items: Sequence[Item], derived: set[str], scope: Scope, named: Set[str]
+    ) -> None:
         self._scope = scope
+        self._named = named
         self._counts = mentions(items)
         self._definitions = {
             item.target.word: item
@@ -53,6 +81,7 @@ class _Inliner:
             if name not in derived or name not in scope or driven.count(name) > 1:
                 del self._definitions[name]
         self._finished: set[str] = set()
+        self._one_target = False
         self._left = dict(self._counts)
 
     def run(self, items: Sequence[Item]) -> set[str]:
@@ -85,7 +114,9 @@ class _Inliner:
         if isinstance(item, Assign):
             self._assign(item, frozenset())
         elif isinstance(item, Process):
-            own = set() if item.clocked else {a.target.signal for a in assigned(item.body)}
+            targets = [assignment.target for assignment in assigned(item.body)]
+            own = set() if item.clocked else {target.signal for target in targets}
+            self._one_target = len({target.word for target in targets}) == 1
             self._body(item.body, frozenset(own))
         elif isinstance(item, Instance):
             item.pins = [
@@ -109,12 +140,17 @@ class _Inliner:
                 statement.subject = self._expression(statement.subject, -1, own)
             for branch in statement.branches:
                 if statement.subject is None:
-                    branch.labels = tuple(self._expression(c, 0, own) for c in branch.labels)
+                    branch.labels = tuple(
+                        self._expression(c, 0, own, condition=True) for c in branch.labels
+                    )
                 self._body(branch.body, own)
 
-    def _expression(self, node: Node, context: int, own: frozenset[str]) -> Node:
+    def _expression(
+        self, node: Node, context: int, own: frozenset[str], *, condition: bool = False
+    ) -> Node:
         """Rewrites an expression; ``context`` as for ``sites``, or -1 for an expression that
-        accepts only small ones."""
+        accepts only small ones. A condition of several signals may become one of each: it accepts
+        what is used in several places only if that is small."""
         try:
             places = list(sites(node, self._scope, max(context, 0), alone=True))
         except Unreadable:
@@ -123,7 +159,10 @@ class _Inliner:
         result = node
         for place, computed, alone in places:
             value = self._value(place, computed, alone)
-            if value is None or value.signals() & own or (context < 0 and not _is_small(value)):
+            if value is None or value.signals() & own:
+                continue
+            repeated = condition and not self._one_target and self._counts[place.word] > 1
+            if (context < 0 or repeated) and not _is_small(value):
                 continue
             attempt = replaced(node, {**values, id(place): value})
             root = attempt.kind in ("concat", "repeat")
@@ -132,6 +171,8 @@ class _Inliner:
             values[id(place)] = value
             result = attempt
             self._left[place.word] -= 1
+        if any(node.kind == "?" for node in (*(place for place, _, _ in places), *values.values())):
+            result = _folded(result, self._scope, max(context, 0))
         return _simple(result, self._scope)
 
     def _value(self, place: Node, computed: int, alone: bool) -> Node | None:
@@ -147,12 +188,23 @@ class _Inliner:
             return None
         if _is_small(value):
             return value
-        if self._counts[place.word] > 1 or len(str(value)) > LONGEST or depth(value) > DEEPEST:
-            return None
-        return value
+        return value if self._is_readable(place.word, value) else None
+
+    def _is_readable(self, signal: str, value: Node) -> bool:
+        """Returns whether an expression is as easy to read as the name of the signal that it
+        defines."""
+        uses, named, length = self._counts[signal], signal in self._named, len(str(value))
+        if uses > 1:
+            short = length <= LONGEST_REPEATED and length * (uses - 1) <= MOST_REPEATED
+            return short and not named and depth(value) <= DEEPEST_REPEATED
+        if named:
+            return length <= LONGEST and depth(value) <= DEEPEST
+        return length <= LONGEST_UNNAMED and depth(value) <= DEEPEST_UNNAMED
 
 
-def with_expressions(items: Sequence[Item], derived: set[str], scope: Scope) -> list[Item]:
+def with_expressions(
+    items: Sequence[Item], derived: set[str], scope: Scope, named: Set[str] = frozenset()
+) -> list[Item]:
     """The items with expressions in the place of signals.
 
     Parameters
@@ -160,6 +212,7 @@ def with_expressions(items: Sequence[Item], derived: set[str], scope: Scope) -> 
     items: a module's body
     derived: names of signals that nothing outside of the body refers to
     scope: width and sign of all signals
+    named: signals whose values have names in the Python
     """
-    gone = _Inliner(items, derived, scope).run(items)
+    gone = _Inliner(items, derived, scope, named).run(items)
     return [i for i in items if not (isinstance(i, Assign) and i.target.word in gone)]

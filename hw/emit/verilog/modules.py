@@ -63,6 +63,7 @@ class Draft:
     items: its body
     structs: the signals that are declared as structures
     layouts: Amaranth's descriptions of the signals that consist of fields or elements
+    carried: what the Python calls the layouts of structures
     parameters: their default values
     widths: local parameters that follow from these
     """
@@ -75,6 +76,7 @@ class Draft:
     items: Sequence[Item]
     structs: dict[str, Struct]
     layouts: dict[str, Any]
+    carried: Mapping[str, str] = field(default_factory=dict)
     parameters: dict[str, int] = field(default_factory=dict)
     widths: dict[str, str] = field(default_factory=dict)
 
@@ -86,7 +88,9 @@ class Draft:
         """The structured signals, with names for their structures."""
         for name, struct in self.structs.items():
             stem = name.removesuffix("__payload")
-            if name in self.ports:
+            if name in self.carried:
+                yield StructUse(struct, f"{top}_{self.carried[name]}", -1)
+            elif name in self.ports:
                 is_output = self.block.ports[name] == "o"
                 yield StructUse(struct, f"{self.block.module}_{stem}", 0 if is_output else 1)
             else:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from .expressions import Node
 from .statements import Assign, Branch, Instance, Item, Process, Raw, Statement, Switch
 
-__all__ = ["assigned", "check_processes", "expressions", "mentions", "with_registers"]
+__all__ = ["assigned", "check_processes", "expressions", "mentions", "rewrite",
+           "with_registers"]  # fmt: skip
 
 
 def assigned(body: Sequence[Statement]) -> Iterator[Assign]:
@@ -49,6 +50,28 @@ def expressions(item: Item) -> Iterator[Node]:
         yield from _read(item.body)
     elif isinstance(item, Instance):
         yield from (value for _, value in item.pins if value is not None)
+
+
+def rewrite(item: Item, node: Callable[[Node], Node]) -> None:
+    """Rewrites all expressions of an item in place, targets included."""
+    if isinstance(item, Assign):
+        _rewrite([item], node)
+    elif isinstance(item, Process):
+        _rewrite(item.body, node)
+    elif isinstance(item, Instance):
+        item.pins = [(pin, None if value is None else node(value)) for pin, value in item.pins]
+
+
+def _rewrite(body: Sequence[Statement], node: Callable[[Node], Node]) -> None:
+    for statement in body:
+        if isinstance(statement, Assign):
+            statement.target, statement.value = node(statement.target), node(statement.value)
+            continue
+        if statement.subject is not None:
+            statement.subject = node(statement.subject)
+        for branch in statement.branches:
+            branch.labels = tuple(map(node, branch.labels))
+            _rewrite(branch.body, node)
 
 
 def mentions(items: Sequence[Item]) -> Counter[str]:

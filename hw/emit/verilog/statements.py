@@ -214,12 +214,13 @@ def items(body: str) -> Iterator[Item]:
 
 def _spots(line: str) -> Iterator[tuple[int, int]]:
     """Finds the places at which a line may be broken, after commas and operators: number of open
-    brackets, column."""
+    brackets, and one more after a comparison; column."""
     nesting = 0
     for column, character in enumerate(line[:COLUMNS]):
         nesting += (character in "([{") - (character in ")]}")
         if character in ",?:&|^+*=<-" and re.match(r" \S", line[column + 1 : column + 3]):
-            yield nesting, column + 2
+            compares = character in "=<" and line[column - 1] in "=!<> "
+            yield nesting + (compares and nesting > 0), column + 2
 
 
 def broken(line: str) -> str:

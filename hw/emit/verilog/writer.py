@@ -26,6 +26,7 @@ from .indices import indexed_bits, with_indices
 from .inline import with_expressions
 from .loops import with_loops
 from .modules import Draft
+from .names import with_names
 from .parameters import Use, merged
 from .registers import assigned, check_processes, with_registers
 from .selects import Names, with_selects
@@ -213,9 +214,19 @@ def _draft(text: str, block: Block) -> Draft:
         for pin, _ in item.pins
     }
     private = (derived | pins) & set(declared) - set(directions)
-    contents = with_expressions(with_registers(parsed, private), private, scope)
-    contents = with_loops(contents, set(scope))
+    own = {chosen[wire]: name for wire, name in block.value_names.items() if wire in chosen}
+    contents = with_expressions(with_registers(parsed, private), private, scope, {*own, *pins})
     now = {old: renamed.get(new, new) for old, new in chosen.items()}
+    structs = {now.get(s, renamed.get(s, s)): v for s, v in block.structs.items()}
+    structs = {s: v for s, v in structs.items() if scope.get(s) == (v.width, False)}
+    plain = [chosen[wire] for wire in names if wire in chosen and "__" not in chosen[wire]]
+    better = with_names(contents, plain, own, scope, structs)
+    for old, new in better.items():
+        declared[new] = re.sub(rf"\b{old}\b", new, declared.pop(old))
+        scope[new] = scope.pop(old)
+    derived = {better.get(name, name) for name in derived}
+    private = {better.get(name, name) for name in private}
+    contents = with_loops(contents, set(scope))
     values = {now.get(s, renamed.get(s, s)): v for s, v in block.codes.items()}
     values = {signal: named for signal, named in values.items() if signal in scope}
     sizes = dict(scope)
@@ -227,8 +238,6 @@ def _draft(text: str, block: Block) -> Draft:
             sizes[part] = high - low + 1, False
     taken = {*scope, *(item.head.split()[1] for item in parsed if isinstance(item, Instance))}
     contents, parameters = with_codes(contents, values, sizes, taken)
-    structs = {now.get(s, renamed.get(s, s)): v for s, v in block.structs.items()}
-    structs = {s: v for s, v in structs.items() if scope.get(s) == (v.width, False)}
     layouts = {now.get(s, renamed.get(s, s)): v for s, v in block.layouts.items()}
     layouts = {s: v for s, v in layouts.items() if s in scope and s not in private}
     contents = with_constant_bits(with_few_branches(contents))
@@ -245,7 +254,8 @@ def _draft(text: str, block: Block) -> Draft:
     mentioned = set(re.findall(r"[A-Za-z_]\w*", "\n".join(map(written, contents))))
     left = {n: d for n, d in declared.items() if n not in private or n in mentioned}
     ports = {port: directions[port] for port in order}
-    return Draft(block, ports, left, derived, parameters, contents, structs, layouts)
+    carried = {now.get(s, renamed.get(s, s)): layout for s, layout in block.carried.items()}
+    return Draft(block, ports, left, derived, parameters, contents, structs, layouts, carried)
 
 
 def to_verilog(
