@@ -21,7 +21,7 @@ def run() -> None:
     """
     from . import interrupts
     from .errors import say
-    from .standard_streams import OutputLost, guard_streams
+    from .interrupts import OutputLost, guard_streams
 
     interrupts.listen()
     try:

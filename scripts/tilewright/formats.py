@@ -12,7 +12,7 @@ from .hw.spec.c2sr import C2srLayout
 from .hw.spec.ciss import CissLayout
 from .hw.spec.formats import FORMATS
 from .hw.spec.host.words import not_one_of
-from .sim.device.argument import check_type
+from .sim.device.driver import check_type
 from .sim.engine import matrices
 from .sim.numbers.container_words import words_of
 from .sim.sparse import c2sr as _c2sr

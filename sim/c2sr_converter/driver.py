@@ -11,8 +11,7 @@ import numpy as np
 from ...hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from ...hw.spec.host.words import not_one_of
 from ...hw.spec.jobs.c2sr_converter import COUNTERS, MODES, job_spec, limits
-from ..device.argument import check_type
-from ..device.driver import JobDriver
+from ..device.driver import JobDriver, check_type
 from ..device.protocol import AcceleratorDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns
 from ..sparse.csr_image import csr_image, from_csr_image

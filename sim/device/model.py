@@ -3,16 +3,69 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from math import prod
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from ...hw.spec.registers.job_spec import JobSpec
-from .checks import first_broken
-from .content import bytes_of
+from ...hw.spec.registers.job_spec import Check, Condition, JobSpec, Rule
 from .protocol import RegisterError
+
+
+def bytes_of(content: object) -> npt.NDArray[np.uint8]:
+    """The bytes of ``bytes``, or of another row of items of one byte each.
+
+    Raises TypeError for anything else: how many bytes it has, and in which order, would depend on
+    its type.
+    """
+    try:
+        given: Any = memoryview(content)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"`content` must be bytes, not {type(content).__name__}") from None
+    if given.ndim != 1 or given.itemsize != 1 or not given.c_contiguous:
+        kind, apart = type(content).__name__, "" if given.c_contiguous else ", apart"
+        found = f"{kind} of {given.ndim} dimensions, {given.itemsize} bytes an item{apart}"
+        raise TypeError(f"`content` must be bytes, not {found}")
+    return np.frombuffer(given, np.uint8)
+
+
+_BREAKS: dict[Rule, Callable[[int, Check], bool]] = {
+    Rule.ONE_OF: lambda value, check: value not in check.choices,
+    Rule.NON_ZERO: lambda value, check: value == 0,
+    Rule.AT_MOST: lambda value, check: value > check.number,
+    Rule.BELOW: lambda value, check: value >= check.number,
+    Rule.MULTIPLE_OF: lambda value, check: value % check.number != 0,
+}
+
+
+def counts(spec: JobSpec, when: Condition | None, values: Mapping[str, int]) -> bool:
+    """Returns whether a rule with a condition applies to a job, see :func:`first_broken`."""
+    if when is None:
+        return True
+    return all(
+        spec.registers[part.register].get(values[part.register], part.field) == part.value
+        for part in when.parts
+    )
+
+
+def breaks(spec: JobSpec, check: Check, values: Mapping[str, int]) -> bool:
+    """Returns whether a rule applies to a job and the job breaks it; see :func:`first_broken`."""
+    number = prod(values[name] for name in (check.register, *check.factors))
+    return counts(spec, check.when, values) and _BREAKS[check.rule](number, check)
+
+
+def first_broken(spec: JobSpec, values: Mapping[str, int]) -> Check | None:
+    """The first rule that a job breaks; None if it may run.
+
+    Parameters
+    ----------
+    values: of the job's registers, by name
+    """
+    return next((check for check in spec.checks if breaks(spec, check, values)), None)
+
 
 __all__ = ["ModelDevice"]
 

@@ -21,8 +21,7 @@ from ...hw.spec.formats import FORMATS
 from ...hw.spec.jobs.engine import COUNTERS, job_spec
 from ...hw.spec.registers.register_map import Register
 from ...hw.spec.semirings import SEMIRINGS
-from ..device.argument import check_type
-from ..device.driver import JobDriver
+from ..device.driver import JobDriver, check_type
 from ..device.protocol import AcceleratorDevice
 from ..numbers.container_words import words_of
 from .job import Job

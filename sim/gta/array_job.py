@@ -7,6 +7,48 @@ from dataclasses import dataclass
 from ...hw.spec.gta import COLS, ROWS, GtaConfig, is_float, limbs
 from ...hw.spec.host.words import not_one_of
 
+
+def layouts(lanes: int) -> list[tuple[int, int]]:
+    """Rows and columns of all, the widest first: 1 x 4, 2 x 2, 4 x 1."""
+    return [(rows, lanes // rows) for rows in range(1, lanes + 1) if lanes % rows == 0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """A point of the space.
+
+    Parameters
+    ----------
+    dataflow: ws, is, os or simd
+    rows, cols: lanes of a region, down and across
+    segments: parts of K: of integers at the same time, a region each; of floats one after another
+    lateral: whether blocks and folds go along rows of D first, else along columns
+    filled: whether what is left over in the tiling direction, less than the array takes, does not
+        leave the rest of the array idle, but comes together as a part of its own, on the layout
+        and in the dataflow that suit it
+    along: of simd: elements lie along rows of D (lateral) or columns, not as they stand in lanes
+    """
+
+    dataflow: str
+    rows: int
+    cols: int
+    segments: int = 1
+    lateral: bool = True
+    filled: bool = False
+    along: bool = False
+
+    @property
+    def words(self) -> str:
+        """Its printed name: "ws 2x2, lateral", "os 1x2, 2 segments, vertical, filled", "simd along
+        rows"."""
+        if self.along:
+            return f"{self.dataflow} along {'rows' if self.lateral else 'columns'}"
+        more = f", {self.segments} segments" if self.segments > 1 else ""
+        direction = "lateral" if self.lateral else "vertical"
+        filled = ", filled" if self.filled else ""
+        return f"{self.dataflow} {self.rows}x{self.cols}{more}, {direction}{filled}"
+
+
 __all__ = ["DATAFLOWS", "ArrayJob"]
 
 DATAFLOWS = ("ws", "is", "os", "simd")

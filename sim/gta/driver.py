@@ -12,17 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.gta import GtaConfig
-from .array_schedule import Schedule
+from .array_job import Schedule
 from .command_driver import GtaDevice
 from .given_product import DATAFLOWS, GivenProduct, check_layout, given_product
 from .regions import rectangles
-from .schedule.filled_choice import FilledChoice, choose_filled
-from .tiles.choice import Choice, choose, regions_of
+from .schedule.evaluate import FilledChoice, choose_filled
+from .tiles.choice import Choice, Wanted, choose, choose_side_by_side, region_of_lanes, regions_of
 from .tiles.program import LaneJob
-from .tiles.side_by_side import Wanted, choose_side_by_side, region_of_lanes
-from .vector.choice import choose_vectors
 from .vector.driver import VectorDriver
 from .vector.products import VectorProduct
+from .vector.tiling import choose_vectors
 
 
 @dataclass(frozen=True, kw_only=True)

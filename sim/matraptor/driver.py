@@ -16,11 +16,10 @@ from ...hw.spec.c2sr import PAIR_BYTES
 from ...hw.spec.host.words import not_one_of
 from ...hw.spec.jobs.matraptor import job_spec, limits
 from ...hw.spec.matraptor import MODES, MatRaptorConfig
-from ..device.argument import check_type
-from ..device.driver import JobDriver
+from ..device.driver import JobDriver, check_type
 from ..device.protocol import AcceleratorDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, starts_of
-from ..sparse.csr_parts import join_rows, no_entries, take_columns, take_rows
+from ..sparse.csr_image import join_rows, no_entries, take_columns, take_rows
 from ..sparse.image import entries_bytes, from_image, image, image_sizes, pairs_bytes
 from ..sparse.memory_blocks import write_blocks
 from .result.outer import by_columns

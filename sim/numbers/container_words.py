@@ -8,7 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.formats import Format, IntFormat
+from .scalars import Patterns
 from .values import decode, encode
+
+
+def to_bytes(patterns: Patterns, fmt: Format) -> bytes:
+    """Patterns of a format of whole bytes, in the order of the array."""
+    return np.ascontiguousarray(patterns).astype(f"<u{fmt.bits // 8}").tobytes()
+
+
+def from_bytes(content: bytes, fmt: Format) -> Patterns:
+    """The patterns again, in one dimension."""
+    return np.frombuffer(content, f"<u{fmt.bits // 8}").astype(np.uint64)
 
 
 def real_numbers(numbers: npt.ArrayLike, format: str) -> npt.NDArray[Any]:

@@ -16,7 +16,7 @@ from typing import Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..device.content import bytes_of
+from ..device.model import bytes_of
 from ..device.protocol import RegisterError
 from .accelerator_glue import ACCELERATOR, INTERRUPT, managers_of, registers_of
 from .behaviour import AxiBehaviour, BehaviourStruct, ManagerTraffic, Traffic

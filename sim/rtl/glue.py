@@ -8,7 +8,164 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .payload import row_words
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+# Payloads of a stream as rows of 32-bit words, and their fields as arrays.
+#
+# The layout comes from a stream's entry in the sidecar: a field starts at any bit. Arrays carry
+# bit
+# patterns; the first axis counts transfers.
+
+Words = NDArray[np.uint32]
+_NATIVE = (8, 16, 32, 64)
+
+
+def row_words(bits: int) -> int:
+    """32-bit words that hold ``bits`` bits."""
+    return -(-bits // 32)
+
+
+def _shape(field: Mapping[str, Any]) -> tuple[int, ...]:
+    return tuple(field.get("shape", ()))
+
+
+def _element_bits(field: Mapping[str, Any]) -> int:
+    return int(field["element_bits"] if "shape" in field else field["width"])
+
+
+def width_of(field: Mapping[str, Any]) -> int:
+    """Width of a sidecar field in bits."""
+    return _element_bits(field) * int(np.prod(_shape(field), dtype=np.int64))
+
+
+def _unsigned(name: str, values: NDArray[Any], bits: int) -> NDArray[Any]:
+    """The values in the narrowest unsigned type for ``bits`` <= 64.
+
+    Raises ValueError if one does not fit, TypeError if they are not integers.
+    """
+    container = np.dtype(f"u{next(n for n in _NATIVE if n >= bits) // 8}")
+    if values.dtype.kind not in "uib":
+        raise TypeError(f"field `{name}` must be integers (bit patterns), not {values.dtype}")
+    if values.dtype.kind in "ui" and values.dtype.itemsize == container.itemsize:
+        values = values.view(container)
+    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
+    if values.dtype != container or bits not in _NATIVE:
+        if low < 0 or high >> bits:
+            wrong = low if low < 0 else hex(high)
+            raise ValueError(f"field `{name}` must fit {bits} bits, not {wrong}")
+        values = values.astype(container, copy=False)
+    return values
+
+
+def _insert(row: Words, words: Words, offset: int) -> None:
+    """OR ``words`` into ``row`` at a bit offset, along the last axis."""
+    first, shift = divmod(offset, 32)
+    count = words.shape[1]
+    if not shift:
+        row[:, first : first + count] |= words
+        return
+    row[:, first : first + count] |= words << np.uint32(shift)
+    spill = min(count, row.shape[1] - first - 1)
+    row[:, first + 1 : first + 1 + spill] |= words[:, :spill] >> np.uint32(32 - shift)
+
+
+def _extract(row: Words, offset: int, bits: int) -> Words:
+    """``bits`` bits from a bit offset on, as dense words; unused upper bits are zero."""
+    first, shift = divmod(offset, 32)
+    count = row_words(bits)
+    words = row[:, first : first + count] >> np.uint32(shift)
+    if shift:
+        above = row[:, first + 1 : first + 1 + count] << np.uint32(32 - shift)
+        words[:, : above.shape[1]] |= above
+    if bits % 32:
+        words[:, -1] &= np.uint32((1 << (bits % 32)) - 1)
+    return words
+
+
+def _split(values: NDArray[Any], bits: int) -> Words:
+    """(count, elements) values, or (count, elements, words) beyond 64 bits, as words apiece."""
+    if bits > 64:
+        return values.astype(np.uint32, copy=False)
+    low = values.astype(np.uint32)[..., None]
+    if bits <= 32:
+        return low
+    high = (values >> np.uint64(32)).astype(np.uint32)[..., None]
+    return np.concatenate([low, high], axis=-1)
+
+
+def dense_words(field: Mapping[str, Any], values: ArrayLike) -> Words:
+    """A field's elements packed from bit 0 on: (count, words) uint32.
+
+    ``values`` has the shape (count, *shape); an element wider than 64 bits has a last axis of
+    its 32-bit words. Raises ValueError for a shape or a value that does not fit the field.
+    """
+    name, shape, bits = field["name"], _shape(field), _element_bits(field)
+    array = np.asarray(values)
+    tail = shape if bits <= 64 else (*shape, row_words(bits))
+    if array.shape[1:] != tail or array.ndim != len(tail) + 1:
+        raise ValueError(f"field `{name}` must have the shape (count, {tail}), not {array.shape}")
+    count, elements = array.shape[0], int(np.prod(shape, dtype=np.int64))
+    total = bits * elements
+    if bits <= 64:
+        array = _unsigned(name, array, bits)
+    flat = array.reshape((count, elements) if bits <= 64 else (count, elements, -1))
+    if bits in _NATIVE:
+        per_word = max(1, 32 // bits)
+        if elements % per_word:
+            flat = np.pad(flat, ((0, 0), (0, -elements % per_word)))
+        return np.ascontiguousarray(flat).view(np.uint32)
+    words = np.zeros((count, row_words(total)), np.uint32)
+    for element, chunk in enumerate(np.moveaxis(_split(flat, bits), 1, 0)):
+        _insert(words, chunk, element * bits)
+    return words
+
+
+def field_array(field: Mapping[str, Any], words: Words) -> NDArray[Any]:
+    """The reverse of `dense_words`; elements in the narrowest unsigned type that holds them."""
+    shape, bits = _shape(field), _element_bits(field)
+    count, elements = words.shape[0], int(np.prod(shape, dtype=np.int64))
+    if bits in _NATIVE:
+        flat = np.ascontiguousarray(words).view(f"u{bits // 8}")[:, :elements]
+        return flat.reshape(count, *shape)
+    parts = [_extract(words, element * bits, bits) for element in range(elements)]
+    split = np.stack(parts, axis=1) if parts else np.zeros((count, 0, row_words(bits)), np.uint32)
+    if bits > 64:
+        return split.reshape(count, *shape, -1)
+    container = next(n for n in _NATIVE if n >= bits)
+    value = split[..., 0].astype(np.uint64)
+    if bits > 32:
+        value |= split[..., 1].astype(np.uint64) << np.uint64(32)
+    return value.astype(f"u{container // 8}").reshape(count, *shape)
+
+
+def pack(fields: Mapping[str, ArrayLike], stream: Mapping[str, Any]) -> Words:
+    """Payloads (count, words) of a stream from all its fields, by name.
+
+    Raises ValueError if a field is missing, unknown, or does not fit.
+    """
+    names = [field["name"] for field in stream["fields"]]
+    if set(names) != set(fields):
+        raise ValueError(
+            f"stream `{stream['name']}` has the fields {', '.join(names)}, not {', '.join(fields)}"
+        )
+    parts = [(field, dense_words(field, fields[field["name"]])) for field in stream["fields"]]
+    counts = {len(words) for _, words in parts}
+    if len(counts) > 1:
+        raise ValueError(f"fields of stream `{stream['name']}` differ in count: {sorted(counts)}")
+    rows = np.zeros((counts.pop() if counts else 0, row_words(stream["width"])), np.uint32)
+    for field, words in parts:
+        _insert(rows, words, field["offset"])
+    return rows
+
+
+def unpack(rows: Words, stream: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """The fields of payloads (count, words), by name; the reverse of `pack`."""
+    return {
+        field["name"]: field_array(field, _extract(rows, field["offset"], width_of(field)))
+        for field in stream["fields"]
+    }
+
 
 __all__ = ["STREAMS", "Harness", "glue_head", "harness_files", "member"]
 

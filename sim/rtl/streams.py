@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .build import BuildError, build_library
-from .payload import dense_words, field_array, pack, row_words, unpack, width_of
+from .glue import dense_words, field_array, pack, row_words, unpack, width_of
 from .toolchain import ToolMissing
 from .waves import check_waves, wave_format
 

@@ -15,7 +15,7 @@ from ...hw.spec.jobs.sida import job_spec
 from ...hw.spec.sida import SidaConfig
 from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
-from ..numbers.memory import from_bytes
+from ..numbers.container_words import from_bytes
 from ..numbers.values import Patterns
 from ..timing.dram import HBM
 from .fit import check_fit

@@ -23,8 +23,9 @@ from ...hw.spec.jobs.sida import job_spec
 from ...hw.spec.semirings import Semiring
 from ...hw.spec.sida import SidaConfig
 from ..device.model import ModelDevice
-from ..numbers.memory import from_bytes, to_bytes
+from ..numbers.container_words import from_bytes, to_bytes
 from ..numbers.values import Patterns, decode
+from .images import first_fault
 from .result.elementwise import run
 from .result.products import (
     Columns,
@@ -33,7 +34,6 @@ from .result.products import (
     output_stationary,
     transposed_product,
 )
-from .stored_matrix import first_fault
 
 _FIELD_BITS = 6
 _FIELDS = {"d": 0, "s": 0, "a": 1, "b": 2, "c": 3, "v": 3}

@@ -1,39 +1,39 @@
-"""Computes the time and the traffic of ideal reference accelerators.
+"""Counts the bytes that a pass moves through on-chip memories, and those of an ideal accelerator.
 
-All have the bandwidth and the lanes of one that is real, and always reach one of the two. They
-differ in what they read again:
+Bytes written to a memory and bytes read from it, whatever its size; registers are none. In place of
+energy, of which these are most.
 
-* *ideal*: nothing is kept between operators. Each element-wise operation reads its operands and
-  writes its result, and each product reads the matrix, by columns;
-* *fused*: the same, but all element-wise work behind a product is done on the way;
-* *oracle*: the OEI dataflow with buffers without limits: the matrix once for two products, x from
-  memory once in all.
-
-Source: SIDA, methodology (the idealised sparse accelerator, which is what *ideal* is here) and the
-oracle of its section on cross-iteration reuse.
+Source: SIDA, its section on energy savings, which compares with the idealised sparse accelerator.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+import numpy as np
 
 from ...hw.spec.elementwise.instructions import Instruction
 from ...hw.spec.elementwise.program import PARTS, Program
-from ...hw.spec.sida import INDEX_BITS
+from ...hw.spec.sida import INDEX_BITS, SidaConfig
 from .iterations.jobs import Job, Setup
+from .iterations.problem import Problem
 
-__all__ = [
-    "POINTER_BYTES",
-    "Demand",
-    "Machine",
-    "Spent",
-    "demand_of_job",
-    "fused",
-    "ideal",
-    "oracle",
-    "vectors_moved",
-    "vectors_of_part",
-]
+# Computes the time and the traffic of ideal reference accelerators.
+#
+# All have the bandwidth and the lanes of one that is real, and always reach one of the two. They
+# differ in what they read again:
+#
+# * *ideal*: nothing is kept between operators. Each element-wise operation reads its operands and
+#   writes its result, and each product reads the matrix, by columns;
+# * *fused*: the same, but all element-wise work behind a product is done on the way;
+# * *oracle*: the OEI dataflow with buffers without limits: the matrix once for two products, x
+# from
+#   memory once in all.
+#
+# Source: SIDA, methodology (the idealised sparse accelerator, which is what *ideal* is here)
+# and the
+# oracle of its section on cross-iteration reuse.
 
 POINTER_BYTES = INDEX_BITS // 8
 """Bytes of a pointer to a column, or a row."""
@@ -186,3 +186,68 @@ def oracle(machine: Machine, demand: Demand) -> Spent:
             moved += vectors_of_part(demand.part(first + 1), result=last_two)
         total += _at_the_roof(machine, demand.matrix_bytes + moved * demand.vector_bytes, products)
     return total
+
+
+__all__ = ["OnChip", "ideal_bytes", "pass_bytes"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnChip:
+    """Bytes of a pass of two products.
+
+    Parameters
+    ----------
+    blocks: what the memory gives and takes, into the loaders' and the writer's blocks and out of
+        them
+    operands: x and z written to the banks of the Gather, and both read for each element
+    rows: results of columns on their way to the core
+    z: rows of z written to every bank of what waits, and read for each late element
+    held: late elements written to lists and read; those that are read again count as if they were
+    w: its first values, sums read and written for each late element, and w read for E2
+    """
+
+    blocks: int
+    operands: int
+    rows: int
+    z: int
+    held: int
+    w: int
+
+    @property
+    def total(self) -> int:
+        """Sum of all bytes."""
+        return self.blocks + self.operands + self.rows + self.z + self.held + self.w
+
+
+def pass_bytes(config: SidaConfig, problem: Problem, counts: Mapping[str, int]) -> OnChip:
+    """``counts``: the counters of a pass, as :class:`~.cycles.steady.SteadyPass` has them. Of
+    problems without the transpose."""
+    matrix = problem.matrix
+    value = config.format.bits // 8
+    size, elements = matrix.size, len(matrix.rows)
+    late = int(np.count_nonzero(matrix.late(config.subtensor)))
+    place_bits = (config.most_rows - 1).bit_length()
+    # A list has an element's row in its panel, and its column in its bank.
+    held_bits = config.format.bits + config.subtensor.bit_length() - 1
+    held_bits += place_bits - (config.pes.bit_length() - 1)
+    return OnChip(
+        blocks=2 * (counts["bytes_read"] + counts["bytes_written"]),
+        operands=2 * value * (size + elements),
+        rows=2 * value * size,
+        z=value * (config.pes * size + late),
+        held=2 * late * held_bits // 8,
+        w=2 * value * (size + late),
+    )
+
+
+def ideal_bytes(demand: Demand) -> int:
+    """Bytes of an accelerator without reuse between operators: blocks as above, an operand for each
+    element, x written to its on-chip memory, and results of columns on their way to memory."""
+    value = demand.value_bytes
+    moved = 0
+    for iteration in range(demand.iterations):
+        product = demand.matrix_bytes + 2 * demand.vector_bytes
+        work = demand.vector_bytes * sum(map(vectors_moved, demand.part(iteration)))
+        operands = value * demand.elements + demand.vector_bytes
+        moved += 2 * (product + work) + operands + 2 * demand.vector_bytes
+    return moved

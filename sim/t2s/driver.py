@@ -19,9 +19,9 @@ from ...hw.spec.t2s.config import T2sConfig
 from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from ..numbers.container_words import from_container, to_container, words_of
-from .bounds import bounds_of_shapes
 from .images import laid_out, operand_names, placement, taken_out
 from .job import Job, job_at
+from .sizes import bounds_of_shapes
 from .sparse.entries import Entries, entries_of_numbers, entries_of_words, is_sparse
 from .sparse.running import laid_out_operands, missing_word
 

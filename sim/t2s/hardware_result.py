@@ -15,7 +15,7 @@ from ...hw.spec.t2s.loops import Loop
 from ...hw.spec.t2s.parts import ElementPart
 from ...hw.spec.t2s.program import Program
 from ...hw.spec.t2s.statements import Body, For, If, Send
-from ..numbers.word_functions import through
+from ..numbers.scalars import through
 from .element_sums import ElementSums
 from .sizes import check_bounds, shape_of, trip_count, walked, walked_indices
 

@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from ...hw.spec.t2s.program import Function, Program
 from ...hw.spec.t2s.statements import Body, Ever, For, If, Statement, Store
-from .as_python.functions import python_text
-from .semiring_numbers import FUNCTIONS, Arithmetic, PythonNumbers
+from .definition_result import FUNCTIONS, Arithmetic, PythonNumbers
+from .python_functions import python_text
 from .sizes import check_bounds, check_padding, shape_of, trip_count
 
 __all__ = ["Deadlock", "Numbers", "interpret"]

@@ -16,8 +16,8 @@ from ...hw.spec.t2s.config import T2sConfig
 from ..device.model import ModelDevice
 from .hardware_result import result_of_walked
 from .images import image_of, operand_names
-from .iterations import operations
 from .job import Job, JobFailure, fetched, put, run_count, run_places
+from .sizes import operations
 from .sparse.ordered_sums import sums_of_entries
 from .sparse.running import entries_bytes, fetched_entries, sparse_operations, times_again
 

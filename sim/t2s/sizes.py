@@ -1,29 +1,21 @@
-"""Derives the sizes of loops and tensors from bounds; checks that padding may fill the rest."""
+"""Counts iterations of functions and the words that they move, for given bounds; nothing is run.
+
+Of iterations that sparse tensors visit all are counted: it is as often as can be."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.t2s.affine import Affine
+from ...hw.spec.t2s.expressions import Load
 from ...hw.spec.t2s.loops import Loop
-from ...hw.spec.t2s.program import Program
-from ...hw.spec.t2s.statements import Body, For, If
-
-__all__ = [
-    "check_bound",
-    "check_bounds",
-    "check_padding",
-    "index_numbers",
-    "places_of",
-    "shape_of",
-    "trip_count",
-    "walked",
-    "walked_indices",
-]
+from ...hw.spec.t2s.program import Function, Program
+from ...hw.spec.t2s.statements import Body, For, If, Receive, Send, Store, Visit
 
 Numbers = npt.NDArray[np.int64]
 
@@ -147,3 +139,191 @@ def _loops(body: Body) -> Iterator[Loop]:
             yield from _loops(one.body)
         elif isinstance(one, If):
             yield from _loops((*one.then, *one.otherwise))
+
+
+def bounds_of_shapes(
+    program: Program,
+    shapes: Mapping[str, tuple[int, ...]],
+    given: Mapping[str, int] | None = None,
+) -> dict[str, int]:
+    """The bounds with which tensors have these shapes.
+
+    Parameters
+    ----------
+    shapes: of the tensors, by name
+    given: bounds that are known, for indices that shapes leave open
+
+    Raises ValueError for shapes that contradict each other, or these bounds, and for indices of
+    which nothing tells the bound; TypeError for a bound that is no integer.
+    """
+    found: dict[str, int] = {}
+    told: dict[str, str] = {}
+    for name, bound in (given or {}).items():
+        if name not in program.indices:
+            raise ValueError(f"bounds must be of {', '.join(program.indices)}, not of {name!r}")
+        check_bound(name, bound)
+        found[name], told[name] = bound, "`bounds`"
+    for name, shape in shapes.items():
+        dimensions = len(program.tensor(name).dimensions)
+        if len(shape) != dimensions:
+            raise ValueError(f"{name} must have {dimensions} dimensions, not be of shape {shape}")
+    left = [
+        (name, place, index, shapes[name][place])
+        for name in shapes
+        for place, index in enumerate(program.tensor(name).dimensions)
+    ]
+    while True:
+        ready = [one for one in left if len(_open(one[2], found)) <= 1]
+        if not ready:
+            break
+        # A dimension of one index gives its bound before dimensions of several indices are used.
+        name, place, index, size = min(ready, key=lambda one: len(one[2].terms))
+        left.remove((name, place, index, size))
+        unknown = _open(index, found)
+        if not unknown:
+            _compare(name, place, index, size, found, told)
+            continue
+        found[unknown[0]] = _bound(name, place, index, size, unknown[0], found)
+        told[unknown[0]] = name
+    missing = [name for name in program.indices if name not in found]
+    if missing:
+        raise ValueError(f"shapes do not tell the bound of {', '.join(missing)}; give `bounds`")
+    check_bounds(program, found)
+    return {name: found[name] for name in program.indices}
+
+
+def _open(index: Affine, found: Mapping[str, int]) -> list[str]:
+    """Indices of a dimension of which the bound is not known yet."""
+    return [name for name in index.variables if name not in found]
+
+
+def _bound(
+    name: str, place: int, index: Affine, size: int, unknown: str, found: Mapping[str, int]
+) -> int:
+    """The bound of the one index that is not known."""
+    terms = dict(index.terms)
+    by = terms.pop(unknown)
+    rest = Affine(tuple(terms.items()), index.constant)
+    (others,) = shape_of((rest,), found)
+    last, over = divmod(size - others, by)
+    if over or (rest.terms and last < 0):
+        known = ", ".join(f"{one} = {found[one]}" for one in rest.variables)
+        where = f"{index}, its dimension {place}"
+        raise ValueError(
+            f"{name} must not have {size} places for {where}{': ' if known else ''}{known}"
+        )
+    return last + 1
+
+
+def _compare(
+    name: str,
+    place: int,
+    index: Affine,
+    size: int,
+    found: Mapping[str, int],
+    told: Mapping[str, str],
+) -> None:
+    (wanted,) = shape_of((index,), found)
+    if wanted == size:
+        return
+    others = dict.fromkeys(told[one] for one in index.variables)
+    bounds = ", ".join(f"{one} = {found[one]}" for one in index.variables)
+    raise ValueError(
+        f"{name} must have {wanted} places for {index}, its dimension {place}, not {size}: "
+        f"{bounds} in {' and '.join(others)}"
+    )
+
+
+__all__ = ["iterations", "memory_words", "operations", "products"]
+
+
+def iterations(function: Function, bounds: Mapping[str, int]) -> int:
+    """Iterations of innermost loops, in the instance that has most.
+
+    Where a double buffer is filled while its other half is sent, the longer of both counts.
+    """
+    levels = {one.level for one in function.buffers if one.double}
+    instances = {one.name for one in function.instances}
+    return _iterations(function.body, bounds, instances, levels)
+
+
+def operations(function: Function, bounds: Mapping[str, int]) -> int:
+    """Number of times that an element receives its operands."""
+    return max(_receiving(function.body, bounds, {one.name for one in function.instances}))
+
+
+def _receiving(body: Body, bounds: Mapping[str, int], instances: set[str]) -> list[int]:
+    found = [0]
+    for one in body:
+        if isinstance(one, For):
+            times = 1 if one.loop.name in instances else trip_count(one.loop, bounds)
+            found += [times * inner for inner in _receiving(one.body, bounds, instances)]
+        elif isinstance(one, Visit):
+            found += _receiving(one.body, bounds, instances)
+        elif isinstance(one, If):
+            found += _receiving((*one.then, *one.otherwise), bounds, instances)
+        elif isinstance(one, Receive):
+            found.append(1)
+    return found
+
+
+def memory_words(program: Program, bounds: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    """Counts the words that the device reads and writes, by tensor or image of one, padding of
+    tiles included. Raises ValueError for bounds that are not the program's."""
+    check_bounds(program, bounds)
+    moved: dict[str, tuple[int, int]] = {}
+    for function in program.functions:
+        if function.host:
+            continue
+        instances = prod(trip_count(one, bounds) for one in function.instances)
+        for tensor, reads, writes in _moved(function.body, bounds, function.instances):
+            before = moved.get(tensor, (0, 0))
+            moved[tensor] = (before[0] + instances * reads, before[1] + instances * writes)
+    return moved
+
+
+def products(program: Program, bounds: Mapping[str, int]) -> int:
+    """Number of products of all operands in the result; those of the padding do not count."""
+    check_bounds(program, bounds)
+    return prod(bounds.values())
+
+
+def _iterations(
+    body: Body, bounds: Mapping[str, int], instances: set[str], levels: set[str | None]
+) -> int:
+    parts = []
+    for one in body:
+        if isinstance(one, For):
+            inner = _iterations(one.body, bounds, instances, levels)
+            if one.loop.name in levels:
+                inner = max(_iterations((part,), bounds, instances, levels) for part in one.body)
+            spatial = one.loop.name in instances
+            parts.append(inner * (1 if spatial else trip_count(one.loop, bounds)))
+        elif isinstance(one, Visit):
+            parts.append(_iterations(one.body, bounds, instances, levels))
+        elif isinstance(one, If) and any(isinstance(part, For) for part in one.then):
+            parts.append(_iterations(one.then, bounds, instances, levels))
+    return sum(parts) if parts else 1
+
+
+def _moved(
+    body: Body, bounds: Mapping[str, int], instances: tuple[Loop, ...]
+) -> list[tuple[str, int, int]]:
+    found = []
+    for one in body:
+        if isinstance(one, For):
+            times = 1 if one.loop in instances else trip_count(one.loop, bounds)
+            found += [
+                (tensor, times * reads, times * writes)
+                for tensor, reads, writes in _moved(one.body, bounds, instances)
+            ]
+        elif isinstance(one, Visit):
+            found += _moved(one.body, bounds, instances)
+        elif isinstance(one, If):
+            found += _moved((*one.then, *one.otherwise), bounds, instances)
+        elif isinstance(one, Store):
+            found.append((one.tensor, 0, trip_count(one.lanes, bounds) if one.lanes else 1))
+        elif isinstance(one, Send) and isinstance(one.value, Load):
+            lanes = one.value.lanes
+            found.append((one.value.tensor, trip_count(lanes, bounds) if lanes else 1, 0))
+    return found

@@ -5,9 +5,7 @@ unit, the paper's sqrt(m); a call with a left operand of n rows takes n s + l, w
 latency. All else is work of the CPU, counted in words.
 """
 
-from .backend import Backend
 from .cost import Cost, UnitWork
-from .numpy_backend import NumpyBackend
-from .tensor_unit import TensorUnit, require, side_of
+from .tensor_unit import Backend, NumpyBackend, TensorUnit, require, side_of
 
 __all__ = ["Backend", "Cost", "NumpyBackend", "TensorUnit", "UnitWork", "require", "side_of"]

@@ -1,20 +1,62 @@
-"""The tensor unit of the model: checks what an algorithm asks of it, and counts it.
-
-Source: section 2 of the paper; the weak unit is section 4's.
-"""
+"""The reference: products as the words define them, of any side and any words."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
-from .backend import Backend
 from .cost import Cost, UnitWork
 from .words import Array, Words
 
-__all__ = ["TensorUnit", "require", "side_of"]
+# A left operand of any number of rows against one block: the call that algorithms are made of.
+#
+# A tall unit takes it whole, padded to s rows if there are fewer; a weak one in squares, which
+# costs
+# a latency each (section 4 of the paper).
+
+
+# The tensor unit of the model: checks what an algorithm asks of it, and counts it.
+#
+# Source: section 2 of the paper; the weak unit is section 4's.
+
+
+class Backend(Protocol):
+    """Products of (n, s) by (s, s) words, n >= s of any size.
+
+    Operands are checked before they come here (see :class:`TensorUnit`): arrays of the words'
+    dtype and of right shapes, of words that the backend holds; views, not contiguous, are allowed.
+
+    Members
+    -------
+    name: as the command line has it
+    side: s
+    held: the names of the words that it holds, for messages; ("any",) of the reference
+    cycles: measured so far, None where nothing measures any
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def side(self) -> int: ...
+    @property
+    def held(self) -> tuple[str, ...]: ...
+    @property
+    def cycles(self) -> int | None: ...
+
+    def holds(self, words: Words) -> bool:
+        """True if the unit multiplies such words."""
+        ...
+
+    def multiply(self, a: Array, b: Array, words: Words) -> Array:
+        """``a b``, a new array. Raises a WordOverflow if integers do not fit the unit's words."""
+        ...
+
+    def multiply_add(self, a: Array, b: Array, c: Array, words: Words) -> Array:
+        """``a b (+) c``, a new array, ``c`` of shape (n, s)."""
+        ...
 
 
 class TensorUnit:
@@ -189,3 +231,100 @@ def side_of(m: int) -> int:
     if m < 1 or math.isqrt(m) ** 2 != m:
         raise ValueError(f"`m` must be a square, 1 or more, not {m}")
     return math.isqrt(m)
+
+
+def multiple(length: int, s: int) -> int:
+    """The least multiple of ``s`` that is ``length`` or more, from ``s``."""
+    return max(1, -(-length // s)) * s
+
+
+def padded(unit: TensorUnit, x: Array, *shape: int) -> Array:
+    """``x`` in the first corner of an array of ``shape``, zeros of the words elsewhere.
+
+    ``x`` itself, which costs nothing, if it has the shape; a copy otherwise, a move a word of it.
+    """
+    if x.shape == shape:
+        return x
+    wide = np.full(shape, unit.words.zero, unit.words.dtype)
+    wide[tuple(slice(length) for length in x.shape)] = x
+    unit.cpu(moves=wide.size)
+    return wide
+
+
+def block(x: Array, i: int, j: int, s: int) -> Array:
+    """Block (i, j) of a matrix in blocks of (s, s): a view."""
+    return x[i * s : (i + 1) * s, j * s : (j + 1) * s]
+
+
+def stream(unit: TensorUnit, a: Array, b: Array) -> Array:
+    """``a b``: (n, s) by (s, s) for any n from 1, as ``formulas.streaming.stream`` counts it."""
+    n, s = a.shape[0], unit.s
+    if not unit.weak:
+        return unit.multiply(padded(unit, a, max(n, s), s), b)[:n]
+    wide = padded(unit, a, multiple(n, s), s)
+    squares = [unit.multiply(wide[row : row + s], b) for row in range(0, len(wide), s)]
+    return np.concatenate(squares)[:n]
+
+
+def add(unit: TensorUnit, x: Array, y: Array) -> Array:
+    """``x (+) y``: an add a word."""
+    found = unit.words.add(x, y)
+    unit.cpu(adds=found.size)
+    return found
+
+
+def subtract(unit: TensorUnit, x: Array, y: Array) -> Array:
+    """``x - y``: an add a word."""
+    found = unit.words.subtract(x, y)
+    unit.cpu(adds=found.size)
+    return found
+
+
+def multiply(unit: TensorUnit, x: Array, y: Array) -> Array:
+    """``x (x) y``, element by element: a multiply a word."""
+    found = unit.words.multiply(x, y)
+    unit.cpu(multiplies=found.size)
+    return found
+
+
+def divide(unit: TensorUnit, x: Array, y: Array) -> Array:
+    """``x / y``, element by element: a multiply a word."""
+    found = unit.words.divide(x, y)
+    unit.cpu(multiplies=found.size)
+    return found
+
+
+__all__ = ["NumpyBackend"]
+
+
+class NumpyBackend:
+    """A unit of side ``side`` in NumPy; it measures no cycles.
+
+    Parameters
+    ----------
+    side: s, from 1
+
+    Raises
+    ------
+    TypeError or ValueError for a side that is no integer, or below 1.
+    """
+
+    name = "numpy"
+    held: tuple[str, ...] = ("any",)
+    cycles: int | None = None
+
+    def __init__(self, side: int) -> None:
+        if isinstance(side, bool) or not isinstance(side, int):
+            raise TypeError(f"`side` must be an integer, not {type(side).__name__}")
+        if side < 1:
+            raise ValueError(f"`side` must be 1 or more, not {side}")
+        self.side = side
+
+    def holds(self, words: Words) -> bool:
+        return True
+
+    def multiply(self, a: Array, b: Array, words: Words) -> Array:
+        return words.product(a, b)
+
+    def multiply_add(self, a: Array, b: Array, c: Array, words: Words) -> Array:
+        return words.add(words.product(a, b), c)

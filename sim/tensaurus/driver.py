@@ -13,8 +13,7 @@ import numpy as np
 
 from ...hw.spec.jobs.tensaurus import job_spec
 from ...hw.spec.tensaurus import TensaurusConfig
-from ..device.argument import check_type
-from ..device.driver import JobDriver
+from ..device.driver import JobDriver, check_type
 from ..device.protocol import AcceleratorDevice
 from ..numbers.scalars import Patterns
 from ..sparse.tensor import Tensor, arrangement, modes_from

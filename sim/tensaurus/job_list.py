@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...hw.spec.tensaurus import TensaurusConfig
 from ...hw.spec.tensaurus_tiles import TILE_BYTES, TILE_WORDS
-from ..numbers.memory import to_bytes
+from ..numbers.container_words import to_bytes
 from ..numbers.scalars import Patterns
 from ..sparse.memory_blocks import Read
 from .job_tiles import TensorTiles, operand_bytes, output_bytes, output_from_bytes, pitch_of

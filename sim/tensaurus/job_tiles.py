@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.tensaurus import TensaurusConfig
-from ..numbers.memory import from_bytes, to_bytes
+from ..numbers.container_words import from_bytes, to_bytes
 from ..numbers.scalars import Patterns
 from ..sparse.ciss_tiles import cuts, tile_streams
 from ..sparse.tensor import Tensor

@@ -13,7 +13,7 @@ from ...hw.spec.jobs.tensaurus import job_spec
 from ...hw.spec.tensaurus import KERNELS, TensaurusConfig
 from ...hw.spec.tensaurus_tiles import TILE_BYTES, TILE_WORDS
 from ..device.model import ModelDevice
-from ..numbers.memory import from_bytes, to_bytes
+from ..numbers.container_words import from_bytes, to_bytes
 from ..numbers.scalars import Patterns
 from ..numbers.semirings import combine
 from ..sparse.ciss_stream import headers, slot_type

@@ -21,7 +21,7 @@ from tilewright.apps.common.units.matraptor import LINE_BYTES, choose_sparse_uni
 from tilewright.apps.graphs.commands import mcl, triangles
 from tilewright.errors import UserError, told
 from tilewright.hw.spec.host.cache import cache_directory
-from tilewright.sim.device.placement import NoRoom, Placement
+from tilewright.sim.device.driver import NoRoom, Placement
 from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.verif.kit.commands import SMALLEST, Run
 from tilewright.verif.kit.data import with_tools

@@ -12,8 +12,8 @@ from tilewright.apps.common.units import matraptor_products as sparse_session
 from tilewright.hw.spec.jobs.matraptor import job_spec, limits
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.semirings import SEMIRINGS
-from tilewright.sim.device.checks import first_broken
-from tilewright.sim.device.job_registers import JobRegisters, JobStatus
+from tilewright.sim.device.driver import JobRegisters, JobStatus
+from tilewright.sim.device.model import first_broken
 from tilewright.sim.matraptor.driver import SparseDriver, tiles_of
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.matraptor.result.rows import spgemm

@@ -10,7 +10,7 @@ from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from tilewright.hw.spec.jobs.c2sr_converter import BASES, MODES, job_spec
 from tilewright.sim.c2sr_converter.driver import ConverterDevice
-from tilewright.sim.device.job_registers import JobRegisters, JobStatus
+from tilewright.sim.device.driver import JobRegisters, JobStatus
 from tilewright.sim.sparse.c2sr import C2sr, CsrPatterns, from_patterns, starts_of
 from tilewright.sim.sparse.csr_image import csr_image
 from tilewright.sim.sparse.image import entries_bytes, image, pairs_bytes

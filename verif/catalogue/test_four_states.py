@@ -11,7 +11,7 @@ import pytest
 from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.unit import named_object
 from tilewright.registry import Entry, entries
-from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.device.driver import JobRegisters
 from tilewright.verif.bench.four_state_device import FourStateDevice, UnknownBits
 from tilewright.verif.catalogue.toy.system import SYSTEM as TOY
 from tilewright.verif.kit.front_ends import bench_of

@@ -20,7 +20,7 @@ from tilewright.hw.spec.elementwise.instructions import (
 from tilewright.hw.spec.unit import named_object
 from tilewright.register_page import register_page
 from tilewright.registry import Entry, entries
-from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.device.driver import JobRegisters
 from tilewright.sim.gta.golden.vector import OPERATIONS, elementwise
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.sim.sida.images import matrix_images, program_image

@@ -17,8 +17,8 @@ from tilewright.cli import main
 from tilewright.errors import UserError
 from tilewright.hw.emit.unit import Emitted, describe
 from tilewright.hw.spec.unit import named_object
-from tilewright.junit import write_junit
 from tilewright.registry import entries
+from tilewright.reports import write_junit
 from tilewright.skeleton.bench import _skeleton_texts
 from tilewright.toolchain import install_verilator
 from tilewright.verif.examples.readme import needs_icarus

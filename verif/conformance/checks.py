@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 from tilewright.hw.spec.registers.job_spec import Check
-from tilewright.sim.device.checks import first_broken
-from tilewright.sim.device.job_registers import JobRegisters, JobStatus
+from tilewright.sim.device.driver import JobRegisters, JobStatus
+from tilewright.sim.device.model import first_broken
 from tilewright.verif.conformance.recorded import MEMORY_BYTES, Bytes, Job, Span, Subject
 from tilewright.verif.kit.job_checks import (
     JobRtl,

@@ -14,7 +14,7 @@ from typing import Any
 from tilewright.hw.spec.config import Config, Flag, IntRange, OneOf, SubsetOf
 from tilewright.hw.spec.registers.job_spec import Check, JobSpec, Rule
 from tilewright.hw.spec.unit import Unit
-from tilewright.sim.device.checks import first_broken
+from tilewright.sim.device.model import first_broken
 
 
 @dataclass(frozen=True, kw_only=True)

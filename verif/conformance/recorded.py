@@ -17,7 +17,7 @@ from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.registers.job_spec import JobSpec
 from tilewright.hw.spec.unit import named_object
 from tilewright.registry import Entry, entries
-from tilewright.sim.device.job_registers import JobRegisters, JobStatus
+from tilewright.sim.device.driver import JobRegisters, JobStatus
 from tilewright.sim.device.protocol import OpenDevice
 from tilewright.verif.kit.options import small
 from tilewright.verif.kit.sampling import slow_but

@@ -16,7 +16,7 @@ from tilewright.hw.spec.engine import (
 )
 from tilewright.hw.spec.jobs.engine import WITH_C, job_spec
 from tilewright.hw.spec.registers.job_spec import Check
-from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.device.driver import JobRegisters
 from tilewright.sim.device.protocol import RegisterError
 from tilewright.sim.engine.cycles import machine
 from tilewright.sim.engine.driver import Driver

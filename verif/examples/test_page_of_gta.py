@@ -21,7 +21,7 @@ from tilewright.hw.spec.jobs.gta_commands import (
     lane_words,
     widths_of_results,
 )
-from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.device.driver import JobRegisters
 from tilewright.sim.gta.model import GtaModel
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.sim.sparse.csr_image import csr_image

@@ -23,7 +23,7 @@ from tilewright.hw.spec.jobs.gta_commands import (
     widths_of_results,
 )
 from tilewright.hw.spec.jobs.gta_vector import OCTET, VECTOR_FUNCTIONS, functions_of
-from tilewright.sim.device.job_registers import JobRegisters, JobStatus
+from tilewright.sim.device.driver import JobRegisters, JobStatus
 from tilewright.sim.gta.model import TIMELESS, GtaModel, first_fault
 from tilewright.sim.gta.regions import Region, region_of
 from tilewright.sim.gta.tiles.program import CommandList, LaneJob

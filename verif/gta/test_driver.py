@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.gta import GtaConfig, result_bytes
 from tilewright.hw.spec.jobs.gta import job_spec
-from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.device.driver import JobRegisters
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.model import TIMELESS, GtaModel
 from tilewright.sim.gta.regions import Region

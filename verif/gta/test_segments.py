@@ -14,9 +14,8 @@ from tilewright.sim.gta.driver import GtaDevice, GtaDriver
 from tilewright.sim.gta.golden.pgemm import RESULTS, pgemm
 from tilewright.sim.gta.model import GtaModel
 from tilewright.sim.gta.regions import Region
-from tilewright.sim.gta.schedule.block_cost import PGemm
-from tilewright.sim.gta.schedule.evaluate import cut
-from tilewright.sim.gta.schedule.filled_choice import choose_filled
+from tilewright.sim.gta.schedule.cost import PGemm
+from tilewright.sim.gta.schedule.evaluate import choose_filled, cut
 from tilewright.sim.gta.tiles.choice import regions_of
 from tilewright.sim.gta.tiles.program import merged
 from tilewright.sim.gta.tiles.segment_sums import segment_sums

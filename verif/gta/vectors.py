@@ -11,8 +11,7 @@ from tilewright.hw.spec.gta import GtaConfig
 from tilewright.hw.spec.jobs.gta_vector import functions_of, operand_memories
 from tilewright.sim.gta.driver import GtaDevice, GtaDriver
 from tilewright.sim.gta.golden.moves import select, slide_down, slide_up
-from tilewright.sim.gta.golden.reduction import REDUCTIONS, reduce
-from tilewright.sim.gta.golden.vector import OPERATIONS, elementwise
+from tilewright.sim.gta.golden.vector import OPERATIONS, REDUCTIONS, elementwise, reduce
 from tilewright.verif.gta.jobs import Words, words
 
 SLIDES = ("slide_up", "slide_down")

@@ -15,7 +15,7 @@ import pytest
 from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.m3xu import M3xuConfig
 from tilewright.sim.rtl.build import BuildError
-from tilewright.sim.rtl.payload import row_words
+from tilewright.sim.rtl.glue import row_words
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack
 from tilewright.sim.rtl.waves import WaveError, WaveFormat, check_waves, complete_waves, wave_format
 from tilewright.verif.bench.cocotb_build import SIMULATORS, CocotbBuild

@@ -23,7 +23,7 @@ from tilewright.hw.spec.registers.register_map import Field, Register
 from tilewright.hw.spec.registers.register_rows import number
 from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.registry import entries
-from tilewright.sim.device.checks import counts, first_broken
+from tilewright.sim.device.model import counts, first_broken
 from tilewright.verif.kit.job_checks import wrong_values
 from tilewright.verif.kit.sampling import cases
 from tilewright.verif.native.parts import NativeParts

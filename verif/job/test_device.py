@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.registers.job_spec import Error, JobSpec, Rule, checks_of
 from tilewright.hw.spec.registers.register_rows import number
-from tilewright.sim.device.job_registers import JobRegisters, JobStatus
+from tilewright.sim.device.driver import JobRegisters, JobStatus, Placement
 from tilewright.sim.device.model import ModelDevice
-from tilewright.sim.device.placement import Placement
 from tilewright.sim.device.protocol import JobError
 from tilewright.verif.kit.job_checks import Mismatch, check_restarts
 

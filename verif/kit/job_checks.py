@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from tilewright.hw.spec.registers.job_spec import Check, JobSpec, Rule
 from tilewright.hw.spec.registers.register_map import RegisterMap
-from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.device.driver import JobRegisters
 from tilewright.sim.device.protocol import AcceleratorDevice, RegisterError
 
 

@@ -14,7 +14,7 @@ from tilewright.hw.spec.formats import IntFormat
 from tilewright.hw.spec.jobs.matraptor import job_spec
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.semirings import SEMIRINGS
-from tilewright.sim.device.job_registers import JobRegisters, JobStatus
+from tilewright.sim.device.driver import JobRegisters, JobStatus
 from tilewright.sim.matraptor.result.outer import _check_stored, _ordered, sum_lines
 from tilewright.sim.matraptor.result.rows import (
     Ints,

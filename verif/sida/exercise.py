@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from tilewright.hw.spec.jobs.sida import WINDOW_BASES, job_spec
-from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.device.driver import JobRegisters
 from tilewright.sim.sida.driver import SidaDevice
 from tilewright.sim.sida.model import SidaModel, timeless
 from tilewright.verif.sida.jobs import SidaRtl, check_job, random_job

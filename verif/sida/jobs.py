@@ -11,7 +11,7 @@ from tilewright.hw.spec.elementwise.program import Program
 from tilewright.hw.spec.jobs.sida import BY_ROWS, VECTOR_BASES, WINDOW_BASES, job_spec
 from tilewright.hw.spec.semirings import Semiring
 from tilewright.hw.spec.sida import SidaConfig
-from tilewright.sim.device.job_registers import JobRegisters, JobStatus
+from tilewright.sim.device.driver import JobRegisters, JobStatus
 from tilewright.sim.device.protocol import AcceleratorDevice
 from tilewright.sim.numbers.values import Patterns
 from tilewright.sim.sida.images import (

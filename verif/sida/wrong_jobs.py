@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.jobs.sida import WINDOW_BASES, job_spec
-from tilewright.sim.device.job_registers import JobRegisters, JobStatus
+from tilewright.sim.device.driver import JobRegisters, JobStatus
+from tilewright.sim.sida.images import MatrixFault, first_fault
 from tilewright.sim.sida.model import WordFault, part_of_words
-from tilewright.sim.sida.stored_matrix import MatrixFault, first_fault
 from tilewright.verif.kit.job_checks import Mismatch, QuietAtEnd, soft_reset_after
 from tilewright.verif.sida.jobs import Placed, SidaRtl, check_job
 

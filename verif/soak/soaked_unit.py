@@ -15,7 +15,7 @@ from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.registers.job_spec import JobSpec
 from tilewright.hw.spec.unit import named_object
 from tilewright.registry import Entry
-from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.device.driver import JobRegisters
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.verif.kit.job_checks import Mismatch, soft_reset_after
 from tilewright.verif.kit.reports import any_behaviour

@@ -29,8 +29,7 @@ from tilewright.synth.timing.analysis import analyse
 from tilewright.synth.timing.families import families, merged_arcs
 from tilewright.synth.timing.opensta import opensta_available, opensta_delay
 from tilewright.synth.timing.sizing import Sizer
-from tilewright.verif.kit.caches import empty_cache
-from tilewright.verif.kit.data import needs_data, real_libraries
+from tilewright.verif.kit.data import empty_cache, needs_data, real_libraries
 from tilewright.verif.synth.cell_libraries import ACCUMULATOR, CMOS
 
 CHAIN = """

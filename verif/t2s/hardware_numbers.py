@@ -14,7 +14,7 @@ from tilewright.hw.spec.t2s.arithmetic import LaneSum
 from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.spec.t2s.functions import WordFunctions, pad_pattern
 from tilewright.hw.spec.t2s.program import TensorDeclaration
-from tilewright.sim.numbers.word_functions import through
+from tilewright.sim.numbers.scalars import through
 from tilewright.sim.t2s.element_sums import ElementSums
 from tilewright.sim.t2s.hardware_result import Words, ordered_sums
 

@@ -21,7 +21,7 @@ from tilewright.sim.sida.model import SidaModel
 from tilewright.synth.tables import Table
 from tilewright.tables import converter_rate, cycle_deviation, element_rate, lane_rate
 from tilewright.tables.cycle_deviation import Deviation
-from tilewright.tables.graph_kinds import GRAPHS
+from tilewright.tables.generated_matrices import GRAPHS
 from tilewright.tables.matraptor_rates import matraptor_rates
 from tilewright.tables.sida import rates as table
 from tilewright.tables.sida.rates import sida_rates

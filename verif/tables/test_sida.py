@@ -21,7 +21,7 @@ from tilewright.synth.memory_area import BIT_TRANSISTORS, BIT_UM2
 from tilewright.synth.report import AsicReport
 from tilewright.synth.tables import measure, sida_area
 from tilewright.synth.tables.sida import SMALL
-from tilewright.tables.graph_kinds import GRAPHS
+from tilewright.tables.generated_matrices import GRAPHS
 from tilewright.tables.sida.ceiling import sida_ceiling
 from tilewright.tables.sida.moved import COLUMNS, sida_bytes
 from tilewright.tables.sida.orders import sida_orders

@@ -17,10 +17,9 @@ from tilewright.sim.sparse.tensor import Tensor
 from tilewright.sim.timing.dram import FLAT, HBM
 from tilewright.tables.roofline import host
 from tilewright.tables.roofline.host import host_product
-from tilewright.tables.roofline.inputs import GROUPS, Source, sources, works
-from tilewright.tables.roofline.picture import picture
+from tilewright.tables.roofline.measure import GROUPS, Source, sources, works
 from tilewright.tables.roofline.point import Point, geomean, operations_wanted, roof_of
-from tilewright.tables.roofline.report import Roofline, too_small
+from tilewright.tables.roofline.report import Roofline, picture, too_small
 from tilewright.tables.tensaurus_roofline import tensaurus_roofline
 from tilewright.verif.tensaurus.model.cases import random_product
 

@@ -6,10 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit, UnitWork, require, side_of
-from tilewright.sim.tcu.blocks import block, multiple, padded
-from tilewright.sim.tcu.elementwise import add, divide, multiply, subtract
 from tilewright.sim.tcu.formulas import streaming as formulas
-from tilewright.sim.tcu.streaming import stream
+from tilewright.sim.tcu.tensor_unit import (
+    add,
+    block,
+    divide,
+    multiple,
+    multiply,
+    padded,
+    stream,
+    subtract,
+)
 from tilewright.sim.tcu.words import BOOLEAN, FP32, FP64, INT64, MINPLUS, Words, modular
 
 pytestmark = pytest.mark.quick

@@ -12,7 +12,7 @@ counters (``counter_members``) their outputs; its model (``ModelDevice``) and it
 hardware, models and its page against each other.
 
 A rule of a new kind is a member of :class:`Rule`, and a line in each of ``hw/job/checks.py``,
-``sim/device/checks.py`` and ``verif/kit/job_checks.py``.
+``sim/device/model.py`` and ``verif/kit/job_checks.py``.
 """
 
 from __future__ import annotations

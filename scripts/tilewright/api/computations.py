@@ -24,7 +24,7 @@ from typing import Any, get_args
 from ..errors import UserError
 from ..hw.spec.host.words import UnknownName, unknown
 from ..registry import commands
-from ..report_table import changed_rows
+from ..reports import changed_rows
 from .reports import setting_text
 from .results import Result, as_keyword, python_errors
 
@@ -64,7 +64,7 @@ def _parameters(name: str) -> list[_Parameter]:
 
     from ..commands.application import application
     from ..hw.spec.unit import named_object
-    from ..option_groups import expanded
+    from ..settings import expanded
 
     function = named_object(commands()[name].function)
     kinds = {one.name: one.annotation for one in signature(expanded(function)).parameters.values()}

@@ -13,7 +13,7 @@ from ..hw.spec.config import Config
 from ..hw.spec.host.words import did_you_mean, not_one_of
 from ..hw.spec.unit import Unit, named_object
 from ..registry import Entry, entries
-from ..sim.device.job_registers import JobRegisters
+from ..sim.device.driver import JobRegisters
 from ..sim.device.protocol import AcceleratorDevice, OpenDevice
 from ..sim.timing.memories import MEMORIES, MemoryModel
 from .units import configured, entry_named

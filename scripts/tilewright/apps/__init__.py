@@ -5,8 +5,8 @@ from __future__ import annotations
 import typer
 
 from ..hw.spec.unit import named_object
-from ..option_groups import expanded
 from ..registry import commands
+from ..settings import expanded
 
 __all__ = ["register"]
 

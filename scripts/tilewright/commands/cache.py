@@ -9,7 +9,7 @@ import typer
 
 from ..errors import UserError, user_errors
 from ..numbers_given import whole
-from ..report_table import console_of_reports
+from ..reports import console_of_reports
 from .options import JsonOption, check_output
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import user_errors
-from ..report_table import console_of_reports
-from ..reports import write_json
+from ..reports import console_of_reports, write_json
 from .options import ConfigOption, JsonOption, SetOption, UnitArgument, check_output
 
 if TYPE_CHECKING:

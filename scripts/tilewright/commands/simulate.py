@@ -12,8 +12,7 @@ from ..choices import SIMULATORS, a_simulator
 from ..errors import UserError, user_errors
 from ..hw.spec.host.words import not_one_of
 from ..numbers_given import whole
-from ..report_table import console_of_reports
-from ..reports import compiled_rows, write_json
+from ..reports import compiled_rows, console_of_reports, write_json
 from .options import ConfigOption, JsonOption, SetOption, UnitArgument, check_output
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def simulate(
     if json_file is not None:
         write_json(json_file, {**report.as_json(), "config": values.resolved()})
     if junit is not None:
-        from ..junit import write_junit
+        from ..reports import write_junit
 
         seconds = perf_counter() - started
         write_junit(junit, report, values.resolved(), count=count, seconds=seconds)

@@ -9,8 +9,7 @@ import typer
 
 from ..errors import UserError, user_errors
 from ..numbers_given import real
-from ..report_table import console_of_reports
-from ..reports import write_json
+from ..reports import console_of_reports, write_json
 from .options import (
     ConfigOption,
     JsonOption,

@@ -14,8 +14,7 @@ from ..choices import a_table
 from ..errors import UserError, user_errors
 from ..hw.spec.host.activity import activity
 from ..hw.spec.host.words import unknown
-from ..report_table import console_of_reports
-from ..reports import write_json
+from ..reports import console_of_reports, write_json
 from .options import JsonOption, TargetOption, check_output
 
 __all__ = ["measured_table", "table"]

@@ -11,7 +11,7 @@ from ..synth.tables import Row, Table
 from .matraptor_rates import Tables
 
 if TYPE_CHECKING:
-    from ..sim.matraptor.cycles.report import Cycles
+    from ..sim.matraptor.cycles.rows import Cycles
     from ..sim.timing.dram import MemoryModel
 
 __all__ = ["SIZES", "matraptor_breakdown"]
@@ -38,7 +38,7 @@ def matraptor_breakdown(
     if target != "cmos":
         raise UserError(f"matraptor-breakdown is computed by a model: no --target, not {target!r}")
     from ..sim.timing.dram import HBM, HBM_32
-    from .sparse_kinds import KINDS
+    from .generated_matrices import KINDS
 
     parts = []
     for memory in (HBM, HBM_32):
@@ -66,7 +66,7 @@ def _measure(kind: str, size: int, memory: MemoryModel, **changes: Any) -> list[
     from ..sim.matraptor.driver import SparseDriver
     from ..sim.matraptor.model import MatRaptorModel
     from ..sim.sparse.c2sr import from_csr
-    from .sparse_kinds import KINDS
+    from .generated_matrices import KINDS
 
     config = MatRaptorConfig(**changes)
     note_config("matraptor", config.resolved())
@@ -77,7 +77,7 @@ def _measure(kind: str, size: int, memory: MemoryModel, **changes: Any) -> list[
 
 
 def _rows(found: list[list[Cycles]]) -> list[Row]:
-    from ..sim.matraptor.cycles.breakdown import REASONS
+    from ..sim.matraptor.cycles.state import REASONS
 
     cycles = [sum(job.cycles for job in jobs) for jobs in found]
     bounds = [sum(job.bound.cycles for job in jobs) for jobs in found]

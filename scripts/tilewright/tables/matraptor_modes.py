@@ -37,7 +37,7 @@ def matraptor_modes(
     Raises UserError for another target, or if there is no Verilator, or no compiler.
     """
     with needs_simulation("matraptor-modes", target):
-        from .mode_rates import Case, compare_modes, modes_device
+        from .element_rate import Case, compare_modes, modes_device
 
         rows = []
         progress("building 4 lanes")

@@ -60,11 +60,9 @@ def tensaurus_roofline(
     from ..apps.common.tensor_files import SUFFIXES
     from ..hw.spec.tensaurus import TENSAURUS
     from ..settings import read_config
-    from .roofline.inputs import GROUPS, sources
-    from .roofline.measure import GIGAHERTZ, Setting, may_have, measure
-    from .roofline.picture import picture
+    from .roofline.measure import GIGAHERTZ, GROUPS, Setting, may_have, measure, sources
     from .roofline.point import Point, roof_of
-    from .roofline.report import Roofline
+    from .roofline.report import Roofline, picture
 
     configured: Any = read_config(TENSAURUS, None, settings)
     for path in files:

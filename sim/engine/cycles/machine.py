@@ -12,16 +12,14 @@ from typing import Any
 
 from ....hw.spec.engine import EngineConfig
 from ....hw.spec.jobs.engine import job_spec
-from ...device.checks import first_broken
+from ...device.model import first_broken
 from ...timing.compiled import compiled, inlined
 from ...timing.dram import FLAT, Channels, MemoryModel, Timing, channels, timing
 from ..job import Job
-from .bound import bound
 from .dram_channel import dram_event, grant, grants_at, next_event, send
-from .report import EngineCycles, report
+from .report import EngineCycles, bound, report
 from .state import KNOWN, NEVER, RESULTS, RING, Shape, State, set_up, shape
-from .steady import Periods
-from .steady_dram import is_exact
+from .steady import Periods, is_exact
 from .store import store_on
 
 

@@ -12,10 +12,241 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...timing.dram import Channels
-from .signature import Signature, place
-from .state import NEVER
-from .steady_dram import note_channels, shift_channels
+from ...timing.dram import Channels, Timing
+from .state import KNOWN, NEVER, PENDING, RING
+
+# Periods of a job on DRAMs: what tells two states of the memories apart, and how one is shifted.
+#
+# Banks are alike, so that a channel whose requests all lie some pages further does the same, in
+# as
+# many banks further. All operands of the channel must have moved as far, by whole pages. Times of
+# a DRAM are fractions of cycles: they are compared only if they are such as are added without
+# being
+# rounded.
+
+
+_PAST = 1 << 10
+"""Nothing waits for events more than so many cycles and the unit's interval ago."""
+
+
+def place(walk: Any) -> int:
+    """The address of the first row of the block, and chunk, that a reader, or the storer, is at."""
+    base = int(walk["base"]) + int(walk["i"]) * int(walk["step_i"])
+    base += int(walk["j"]) * int(walk["step_j"])
+    return base + (int(walk["k"]) * int(walk["step_k"]) if "k" in walk.dtype.names else 0)
+
+
+class Signature:
+    """Bytes that are the same for states that differ but in when and where they are: in a shift of
+    all times, counts and positions. A time that lies so far back that nothing waits for it any
+    more is as good as any other such time.
+
+    Of addresses only their places between boundaries of bursts decide on flat memories. On
+    DRAMs they are taken from the part's own block on.
+
+    Parameters
+    ----------
+    c, s: the records of a job
+    now: the cycle at hand
+    """
+
+    def __init__(self, c: Any, s: Any, now: int) -> None:
+        self._c, self._s, self._now = c, s, now
+        self._oldest = -_PAST - int(c["interval"])
+        self._boundary = int(c["burst_beats"]) << int(c["beat_shift"])
+        self._parts: list[bytes] = []
+        for number in range(c["readers"]):
+            self._reader(number)
+        for manager in s["managers"]:
+            self.times([manager[f"{name}_at"] for name in ("grants", "free", "taken", "before")])
+            self.numbers(manager["turn"])
+        self._unit()
+        self._writer()
+
+    @property
+    def content(self) -> bytes:
+        return b"".join(self._parts)
+
+    def times(self, values: Any) -> None:
+        """Cycles; `NEVER` stays what it is."""
+        ahead = np.atleast_1d(np.asarray(values))
+        relative = np.maximum(ahead - self._now, self._oldest)
+        self._parts.append(np.where(ahead >= NEVER, NEVER, relative).tobytes())
+
+    def numbers(self, *values: Any) -> None:
+        self._parts.append(np.array(values, np.int64).tobytes())
+
+    def address(self, address: int, first: int) -> int:
+        """Reduces an address to the part that decides; ``first``: that of the part's block."""
+        return int(address) % self._boundary if self._c["flat"] else int(address) - first
+
+    def _ring(self, ring: Any, count: int, first: int) -> Any:
+        """Returns the entries from number ``first`` on of a ring with ``count`` entries so far."""
+        return ring[np.arange(max(0, int(first)), int(count)) % len(ring)]
+
+    def _reader(self, number: int) -> None:
+        c, s = self._c, self._s
+        r, unit = s["readers"][number], s["unit"]
+        ring = self._ring
+        self.times([r[f"{name}_at"] for name in ("row", "split", "issued", "asks", "granted")])
+        base = place(r)
+        self.numbers(self.address(base, base), self.address(r["address"], base))
+        self.numbers(*(r[x] for x in ("k", "row", "left", "block_end", "split")))
+        self.numbers(*(r[x] for x in ("beats_now", "ends", "done")))
+        chunk = unit["block"] if number == 2 else unit["chunk"]
+        self.numbers(*(r[x] - chunk for x in ("begun", "loaded", "freed")), min(r["begun"], 2))
+        bursts = int(r["bursts"])
+        first = min(int(r["room_burst"]), bursts - int(c["outstanding"]))
+        self.numbers(bursts - r["room_burst"], r["issued"] - r["room_beats"])
+        self.numbers(min(bursts, c["outstanding"]), min(r["issued"], c["buffer_beats"]))
+        self.times(ring(s["start"][number], bursts, first))
+        for name in ("beats", "block"):
+            self.numbers(*ring(s[name][number], bursts, first))
+        for name in ("loaded", "freed"):
+            self.times(ring(s[name][number], r[name], r[name] - KNOWN))
+
+    def _unit(self) -> None:
+        unit = self._s["unit"]
+        self.times([unit["accepted_at"], unit["begun_at"]])
+        self.numbers(unit["k"], unit["in_block"], unit["operations"] > 0, min(unit["block"], 2))
+        self.times(self._s["results"])
+
+    def _writer(self) -> None:
+        """And the storer."""
+        c, s = self._c, self._s
+        t, ring = s["store"], self._ring
+        names = ("row", "read", "put", "split", "issued", "taken", "answered")
+        self.times([t[f"{name}_at"] for name in names])
+        base = place(t)
+        self.numbers(self.address(base, base), self.address(t["address"], base))
+        self.numbers(*(t[x] for x in ("row", "beat", "left", "split", "beats_now", "done")))
+        self.numbers(*(t[x] - s["unit"]["block"] for x in ("begun", "computed", "stored")))
+        rows, puts, sends, bursts = (int(t[x]) for x in ("rows_in", "puts", "sends", "bursts"))
+        queued = int(c["addresses"]) + 1
+        self.numbers(rows - t["rows_out"], rows - t["rows_cut"], min(rows, KNOWN), puts - sends)
+        self.numbers(min(puts, c["buffer_beats"]), min(bursts, queued), bursts - t["answers"])
+        waiting = ring(s["rows"], rows, min(t["rows_out"], t["rows_cut"]))
+        self.times(waiting["at"])
+        for row in waiting:
+            self.numbers(row["beats"], self.address(row["address"], base), row["block_end"])
+        self.times(ring(s["rows"], t["rows_out"], rows - KNOWN)["ended_at"])
+        first = min(sends, puts - int(c["buffer_beats"])) - 1
+        self.times(ring(s["puts"], puts, first))
+        self.times(ring(s["leaves"], sends, first - 1))
+        self.times(ring(s["queued"], bursts, bursts - queued))
+        self.times(ring(s["answers"], t["answers"], bursts - queued))
+        for name in ("computed", "stored"):
+            self.times(ring(s[name], t[name], t[name] - KNOWN))
+
+
+_FRACTION = 1 << 6
+"""Times that are whole numbers of these parts of a cycle are added exactly."""
+
+_BANK_TIMES = ("activate_at", "column_at", "precharge_at")
+_BANK, _ROW, _, _TAG = range(4)
+
+
+def is_exact(times: Timing) -> bool:
+    """Returns whether the times of a DRAM are added without rounding."""
+    return all(float(time) * _FRACTION % 1 == 0 for time in times)
+
+
+def _operands(c: Any, s: Any, channel: int) -> list[Any]:
+    """The parts that use a channel."""
+    found = [r for r in s["readers"][: c["readers"]] if r["manager"] == channel]
+    return [*found, s["store"]] if s["readers"][2]["manager"] == channel else found
+
+
+def note_channels(found: Signature, c: Any, s: Any, d: Channels) -> None:
+    """Add to a signature what belongs to the memories."""
+    span = max(int(c["page_bytes"]), int(c["burst_beats"]) << int(c["beat_shift"]))
+    for channel in range(c["managers"]):
+        p = s["managers"][channel]
+        places = [place(part) for part in _operands(c, s, channel)]
+        base = places[0]
+        found.numbers(base % span, *(other - base for other in places))
+        found.times([p["serves_at"], p["served_at"]])
+        found.numbers(p["waiting"], p["arrived"] - p["taken_writes"])
+        for reader, burst, address, beats, at in s["asks"][channel][: p["waiting"]]:
+            r = s["readers"][reader]
+            found.numbers(reader, burst - r["bursts"], address - place(r), beats)
+            found.times(at)
+        for number in range(p["taken_writes"], p["arrived"]):
+            address, beats, at = s["arriving"][channel][number % PENDING]
+            found.numbers(address - place(s["store"]), beats)
+            found.times(at)
+        _note_controller(found, c, s, d, channel, base // int(c["page_bytes"]))
+    for number in range(c["readers"]):
+        r = s["readers"][number]
+        found.numbers(r["bursts"] - r["sent"])
+        found.numbers(*(s["parts"][number][n % RING] for n in range(r["sent"], r["bursts"])))
+
+
+def _note_controller(
+    found: Signature, c: Any, s: Any, d: Channels, channel: int, page: int
+) -> None:
+    """Its queues and banks; ``page``: the first one of the operand at hand."""
+    banks = d.row.shape[1]
+    found.numbers(*d.count[channel], d.writing[channel])
+    for write in range(2):
+        for bank, row, accesses, tag in d.queue[channel, write, : d.count[channel, write]]:
+            found.numbers(row * banks + bank - page, accesses)
+            if not write:
+                burst = tag % RING - s["readers"][tag // RING]["bursts"]
+                found.numbers(tag // RING, burst % RING)
+    for number in range(banks):
+        bank = (number + page) % banks
+        row = d.row[channel, bank]
+        found.numbers(row * banks + bank - page if row >= 0 else NEVER)
+        found.times([getattr(d, name)[channel, bank] for name in _BANK_TIMES])
+    found.times(d.clock[channel])
+
+
+def shift_channels(c: Any, s: Any, before: Any, d: Channels, later: int, periods: int) -> None:
+    """Shift the memories, and what is on its way to them, by so many periods.
+
+    Parameters
+    ----------
+    s, before: the states at the end of a period, and at its beginning
+    later: how far times move
+    """
+    moved = [periods * (place(s["readers"][n]) - place(before["readers"][n])) for n in range(3)]
+    of_store = periods * (place(s["store"]) - place(before["store"]))
+    bursts = periods * (s["readers"]["bursts"] - before["readers"]["bursts"])
+    for channel in range(c["managers"]):
+        for ask in s["asks"][channel][: s["managers"][channel]["waiting"]]:
+            reader = ask[0]
+            ask[1] += bursts[reader]
+            ask[2] = (ask[2] + moved[reader]) & c["mask"]
+            ask[4] += later
+        arrived = s["managers"][channel]["arrived"] - before["managers"][channel]["arrived"]
+        arriving = np.roll(s["arriving"][channel], periods * arrived % PENDING, axis=0)
+        arriving[:, 0] = (arriving[:, 0] + of_store) & c["mask"]
+        arriving[:, 2] += later
+        s["arriving"][channel] = arriving
+        first = [moved[n] for n in range(c["readers"]) if s["readers"][n]["manager"] == channel]
+        bytes_moved = first[0] if first else of_store
+        _shift_controller(d, channel, bytes_moved // int(c["page_bytes"]), bursts, later)
+
+
+def _shift_controller(d: Channels, channel: int, pages: int, bursts: Any, later: int) -> None:
+    """Its queues and banks."""
+    banks = d.row.shape[1]
+    for write in range(2):
+        queue = d.queue[channel, write]
+        page = queue[:, _ROW] * banks + queue[:, _BANK] + pages
+        queue[:, _BANK], queue[:, _ROW] = page % banks, page // banks
+        if not write:
+            reader = queue[:, _TAG] // RING
+            queue[:, _TAG] = reader * RING + (queue[:, _TAG] + bursts[reader]) % RING
+    page = d.row[channel] * banks + np.arange(banks) + pages
+    row = np.where(d.row[channel] < 0, -1, page // banks)
+    d.row[channel] = np.roll(row, pages % banks)
+    for name in _BANK_TIMES:
+        times = getattr(d, name)
+        times[channel] = np.roll(times[channel], pages % banks) + later
+    d.clock[channel] += later
+
 
 __all__ = ["WORTH", "Periods"]
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 
 from ....hw.spec.gta import GtaConfig, is_float
 from ..array_cycles import PIPELINE, Pipeline
-from ..array_schedule import Schedule
-from ..layouts import layouts
-from ..vector.choice import vector_schedules
-from .block_cost import PGemm
+from ..array_job import Schedule, layouts
+from ..vector.tiling import vector_schedules
+from .cost import PGemm
 from .evaluate import Evaluated, cut, evaluate
 from .segmented_cost import DoesNotFit
 

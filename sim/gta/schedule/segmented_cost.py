@@ -11,12 +11,21 @@ from ....hw.spec.gta import GtaConfig, is_float, limbs
 from ....hw.spec.jobs.gta import beat_bytes
 from ...timing.memories import FLAT
 from ..array_cycles import PIPELINE, Pipeline, chain_cycles
-from ..array_job import ArrayJob
-from ..array_schedule import Schedule
+from ..array_job import ArrayJob, Schedule
 from ..regions import stacked
 from ..tiles.segment_sums import SegmentSums, StreamImage, segment_sums
-from .block_cost import Block, PGemm, Placed, accesses_of, block_cost, needed, port_cycles
-from .cost import Accesses, Cost, Moved
+from .cost import (
+    Accesses,
+    Block,
+    Cost,
+    Moved,
+    PGemm,
+    Placed,
+    accesses_of,
+    block_cost,
+    needed,
+    port_cycles,
+)
 
 
 class DoesNotFit(ValueError):

@@ -30,7 +30,7 @@ from ....hw.spec.jobs.gta_vector import (
 from ...numbers.container_words import words_of
 from ...numbers.values import Patterns
 from ..command_driver import CommandDriver
-from ..golden.reduction import REDUCTIONS
+from ..golden.vector import REDUCTIONS
 from ..tiles.program import CommandList
 from ..tiles.segment_sums import Slot, Slots, StreamImage
 from .octets import from_planes, octets_of, octets_of_rows, to_planes

@@ -14,8 +14,7 @@ from ...numbers.multiply_add import multiply_add
 from ...numbers.scalars import convert
 from ...numbers.values import Patterns, decode
 from ..golden.moves import select
-from ..golden.reduction import reduce
-from ..golden.vector import elementwise
+from ..golden.vector import elementwise, reduce
 
 __all__ = ["octet_results"]
 

@@ -8,7 +8,7 @@ from ....hw.spec.matraptor import MatRaptorConfig
 from ...timing.compiled import inlined
 from ...timing.dram import MemoryModel, channels, push, serve, timing
 from .state import NEVER, SPANS, Shape, State, shape
-from .stores import store_step
+from .writers import store_step
 
 __all__ = ["bus", "bus_step", "has_beat", "span", "span_fits", "take_beat"]
 

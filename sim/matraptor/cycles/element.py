@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ...timing.compiled import inlined
-from .breakdown import ADDER, MERGE, SETS, WRITES
 from .plan import LAST, Plan
-from .state import RECENT, RING, Latency, Shape, State
+from .state import ADDER, MERGE, RECENT, RING, SETS, WRITES, Latency, Shape, State
 
 __all__ = ["emit", "merge", "multiply", "offer"]
 

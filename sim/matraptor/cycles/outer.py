@@ -17,16 +17,27 @@ from ...timing.compiled import compiled, inlined
 from ...timing.dram import FLAT, MemoryModel
 from ..result.outer import check_operands, overflow_rows
 from .bound import bound
-from .breakdown import ADDER, IDLE, START
 from .bus import bus, bus_step
 from .element import multiply, offer
 from .loaders import ENDS, NOTHING, asked, has_left, has_room, load_a, load_b
 from .plan import LAST, Places, Plan, canonical, packed, plan, starts
-from .report import Cycles, QueueOverflow, entries_of_c, report
-from .rows import account
-from .state import LONG_RING, NEVER, RING, Latency, Shape, State, begin, latency, state
+from .rows import Cycles, QueueOverflow, account, entries_of_c, report
+from .state import (
+    ADDER,
+    IDLE,
+    LONG_RING,
+    NEVER,
+    RING,
+    START,
+    Latency,
+    Shape,
+    State,
+    begin,
+    latency,
+    state,
+)
 from .traffic import by_outer_products
-from .writer import write_rows
+from .writers import write_rows
 
 # Cycle model: a lane's parts for outer products, between its loaders, multiplier and writer.
 #

@@ -11,13 +11,13 @@ from scipy.sparse import csc_array
 
 from ....hw.spec.elementwise.instructions import SCALARS
 from ....hw.spec.sida import DELAY, SidaConfig
-from ...numbers.memory import from_bytes
+from ...numbers.container_words import from_bytes
 from ...numbers.values import Patterns
 from ...timing.jobs import TimedDevice
 from ..fit import check_modelled
+from ..images import first_fault
 from ..model import SidaModel
 from ..result.products import Columns
-from ..stored_matrix import first_fault
 from .machine import SETTLED, PassJob, SidaTimes, run_job
 
 

@@ -7,8 +7,21 @@ from typing import Any
 from ....hw.spec.sida import DELAY
 from ...timing.compiled import inlined
 from ...timing.parts import ring_step
-from .held_bank import bank_step, look, read_step, scatter_element, scatter_shares, scatter_step
-from .held_state import DRAIN, IDLE, PARTS, RELOAD, USE, WAIT, Held
+from .held_bank import (
+    DRAIN,
+    IDLE,
+    PARTS,
+    RELOAD,
+    USE,
+    WAIT,
+    Held,
+    bank_step,
+    look,
+    read_step,
+    scatter_element,
+    scatter_shares,
+    scatter_step,
+)
 
 
 @inlined

@@ -10,7 +10,7 @@ from ....hw.spec.elementwise.instructions import VECTORS as VECTORS_OF_JOB
 from ....hw.spec.jobs.sida import BASES
 from ....hw.spec.sida import SidaConfig
 from ...timing.parts import GEAR, PORT, RING_QUEUE, fields, record
-from ...timing.striped.state import Bus, Reader, Writer, bus
+from ...timing.striped.memory import Bus, Reader, Writer, bus
 
 READERS = ("pointers", "rows", "values", "again_pointers", "again_columns", "again_values",
            "vectors", "program")  # fmt: skip

@@ -14,12 +14,11 @@ from ...timing.compiled import compiled
 from ...timing.dram import FLAT, MemoryModel
 from ...timing.jobs import ended, looks, stands_still, watch
 from ...timing.striped.bus import beats_read, step
-from ...timing.striped.state import Bus
+from ...timing.striped.memory import Bus
 from ..fit import check_modelled
-from .compute import MACHINE, Compute, compute_step, set_up_compute
+from .compute import MACHINE, Compute, compute_step, set_up_compute, set_up_shared
 from .load_half import load_offers, load_step
 from .load_state import COUNTS, READERS, memory_bus, set_up_load
-from .shared import set_up_shared
 
 _BEHIND = 2
 """Cycles from the start of a job to its last counted one, beyond those between them."""

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ....hw.spec.sida import SidaConfig
-from ...device.placement import Placement
+from ...device.driver import Placement
 from ...timing.dram import FLAT, MemoryModel
 from ..driver import bank_span
 from ..fit import check_fit

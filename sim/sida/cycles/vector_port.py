@@ -7,7 +7,7 @@ from typing import Any
 from ....hw.spec.elementwise.instructions import SCALARS
 from ...timing.compiled import called, inlined
 from ...timing.parts import ring_step
-from ...timing.striped.state import Bus
+from ...timing.striped.memory import Bus
 from ...timing.striped.writer import put_extent, put_line, takes_extent, takes_line, writer_idle
 from .load_state import VECTORS
 

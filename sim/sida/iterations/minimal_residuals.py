@@ -14,7 +14,7 @@ from ..result.products import Rules
 from .conjugate import right_side
 from .graphs import columns_of
 from .jobs import Found, Job, Machine, Method, Setup
-from .krylov_programs import clean, krylov_programs, most_at_once
+from .programs import clean, krylov_programs, most_at_once
 
 Floats = npt.NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from typing import Any
 from ...timing.bursts.bus import reader_step, writer_step
 from ...timing.compiled import inlined
 from ...timing.parts import gear
-from .state import ALWAYS, ELEMENT, LAST, MOVES, Array
+from .network import ALWAYS, ELEMENT, LAST, MOVES, Array
 
 
 @inlined

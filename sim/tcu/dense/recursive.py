@@ -6,14 +6,39 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..blocks import block, padded
-from ..elementwise import add, subtract
 from ..formulas.dense import levels
-from ..tensor_unit import TensorUnit, require
+from ..tensor_unit import TensorUnit, add, block, padded, require, subtract
 from ..words import Array
-from .bilinear import Bilinear, Sum
-from .operands import square_operands
-from .schemes import STANDARD, STRASSEN
+from .bilinear import STANDARD, STRASSEN, Bilinear, Sum
+
+
+def product_operands(unit: TensorUnit, a: Array, b: Array) -> tuple[Array, Array]:
+    """``a`` and ``b`` as words: matrices (n, k) and (k, p), none of the three 0.
+
+    Raises TypeError for what are no words of the unit, ValueError for other shapes.
+    """
+    left, right = unit.words.array(a), unit.words.array(b)
+    if left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[0]:
+        raise ValueError(
+            "`a` and `b` must be matrices (n, k) and (k, p), not of shapes "
+            f"{left.shape} and {right.shape}"
+        )
+    if not left.size or not right.size:
+        raise ValueError(
+            f"`a` and `b` must not be empty, as of shapes {left.shape} and {right.shape}"
+        )
+    return left, right
+
+
+def square_operands(unit: TensorUnit, a: Array, b: Array) -> tuple[Array, Array]:
+    """Checks the operands of a product of square matrices."""
+    left, right = product_operands(unit, a, b)
+    if not left.shape == right.shape == (left.shape[0],) * 2:
+        raise ValueError(
+            f"`a` and `b` must be square, not of shapes {left.shape} and {right.shape}"
+        )
+    return left, right
+
 
 __all__ = ["recursive", "standard", "strassen"]
 

@@ -5,13 +5,39 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..blocks import block, multiple, padded
-from ..elementwise import add
-from ..formulas.dense import transposes
-from ..streaming import stream
-from ..tensor_unit import TensorUnit
+from ..formulas.dense import squares, transposes
+from ..tensor_unit import TensorUnit, add, block, multiple, padded, require, stream
 from ..words import Array
-from .operands import product_operands, square_operands
+from .bilinear import Bilinear
+from .recursive import product_operands, recursive, square_operands
+
+
+def in_squares(unit: TensorUnit, scheme: Bilinear, a: Array, b: Array) -> Array:
+    """``a b`` of matrices (n, k) and (k, p), in squares of the least side ``s * side**h`` from the
+    smallest of n, k and p on.
+
+    Sides are padded to multiples of it; each product of squares is one by `recursive`, and those
+    along k are added by the CPU. Of square matrices there is one.
+
+    Raises TypeError and ValueError for other operands, and for words that do not subtract if the
+    scheme does.
+    """
+    require(unit, scheme.name, subtraction=scheme.subtracts)
+    left, right = product_operands(unit, a, b)
+    (n, k), p = left.shape, right.shape[1]
+    cut = squares(n, k, p, unit.s, scheme.side)
+    side = cut.side
+    left = padded(unit, left, cut.down * side, cut.deep * side)
+    right = padded(unit, right, cut.deep * side, cut.across * side)
+    c = np.empty((left.shape[0], right.shape[1]), unit.words.dtype)
+    for i, j in np.ndindex(cut.down, cut.across):
+        place = block(c, i, j, side)
+        for m in range(cut.deep):
+            made = recursive(unit, scheme, block(left, i, m, side), block(right, m, j, side))
+            # Not charged: what comes is where it is wanted, and a sum is written once.
+            place[...] = add(unit, place, made) if m else made
+    return c[:n, :p]
+
 
 __all__ = ["rectangular", "tall"]
 

@@ -6,8 +6,7 @@ U from the diagonal on.
 
 from __future__ import annotations
 
-from ..elementwise import divide, multiply, subtract
-from ..tensor_unit import TensorUnit
+from ..tensor_unit import TensorUnit, divide, multiply, subtract
 from ..words import Array
 
 __all__ = ["divide_by_lower", "divide_by_upper", "divide_upper_from_right", "solve"]

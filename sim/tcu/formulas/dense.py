@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..blocks import multiple
 from ..cost import Cost, UnitWork
+from ..tensor_unit import multiple
 from .streaming import stream
 
 __all__ = [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..blocks import multiple
 from ..cost import Cost, UnitWork
+from ..tensor_unit import multiple
 from .streaming import stream
 
 __all__ = ["eliminate", "solve"]

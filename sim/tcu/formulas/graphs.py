@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..blocks import multiple
 from ..cost import Cost
+from ..tensor_unit import multiple
 from .dense import tall
 from .streaming import stream
 

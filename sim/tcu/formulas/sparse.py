@@ -9,8 +9,8 @@ from __future__ import annotations
 from math import isqrt
 from typing import NamedTuple
 
-from ..blocks import multiple
 from ..cost import Cost, UnitWork
+from ..tensor_unit import multiple
 from .dense import levels, rectangular, recursive
 
 __all__ = [

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..cost import Cost
-from .lengths import fast_length
-from .number_cost import INTEGERS, REALS, NumberCost
-from .transform import moved, multiplied, planes, together
+from .transform import INTEGERS, REALS, NumberCost, fast_length, moved, multiplied, planes, together
 
 __all__ = [
     "blocks_of", "linear", "planes_of", "power", "squarings", "stencil", "stencil_exact", "sweeps",

@@ -6,11 +6,32 @@ from __future__ import annotations
 import numpy as np
 
 from ..dense.tall import tall
-from ..elementwise import add, multiply, subtract
-from ..tensor_unit import TensorUnit
+from ..tensor_unit import TensorUnit, add, multiply, subtract
 from ..words import Array
-from .adjacency import edges, holds_whole_numbers, undirected, whole_numbers
-from .components import components
+from .closure import edges, holds_whole_numbers, undirected, whole_numbers
+
+
+def components(unit: TensorUnit, adjacency: Array) -> list[Array]:
+    """Vertices of each component, ascending: a row of the matrix is read once, a comparison a
+    word."""
+    n = len(adjacency)
+    seen = np.zeros(n, bool)
+    found = []
+    for first in range(n):
+        if seen[first]:
+            continue
+        members, waiting = [], [first]
+        seen[first] = True
+        while waiting:
+            vertex = waiting.pop()
+            members.append(vertex)
+            unit.cpu(adds=n)
+            new = np.flatnonzero((adjacency[vertex] != 0) & ~seen)
+            seen[new] = True
+            waiting.extend(new.tolist())
+        found.append(np.array(sorted(members)))
+    return found
+
 
 __all__ = ["distances"]
 

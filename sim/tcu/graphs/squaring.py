@@ -8,8 +8,8 @@ import numpy as np
 from ..dense.tall import tall
 from ..tensor_unit import TensorUnit, require
 from ..words import Array
-from .adjacency import edges, undirected
-from .components import components
+from .closure import edges, undirected
+from .distances import components
 
 __all__ = ["squaring"]
 

@@ -12,9 +12,7 @@ from ....hw.spec.matrix_unit import MatrixUnitConfig, Operation
 from ...rtl.streams import NativeSimulation, Rows, dense_words, field_array
 from ...units.any_unit import cut_into_lanes, mixed_operations
 from ..words import Array, Words
-from .held import Held, UnitKind
-from .patterns import check_operands, patterns, results
-from .tally import HardwareTally
+from .held_words import HardwareTally, Held, UnitKind, check_operands, patterns, results
 
 __all__ = ["SIDES", "MatrixUnitBackend"]
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from ..formulas.integers import halvings, parts
 from ..tensor_unit import TensorUnit
-from .pieces import checked, count_of
-from .schoolbook import product
+from .schoolbook import checked, count_of, product
 
 __all__ = ["karatsuba"]
 

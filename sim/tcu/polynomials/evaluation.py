@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..elementwise import add, multiply
 from ..formulas.streaming import stream as rows_of
-from ..streaming import stream
-from ..tensor_unit import TensorUnit
+from ..tensor_unit import TensorUnit, add, multiply, stream
 from ..words import Array
 
 __all__ = ["polyval"]

@@ -7,15 +7,66 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..dense.bilinear import Bilinear
-from ..elementwise import multiply
+from ..dense.recursive import recursive
+from ..dense.tall import rectangular
 from ..formulas.sparse import Sizes
-from ..tensor_unit import TensorUnit
+from ..tensor_unit import TensorUnit, add, multiply
 from ..words import Array
-from .entries import Entries
-from .hashing import Buckets
-from .layouts import multiplied
-from .sums import summed
+from .entries import Entries, summed
+
+MOST_WORDS = 1 << 26
+"""Most words of a compressed operand, or product."""
+
+
+def largest_operand(sizes: Sizes) -> int:
+    """Words of the largest of both operands and their product."""
+    return max(sizes.high * sizes.inner, sizes.inner * sizes.wide, sizes.high * sizes.wide)
+
+
+def multiplied(unit: TensorUnit, scheme: Bilinear | None, x: Array, y: Array) -> Array:
+    """``x y`` of operands that need no padding: by tall calls; by a Strassen-like ``scheme`` in
+    square blocks, as many as there are, which are added."""
+    if scheme is None:
+        return rectangular(unit, x, y)
+    b = len(x)
+    total = recursive(unit, scheme, x[:, :b], y[:b])
+    for start in range(b, len(y), b):
+        block = slice(start, start + b)
+        total = add(unit, total, recursive(unit, scheme, x[:, block], y[block]))
+    return total
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """Assigns each row, or column, to a bucket.
+
+    Members
+    -------
+    count: of buckets
+    of: the bucket of each
+    single: whether every bucket has one row, or column, its own number
+    """
+
+    count: int
+    of: Array
+
+    @property
+    def single(self) -> bool:
+        return self.count == len(self.of)
+
+
+def draw_buckets(unit: TensorUnit, rng: np.random.Generator, n: int, most: int) -> Buckets:
+    """``n`` rows in ``min(n, most)`` buckets, as evenly as can be: a random permutation modulo the
+    number of buckets, so that any two meet with a chance of at most one in ``most``. CPU: a move a
+    row; none if every row has its own."""
+    if most >= n:
+        return Buckets(n, np.arange(n))
+    unit.cpu(moves=n)
+    return Buckets(most, rng.permutation(n) % most)
+
 
 __all__ = ["Compressed", "compressed_product"]
 

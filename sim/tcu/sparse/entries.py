@@ -8,7 +8,23 @@ from typing import Any
 import numpy as np
 
 from ..words import Array, Words
-from .sums import summed
+from ..words.integers import largest
+
+
+def summed(words: Words, size: int, places: Array, values: Array) -> Array:
+    """``size`` words: at each place the sum of the values that go there, else zero.
+
+    Raises a WordOverflow for integers that do not fit.
+    """
+    if words.dtype.kind != "i":
+        found = np.zeros(size, words.dtype)
+        np.add.at(found, places, values)
+        return found
+    wide = largest(values) * len(values) >> 63
+    total = np.zeros(size, object if wide else np.int64)
+    np.add.at(total, places, values.astype(object) if wide else values)
+    return words.array(total)
+
 
 __all__ = ["Entries", "as_entries", "sparse_operands"]
 

@@ -12,11 +12,10 @@ import numpy as np
 
 from ..formulas.sparse import ERROR_BITS
 from ..tensor_unit import TensorUnit
-from ..transform.primes import primes_with_roots
+from ..transform.residues import primes_with_roots
 from ..words import Array, Words, modular
 from ..words.modular import Residues
-from .entries import Entries
-from .sums import summed
+from .entries import Entries, summed
 
 __all__ = ["fields_for", "is_product", "vectors_for"]
 

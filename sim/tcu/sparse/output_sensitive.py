@@ -16,15 +16,19 @@ from ..dense.tall import rectangular
 from ..formulas.sparse import Sizes, sizes_of, value_round
 from ..tensor_unit import TensorUnit
 from ..words import INT64, Array
-from ..words.exact_products import largest
 from ..words.floats import Floats
-from ..words.integers import Integers
+from ..words.integers import Integers, largest
 from ..words.modular import Residues
-from .compressed import Compressed, compressed_product
+from .compressed import (
+    MOST_WORDS,
+    Buckets,
+    Compressed,
+    compressed_product,
+    draw_buckets,
+    largest_operand,
+)
 from .entries import Entries, sparse_operands
 from .freivalds import fields_for, is_product
-from .hashing import Buckets, draw_buckets
-from .layouts import MOST_WORDS, largest_operand
 
 # Values of floats where the structure of a product is known.
 #

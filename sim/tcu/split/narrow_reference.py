@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..numpy_backend import NumpyBackend
+from ..tensor_unit import NumpyBackend
 from ..words import Array, Words
 
 __all__ = ["NarrowBackend"]

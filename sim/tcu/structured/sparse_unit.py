@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..blocks import multiple, padded
-from ..dense.operands import product_operands
-from ..elementwise import add
-from ..numpy_backend import NumpyBackend
-from ..tensor_unit import TensorUnit
+from ..dense.recursive import product_operands
+from ..tensor_unit import NumpyBackend, TensorUnit, add, multiple, padded
 from ..words import Array, Words
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..blocks import multiple
 from ..cost import Cost
+from ..tensor_unit import multiple
 
 __all__ = ["metadata_words", "structured"]
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..formulas.number_cost import COMPLEX_WORDS, REALS, NumberCost
-from ..streaming import stream
-from ..tensor_unit import TensorUnit
+from ..formulas.transform import COMPLEX_WORDS, REALS, NumberCost
+from ..tensor_unit import TensorUnit, stream
 from ..words import Array
 from ..words.floats import Floats
 

@@ -1,8 +1,9 @@
-"""Residues modulo a prime, on units that reduce and on units of integers, where the CPU does."""
+"""Integers without error from residues: as many primes as hold the result, put together again."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,15 +11,40 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..formulas.number_cost import INTEGERS, RESIDUES, NumberCost
-from ..hardware.tally import HardwareBackend
-from ..streaming import stream
-from ..tensor_unit import TensorUnit
+from ..formulas.transform import INTEGERS, RESIDUES, NumberCost
+from ..hardware.held_words import HardwareBackend
+from ..tensor_unit import TensorUnit, stream
 from ..words import Array, Words, modular
 from ..words.integers import Integers
-from .primes import root_of_unity
 
-__all__ = ["PrimeField", "largest_modulus", "who_takes"]
+
+def primes_with_roots(order: int, most: int) -> Iterator[int]:
+    """The primes of at most ``most`` that are 1 modulo ``order``, from the largest down."""
+    for candidate in range((most - 1) // order * order + 1, 2, -order):
+        if modular(candidate).divides:
+            yield candidate
+
+
+def root_of_unity(n: int, prime: int) -> int:
+    """A number whose powers modulo ``prime`` come back to 1 after ``n``, and not before.
+
+    ``n`` must divide ``prime - 1``.
+    """
+    parts = [n // q for q in _prime_factors(n)]
+    roots = (pow(base, (prime - 1) // n, prime) for base in range(1, prime))
+    return next(root for root in roots if all(pow(root, part, prime) != 1 for part in parts))
+
+
+def _prime_factors(n: int) -> list[int]:
+    found = []
+    divisor = 2
+    while divisor * divisor <= n:
+        if n % divisor == 0:
+            found.append(divisor)
+        while n % divisor == 0:
+            n //= divisor
+        divisor += 1
+    return [*found, n] if n > 1 else found
 
 
 @dataclass(frozen=True)
@@ -119,3 +145,47 @@ def who_takes(unit: TensorUnit) -> str:
     """Names the words and the unit that have no larger moduli, for messages."""
     on = f" on {unit.backend.name}" if isinstance(unit.backend, HardwareBackend) else ""
     return f"{unit.words.name}{on} and a unit of side {unit.s}"
+
+
+__all__ = ["fields_for", "together"]
+
+
+def fields_for(unit: TensorUnit, order: int, largest: int) -> list[PrimeField]:
+    """Fields whose product tells all integers of at most ``largest`` apart, either sign.
+
+    Primes are 1 modulo ``order``, and so small that the unit holds a sum of s products: its words,
+    and its hardware, which may have less. Raises ValueError if there are not enough of them.
+    """
+    fields, product = [], 1
+    words, most = unit.words, largest_modulus(unit)
+    for prime in primes_with_roots(order, most):
+        fields.append(PrimeField(words, prime, order))
+        product *= prime
+        if product > 2 * largest:
+            return fields
+    raise ValueError(
+        f"primes of at most {most}, as {who_takes(unit)} take, that are 1 modulo {order} must hold "
+        f"results of {largest.bit_length()} bits, which they do not"
+    )
+
+
+def together(unit: TensorUnit, fields: Sequence[PrimeField], residues: Sequence[Array]) -> Array:
+    """The integers nearest to zero that have these residues, as words (Garner's algorithm).
+
+    Charged a number: for each pair of primes an add and two multiplies, for each prime but the
+    first a sum and a product, and a comparison. Raises a WordOverflow for what words do not hold.
+    """
+    digits: list[Array] = []
+    for field, residue in zip(fields, residues, strict=True):
+        digit = residue
+        for earlier, known in zip(fields, digits, strict=False):
+            inverse = pow(earlier.modulus, -1, field.modulus)
+            digit = (digit - known) % field.modulus * inverse % field.modulus
+        digits.append(digit)
+    total, product = digits[0].astype(object), fields[0].modulus
+    for field, digit in zip(fields[1:], digits[1:], strict=True):
+        total = total + digit.astype(object) * product
+        product *= field.modulus
+    count, pairs, more = total.size, len(fields) * (len(fields) - 1) // 2, len(fields) - 1
+    unit.cpu(adds=count * (pairs + more + 1), multiplies=count * (2 * pairs + more))
+    return unit.words.array(np.where(total > product // 2, total - product, total))

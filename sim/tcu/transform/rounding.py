@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from ..dense.rounding import gamma, smallest
-from ..formulas.lengths import chirp_length, radices
+from ..formulas.transform import chirp_length, radices
 from ..words.floats import Floats
 
 __all__ = [

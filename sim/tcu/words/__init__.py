@@ -1,11 +1,10 @@
 """The kinds of words that a tensor unit multiplies: numbers of one dtype with their (+) and (x)."""
 
-from .boolean import BOOLEAN
 from .floats import COMPLEX, COMPLEX64, FP32, FP64
 from .integers import INT64, WordOverflow, integer
 from .kind import Array, Words
-from .minplus import MINPLUS
 from .modular import modular
+from .semirings import BOOLEAN, MINPLUS
 
 __all__ = [
     "BOOLEAN",

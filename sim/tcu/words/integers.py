@@ -5,14 +5,55 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from .exact_products import exact_product, largest
-from .kept_in_int64 import KeptInInt64
 from .kind import Array, cannot, need_matrices
+
+_FLOAT64_HOLDS = 1 << 53
+_INT64_HOLDS = 1 << 63
+
+
+def largest(x: Array) -> int:
+    """The largest magnitude in an array of integers; 0 of none."""
+    given = np.asarray(x)
+    return max(abs(int(given.max())), abs(int(given.min()))) if given.size else 0
+
+
+def exact_product(a: Array, b: Array) -> Array:
+    """The product of matrices of int64: int64, or Python's integers (dtype object) if it might
+    not fit.
+
+    Bounds are of the sums of magnitudes, which no partial sum exceeds in any order.
+    """
+    bound = largest(a) * largest(b) * a.shape[1]
+    if bound < _FLOAT64_HOLDS:
+        return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
+    if bound < _INT64_HOLDS:
+        return np.asarray(a @ b)
+    return np.asarray(a.astype(object) @ b.astype(object))
+
+
+class KeptInInt64:
+    """The part of :class:`Words` that words kept in int64 share."""
+
+    subtracts: ClassVar[bool] = True
+    exact: ClassVar[bool] = True
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.int64)
+
+    @property
+    def zero(self) -> Any:
+        return np.int64(0)
+
+    @property
+    def one(self) -> Any:
+        return np.int64(1)
+
 
 __all__ = ["INT64", "Integers", "WordOverflow", "integer"]
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .exact_products import exact_product
-from .kept_in_int64 import KeptInInt64
+from .integers import KeptInInt64, exact_product
 from .kind import Array, cannot, need_matrices
 
 __all__ = ["Residues", "modular"]

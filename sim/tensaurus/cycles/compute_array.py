@@ -6,9 +6,9 @@ from typing import Any
 
 from ...timing.compiled import called, inlined
 from ...timing.parts import queue_step, round_robin
-from .array_state import DELAYS, FREE, SIDES, SLICES
 from .groups import wrapped
 from .head import arrive, carry_out, head, put, waves
+from .state import DELAYS, FREE, SIDES, SLICES
 
 
 @called

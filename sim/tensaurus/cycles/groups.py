@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...timing.compiled import called, inlined
-from .array_state import FREE
+from .state import FREE
 
 FIRST, LAST, SECOND = range(3)
 

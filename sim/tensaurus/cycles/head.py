@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ...timing.compiled import called, inlined
-from .array_state import DELAYS, FREE
 from .groups import (
     can_close,
     complete,
@@ -19,6 +18,7 @@ from .groups import (
     walk_of,
     wrapped,
 )
+from .state import DELAYS, FREE
 
 
 @called

@@ -14,13 +14,12 @@ from ...timing.compiled import compiled, inlined
 from ...timing.dram import FLAT, MemoryModel
 from ...timing.jobs import ended, looks, stands_still, watch
 from ...timing.striped.bus import beats_read, look_at_ports, step, use_ports
-from ...timing.striped.state import Bus, Reader, Writer, bus
+from ...timing.striped.memory import Bus, Reader, Writer, bus
 from ...timing.striped.writer import put_extent, put_line, takes_extent, takes_line, writer_idle
 from ..result.kernel import Kernel
-from .array_state import COUNTS, set_up_array
 from .compute_array import array_step
 from .operands import fetch_tiles, load_matrices, skid_step
-from .state import MACHINE, READERS, SKIDS, set_up_load, set_up_store
+from .state import COUNTS, MACHINE, READERS, SKIDS, set_up_array, set_up_load, set_up_store
 from .stores import (
     add_sums,
     is_finished,

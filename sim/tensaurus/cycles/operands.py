@@ -7,9 +7,8 @@ from typing import Any
 from ....hw.spec.tensaurus_tiles import TILE_BYTES
 from ...timing.compiled import called
 from ...timing.parts import gear, skid_full, skid_put
-from .array_state import DELAYS, SIDES
 from .compute_array import has_room_for_token
-from .state import LIST, MATRICES
+from .state import DELAYS, LIST, MATRICES, SIDES
 
 _MOST_TILES = 7
 _OPERAND_BITS = 2

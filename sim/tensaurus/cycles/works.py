@@ -8,7 +8,7 @@ import numpy as np
 
 from ....hw.spec.jobs.tensaurus import COUNTERS
 from ....hw.spec.tensaurus import TensaurusConfig
-from ...device.placement import Placement
+from ...device.driver import Placement
 from ...sparse.tensor import Tensor, modes_from
 from ...timing.dram import FLAT, MemoryModel
 from ..job_list import JobList

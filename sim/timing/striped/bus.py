@@ -6,9 +6,8 @@ from typing import Any
 
 from ..compiled import compiled, inlined
 from ..parts import skid_full, skid_put
-from .memory import free_for_read, read, serve_dram
+from .memory import Bus, free_for_read, read, serve_dram
 from .reader import accepts, ask, has_line, is_last, reader_step, take_line
-from .state import Bus
 from .writer import writer_step, writer_works
 
 

@@ -7,7 +7,7 @@ handed in, or taken, becomes visible with the next one.
 from __future__ import annotations
 
 from ..compiled import inlined
-from .state import BEHIND, NEVER, Bus
+from .memory import BEHIND, NEVER, Bus
 
 
 @inlined

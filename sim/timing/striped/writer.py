@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from ..compiled import inlined
 from ..parts import skid_full, skid_put
-from .memory import free_for_data, write
-from .state import DIVISION, Bus
+from .memory import DIVISION, Bus, free_for_data, write
 
 # Cycle model of what writes a channel's blocks: ``BlockBeats`` and ``BurstWriter``.
 #

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig, Simd2EngineConfig
 from tilewright.sim.device.protocol import JobError
-from tilewright.sim.engine.cycles.bound import Bound
 from tilewright.sim.engine.cycles.machine import run_job
-from tilewright.sim.engine.cycles.report import EngineCycles
+from tilewright.sim.engine.cycles.report import Bound, EngineCycles
 from tilewright.sim.engine.driver import Driver
 from tilewright.sim.engine.job import Job
 from tilewright.sim.engine.model import EngineModel

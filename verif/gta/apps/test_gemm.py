@@ -14,7 +14,7 @@ from tilewright.apps.common.units.gta import GtaChoice
 from tilewright.apps.gta import products
 from tilewright.apps.gta.products import GtaProducts
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig, is_float
-from tilewright.sim.gta.array_schedule import Schedule
+from tilewright.sim.gta.array_job import Schedule
 from tilewright.sim.gta.bignum import (
     DEPTH,
     PIECE_BITS,
@@ -23,7 +23,7 @@ from tilewright.sim.gta.bignum import (
     bignum_shape,
 )
 from tilewright.sim.gta.golden.pgemm import pgemm
-from tilewright.sim.gta.schedule.block_cost import PGemm
+from tilewright.sim.gta.schedule.cost import PGemm
 from tilewright.sim.gta.schedule.evaluate import evaluate
 from tilewright.sim.gta.schedule.explain import choose
 from tilewright.verif.gta.golden.references import product_by_limbs

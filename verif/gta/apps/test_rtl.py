@@ -15,7 +15,7 @@ from tilewright.apps.gta.operands import compare_product, numbers_in, operand_of
 from tilewright.errors import UserError
 from tilewright.hw.spec.formats import FORMATS, IntFormat
 from tilewright.hw.spec.gta import FORMATS_OF_GTA
-from tilewright.sim.device.placement import NoRoom
+from tilewright.sim.device.driver import NoRoom
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.golden.pgemm import pgemm
 from tilewright.sim.gta.model import GtaModel

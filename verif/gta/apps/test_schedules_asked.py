@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.spec.gta import GtaConfig
-from tilewright.sim.gta.array_schedule import Schedule
-from tilewright.sim.gta.schedule.block_cost import PGemm
-from tilewright.sim.gta.schedule.evaluate import evaluate
-from tilewright.sim.gta.schedule.filled_choice import FilledChoice, filled_candidates
+from tilewright.sim.gta.array_job import Schedule
+from tilewright.sim.gta.schedule.cost import PGemm
+from tilewright.sim.gta.schedule.evaluate import FilledChoice, evaluate, filled_candidates
 from tilewright.sim.gta.tiles.choice import Choice, candidates, choose
 from tilewright.verif.gta.devices import DEVICES, settings
 from tilewright.verif.kit.commands import Run

@@ -23,7 +23,7 @@ from tilewright.hw.gta.layouts import (
 )
 from tilewright.hw.spec.gta import BANKS, GtaConfig
 from tilewright.hw.stream.queue import Queue
-from tilewright.sim.rtl.payload import width_of
+from tilewright.sim.rtl.glue import width_of
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
 
 from .float_products import FloatProduct

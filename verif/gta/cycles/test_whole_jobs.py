@@ -18,16 +18,15 @@ from tilewright.hw.spec.jobs.gta_vector import (
     operand_memories,
     vector_result_bytes,
 )
-from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.device.driver import JobRegisters
 from tilewright.sim.gta import timed
-from tilewright.sim.gta.array_schedule import Schedule
+from tilewright.sim.gta.array_job import Schedule
 from tilewright.sim.gta.cycles.machine import run_job
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.golden.pgemm import RESULTS
 from tilewright.sim.gta.model import TIMELESS, GtaModel
 from tilewright.sim.gta.timed import TimedGta
-from tilewright.sim.gta.vector.choice import laid_out
-from tilewright.sim.gta.vector.tiling import most_chain
+from tilewright.sim.gta.vector.tiling import laid_out, most_chain
 from tilewright.sim.rtl.accelerator import AxiBehaviour
 from tilewright.sim.timing.memories import FLAT, HBM, HBM_32, MemoryModel
 from tilewright.verif.gta.devices import DEVICES, LARGE_MEMORY_BYTES, NativeGta, native_gta

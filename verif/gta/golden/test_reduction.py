@@ -15,8 +15,7 @@ from tilewright.hw.spec.formats import FLOAT_FORMATS, FORMATS
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, is_float
 from tilewright.sim.gta.golden.moves import select, slide_down, slide_up
 from tilewright.sim.gta.golden.pgemm import pgemm
-from tilewright.sim.gta.golden.reduction import REDUCTIONS, reduce
-from tilewright.sim.gta.golden.vector import elementwise
+from tilewright.sim.gta.golden.vector import REDUCTIONS, elementwise, reduce
 from tilewright.verif.kit.sampling import by_size, cases
 from tilewright.verif.oracles import softfloat, stimuli
 from tilewright.verif.oracles.softfloat import decode, round_exact

@@ -7,11 +7,14 @@ import math
 import numpy as np
 import pytest
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig, limbs
-from tilewright.sim.gta.baselines.fixed_array import fixed_array_cost, fixed_shape
-from tilewright.sim.gta.baselines.vector_unit import vector_rate, vector_unit_cost
-from tilewright.sim.gta.schedule.block_cost import PGemm
-from tilewright.sim.gta.schedule.cost import Accesses, Moved
-from tilewright.sim.gta.workloads.nine import LAYERS, WORKLOADS, backward, forward
+from tilewright.sim.gta.baseline_units import (
+    fixed_array_cost,
+    fixed_shape,
+    vector_rate,
+    vector_unit_cost,
+)
+from tilewright.sim.gta.nine_workloads import LAYERS, WORKLOADS, backward, forward
+from tilewright.sim.gta.schedule.cost import Accesses, Moved, PGemm
 from tilewright.verif.kit.sampling import cases
 
 CONFIG = GtaConfig()

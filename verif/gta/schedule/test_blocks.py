@@ -11,7 +11,9 @@ import pytest
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig, is_float, limbs
 from tilewright.sim.gta.array_cycles import chain_cycles
 from tilewright.sim.gta.array_job import ArrayJob
-from tilewright.sim.gta.schedule.block_cost import (
+from tilewright.sim.gta.schedule.cost import (
+    Accesses,
+    Moved,
     Needed,
     PGemm,
     Placed,
@@ -19,7 +21,6 @@ from tilewright.sim.gta.schedule.block_cost import (
     needed,
     port_cycles,
 )
-from tilewright.sim.gta.schedule.cost import Accesses, Moved
 from tilewright.sim.gta.schedule.segmented_cost import DoesNotFit, best_blocks
 from tilewright.verif.kit.sampling import cases
 

@@ -10,7 +10,7 @@ import pytest
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.golden.pgemm import pgemm
-from tilewright.sim.gta.schedule.block_cost import PGemm
+from tilewright.sim.gta.schedule.cost import PGemm
 from tilewright.sim.gta.schedule.explain import ranked, space
 from tilewright.sim.gta.timed import TimedGta
 from tilewright.verif.gta.jobs import words

@@ -12,14 +12,12 @@ from tilewright.errors import UserError
 from tilewright.hw.gta.layouts import Operation
 from tilewright.hw.spec.gta import GtaConfig
 from tilewright.sim.gta.array_cycles import array_cycles, chain_cycles
-from tilewright.sim.gta.array_job import ArrayJob
-from tilewright.sim.gta.layouts import layouts
-from tilewright.sim.gta.schedule.block_cost import PGemm
+from tilewright.sim.gta.array_job import ArrayJob, layouts
+from tilewright.sim.gta.nine_workloads import WORKLOADS, reduced
+from tilewright.sim.gta.schedule.cost import PGemm
 from tilewright.sim.gta.schedule.evaluate import Evaluated, cut, evaluate, left_over
 from tilewright.sim.gta.schedule.explain import schedules
-from tilewright.sim.gta.vector.choice import laid_out
-from tilewright.sim.gta.workloads.nine import WORKLOADS
-from tilewright.sim.gta.workloads.reduced import reduced
+from tilewright.sim.gta.vector.tiling import laid_out
 from tilewright.tables.gta import workloads_rtl
 from tilewright.tables.gta.workloads_rtl import COLUMNS, MOST, gta_workloads_rtl
 from tilewright.verif.gta.cluster.cluster_bench import INTEGERS, ClusterBench

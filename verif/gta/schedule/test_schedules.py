@@ -10,14 +10,11 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.gta import GtaConfig, limbs, result_bytes
 from tilewright.sim.gta.array_cycles import array_cycles
-from tilewright.sim.gta.array_job import ArrayJob
-from tilewright.sim.gta.array_schedule import Schedule
+from tilewright.sim.gta.array_job import ArrayJob, Schedule, layouts
 from tilewright.sim.gta.driver import GtaDriver
-from tilewright.sim.gta.layouts import layouts
 from tilewright.sim.gta.model import GtaModel
 from tilewright.sim.gta.regions import rectangles, stacked
-from tilewright.sim.gta.schedule.block_cost import PGemm
-from tilewright.sim.gta.schedule.cost import Accesses, Cost, Moved
+from tilewright.sim.gta.schedule.cost import Accesses, Cost, Moved, PGemm
 from tilewright.sim.gta.schedule.evaluate import COVERAGES, Evaluated, coverage, cut, evaluate
 from tilewright.sim.gta.schedule.explain import COLUMNS, choose, explain, ranked, schedules, space
 from tilewright.sim.gta.schedule.segmented_cost import DoesNotFit, sums_cost

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from tilewright.errors import UserError
 from tilewright.hw.spec.gta import GtaConfig
-from tilewright.sim.gta.baselines.vector_unit import vector_unit_cost
+from tilewright.sim.gta.baseline_units import vector_unit_cost
+from tilewright.sim.gta.nine_workloads import LAYERS, WORKLOADS, forward
 from tilewright.sim.gta.schedule.explain import choose, space
-from tilewright.sim.gta.workloads.nine import LAYERS, WORKLOADS, forward
 from tilewright.synth.tables import Row
 from tilewright.tables.gta.schedules import gta_schedules
 from tilewright.tables.gta.workloads import COLUMNS, gta_workloads

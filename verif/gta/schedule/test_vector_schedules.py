@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig
 from tilewright.hw.spec.jobs.gta import job_spec
-from tilewright.sim.device.job_registers import JobRegisters
-from tilewright.sim.gta.array_schedule import Schedule
+from tilewright.sim.device.driver import JobRegisters
+from tilewright.sim.gta.array_job import Schedule
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.model import GtaModel
 from tilewright.sim.gta.regions import rectangles
-from tilewright.sim.gta.schedule.block_cost import PGemm
-from tilewright.sim.gta.schedule.cost import Accesses
+from tilewright.sim.gta.schedule.cost import Accesses, PGemm
 from tilewright.sim.gta.schedule.evaluate import evaluate
 from tilewright.sim.gta.schedule.segmented_cost import (
     DoesNotFit,
@@ -27,8 +26,8 @@ from tilewright.sim.gta.tiles.choice import Choice, choose
 from tilewright.sim.gta.tiles.program import CommandList, LaneJob
 from tilewright.sim.gta.tiles.segmented_product import SegmentedProduct
 from tilewright.sim.gta.timed import TimedGta
-from tilewright.sim.gta.vector.choice import VectorChoice, laid_out, vector_schedules
 from tilewright.sim.gta.vector.products import VectorProduct
+from tilewright.sim.gta.vector.tiling import VectorChoice, laid_out, vector_schedules
 from tilewright.verif.gta.lists import Executes, busy_cycles
 from tilewright.verif.kit.sampling import by_size, cases
 

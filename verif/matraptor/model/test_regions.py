@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.jobs.matraptor import job_spec
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.device.driver import JobRegisters
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.matraptor.result.rows import least_capacity, spgemm
 from tilewright.sim.sparse.c2sr import to_csr

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.sim.device.job_registers import JobStatus
+from tilewright.sim.device.driver import JobStatus
 from tilewright.sim.matraptor.cycles.traffic import bytes_read
 from tilewright.sim.matraptor.result.outer import by_columns, outer_product
 from tilewright.sim.matraptor.result.rows import SparseProduct, least_capacity

@@ -15,7 +15,7 @@ from tilewright.hw.emit.unit import emit
 from tilewright.hw.matraptor.outer.product import OuterProduct
 from tilewright.hw.spec.jobs.matraptor import job_spec
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.device.driver import JobRegisters
 from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.matraptor.result.outer import overflow_rows

@@ -13,9 +13,8 @@ from tilewright.hw.sida.layouts import set_layout
 from tilewright.hw.sida.load.column_loader import ColumnLoader
 from tilewright.hw.sida.load.layouts import job_layout
 from tilewright.sim.sida.cycles.columns import columns_idle, columns_step
-from tilewright.sim.sida.cycles.compute import MACHINE
+from tilewright.sim.sida.cycles.compute import MACHINE, set_up_shared
 from tilewright.sim.sida.cycles.load_state import GROUPS, memory_bus, set_up_load
-from tilewright.sim.sida.cycles.shared import set_up_shared
 from tilewright.sim.timing.compiled import compiled
 from tilewright.sim.timing.striped.bus import look_at_ports, step, use_ports
 from tilewright.sim.timing.striped.reader import reader_idle

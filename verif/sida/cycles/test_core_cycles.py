@@ -14,17 +14,21 @@ from tilewright.hw.spec.elementwise.instructions import SCALARS
 from tilewright.hw.spec.elementwise.program import words_of
 from tilewright.hw.spec.formats import FORMATS
 from tilewright.hw.spec.sida import SidaConfig
-from tilewright.sim.sida.cycles.compute import MACHINE
+from tilewright.sim.sida.cycles.compute import MACHINE, set_up_shared, set_up_sizes
 from tilewright.sim.sida.cycles.device import SidaCycles
-from tilewright.sim.sida.cycles.elementwise_state import Program, program, set_up_elementwise
-from tilewright.sim.sida.cycles.ewise_core import core_offer, core_step
-from tilewright.sim.sida.cycles.order import (
+from tilewright.sim.sida.cycles.ewise_core import (
+    Program,
+    core_offer,
+    core_step,
+    program,
+    set_up_elementwise,
+)
+from tilewright.sim.sida.cycles.load_half import (
     order_offer,
     order_step,
     scalars_row_ready,
     scalars_step,
 )
-from tilewright.sim.sida.cycles.shared import set_up_shared, set_up_sizes
 from tilewright.sim.sida.cycles.steady import steady_jobs
 from tilewright.sim.sida.iterations.biconjugate import biconjugate_gradients
 from tilewright.sim.sida.iterations.conjugate import conjugate_gradients

@@ -12,7 +12,7 @@ from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.elementwise.assembler import assemble
 from tilewright.hw.spec.jobs.sida import job_spec
 from tilewright.hw.spec.sida import SIDA, SidaConfig
-from tilewright.sim.device.job_registers import JobRegisters, JobStatus
+from tilewright.sim.device.driver import JobRegisters, JobStatus
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sida.cycles.device import SidaCycles
 from tilewright.sim.sida.images import ROWS

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from tilewright.hw.sida.held.held_elements import HeldElements
 from tilewright.hw.spec.sida import SidaConfig
-from tilewright.sim.sida.cycles.compute import MACHINE
+from tilewright.sim.sida.cycles.compute import MACHINE, set_up_sizes
+from tilewright.sim.sida.cycles.held_bank import Held, set_up_held
 from tilewright.sim.sida.cycles.held_elements import held_offer, held_ready, held_step
-from tilewright.sim.sida.cycles.held_state import Held, set_up_held
-from tilewright.sim.sida.cycles.shared import set_up_sizes
 from tilewright.sim.sida.result.products import Columns
 from tilewright.sim.timing.compiled import compiled, inlined
 from tilewright.sim.timing.parts import fields

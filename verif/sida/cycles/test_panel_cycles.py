@@ -13,10 +13,9 @@ import pytest
 from tilewright.hw.sida.held.layouts import reload_layout, reload_request_layout
 from tilewright.hw.sida.load.layouts import rows_job_layout
 from tilewright.hw.sida.load.row_loader import RowLoader
-from tilewright.sim.sida.cycles.compute import MACHINE
+from tilewright.sim.sida.cycles.compute import MACHINE, set_up_shared
 from tilewright.sim.sida.cycles.load_state import AGAIN, memory_bus, set_up_load
 from tilewright.sim.sida.cycles.panels import rows_offer, rows_step
-from tilewright.sim.sida.cycles.shared import set_up_shared
 from tilewright.sim.timing.compiled import compiled
 from tilewright.sim.timing.striped.bus import step
 from tilewright.sim.timing.striped.reader import (

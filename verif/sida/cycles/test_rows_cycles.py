@@ -13,19 +13,19 @@ from tilewright.hw.sida.held.sum_rows import SumRows
 from tilewright.hw.sida.sums.both_sums import BothSums
 from tilewright.hw.sida.vectors.gather import Gather
 from tilewright.hw.spec.sida import SidaConfig
-from tilewright.sim.sida.cycles.compute import MACHINE
-from tilewright.sim.sida.cycles.ewise_core import packer_step, sum_rows_step
-from tilewright.sim.sida.cycles.gather import (
+from tilewright.sim.sida.cycles.compute import (
+    MACHINE,
     Lanes,
     gather_ready,
     gather_step,
     lanes,
+    set_up_sizes,
     set_up_sums,
     set_up_vectors,
     sums_offer,
     sums_step,
 )
-from tilewright.sim.sida.cycles.shared import set_up_sizes
+from tilewright.sim.sida.cycles.ewise_core import packer_step, sum_rows_step
 from tilewright.sim.timing.compiled import compiled
 from tilewright.sim.timing.parts import fields
 from tilewright.verif.kit.sampling import by_size, slow_but

@@ -15,8 +15,7 @@ from tilewright.hw.sida.vectors.vector_writer import VectorWriter
 from tilewright.hw.spec.elementwise.instructions import SCALARS, VECTORS
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.sida.cycles import load_state as state
-from tilewright.sim.sida.cycles.compute import MACHINE
-from tilewright.sim.sida.cycles.shared import set_up_shared
+from tilewright.sim.sida.cycles.compute import MACHINE, set_up_shared
 from tilewright.sim.sida.cycles.vector_port import (
     stores_idle,
     stores_offer,
@@ -26,6 +25,7 @@ from tilewright.sim.sida.cycles.vector_port import (
 )
 from tilewright.sim.timing.compiled import compiled
 from tilewright.sim.timing.striped.bus import step
+from tilewright.sim.timing.striped.memory import Bus
 from tilewright.sim.timing.striped.reader import (
     accepts,
     ask,
@@ -34,7 +34,6 @@ from tilewright.sim.timing.striped.reader import (
     reader_idle,
     take_line,
 )
-from tilewright.sim.timing.striped.state import Bus
 from tilewright.verif.channels.striped.memory_bench import ChannelMemory, Manner
 from tilewright.verif.channels.striped.written import written_channels
 from tilewright.verif.kit.sampling import by_size, slow_but

@@ -12,8 +12,8 @@ from scipy.sparse.linalg import gmres
 from tilewright.hw.spec.formats import FORMATS
 from tilewright.sim.numbers.values import decode
 from tilewright.sim.sida.iterations.jobs import Found, Job, ModelMachine
-from tilewright.sim.sida.iterations.krylov_programs import krylov_programs, most_at_once
 from tilewright.sim.sida.iterations.minimal_residuals import basis_name, minimal_residuals
+from tilewright.sim.sida.iterations.programs import krylov_programs, most_at_once
 from tilewright.sim.sida.result.products import Rules
 from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.data import data_file, needs_data

@@ -20,7 +20,7 @@ from tilewright.sim.sida.iterations.seeding import (
 )
 from tilewright.sim.sida.model import SidaModel
 from tilewright.sim.sida.result.products import Rules
-from tilewright.sim.sida.step_driver import StepDriver
+from tilewright.sim.sida.sequence_driver import StepDriver
 from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import cases
 

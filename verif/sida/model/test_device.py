@@ -13,13 +13,13 @@ from tilewright.hw.spec.formats import FORMATS
 from tilewright.hw.spec.jobs.sida import job_spec
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.hw.spec.sida import SIDA_SEMIRINGS, SidaConfig
-from tilewright.sim.device.job_registers import JobRegisters
-from tilewright.sim.numbers.memory import from_bytes
+from tilewright.sim.device.driver import JobRegisters
+from tilewright.sim.numbers.container_words import from_bytes
 from tilewright.sim.numbers.values import Patterns, decode, encode
+from tilewright.sim.sida.images import MatrixFault, first_fault
 from tilewright.sim.sida.model import SidaModel, WordFault, part_of_words
 from tilewright.sim.sida.result.passes import one_pass
 from tilewright.sim.sida.result.products import Columns, Rules
-from tilewright.sim.sida.stored_matrix import MatrixFault, first_fault
 from tilewright.verif.kit.job_checks import Mismatch, wrong_values
 from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.sida.exercise import exercise

@@ -13,8 +13,7 @@ from tilewright.hw.spec.elementwise.program import words_of
 from tilewright.hw.spec.jobs.sida import job_spec
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.sida import SidaConfig
-from tilewright.sim.device.job_registers import JobRegisters
-from tilewright.sim.device.placement import NoRoom
+from tilewright.sim.device.driver import JobRegisters, NoRoom
 from tilewright.sim.device.protocol import JobError
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.numbers.values import decode, encode

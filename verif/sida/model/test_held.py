@@ -17,13 +17,14 @@ from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.sida.held import held
 from tilewright.sim.sida.iterations.graphs import reach
 from tilewright.sim.sida.iterations.programs import CORENESS, PAGERANK, PATHS, REACH
-from tilewright.sim.sida.levels import ideal_bytes, pass_bytes
 from tilewright.sim.sida.references import (
     Demand,
     Machine,
     fused,
     ideal,
+    ideal_bytes,
     oracle,
+    pass_bytes,
     vectors_moved,
     vectors_of_part,
 )

@@ -19,10 +19,15 @@ from tilewright.hw.spec.t2s.program import Program
 from tilewright.hw.t2s.compiler.passes import MAPPED, PASSES, compiled, programs
 from tilewright.hw.t2s.language import Computation, MappingError
 from tilewright.hw.t2s.language.mapping_file import load_mapping
-from tilewright.sim.t2s.any_bounds import DependsOnBounds, WaitForEver, depths_for_any_bounds
 from tilewright.sim.t2s.checking import random_operands, wrong_elements
 from tilewright.sim.t2s.definition_result import definition_result
-from tilewright.sim.t2s.depths import needed_depths, run_empty
+from tilewright.sim.t2s.depths import (
+    DependsOnBounds,
+    WaitForEver,
+    depths_for_any_bounds,
+    needed_depths,
+    run_empty,
+)
 from tilewright.sim.t2s.interpreter import Deadlock, interpret
 from tilewright.tables.t2s.designs import CGRA as PAPER_CGRA
 from tilewright.tables.t2s.designs import PAPER, t2s_designs

@@ -13,10 +13,14 @@ from tilewright.hw.t2s.compiler import passes
 from tilewright.hw.t2s.compiler.passes import compiled, programs
 from tilewright.hw.t2s.language import Computation, MappingError, compute, indices, tensor
 from tilewright.hw.t2s.language.mapping_file import load_mapping
-from tilewright.sim.t2s.any_bounds import DependsOnBounds, depths_for_any_bounds
 from tilewright.sim.t2s.checking import random_operands, wrong_elements
 from tilewright.sim.t2s.definition_result import definition_result
-from tilewright.sim.t2s.depths import needed_depths, run_empty
+from tilewright.sim.t2s.depths import (
+    DependsOnBounds,
+    depths_for_any_bounds,
+    needed_depths,
+    run_empty,
+)
 from tilewright.sim.t2s.driver import Driver
 from tilewright.sim.t2s.interpreter import Deadlock, interpret
 from tilewright.sim.t2s.model import T2sModel

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.jobs.t2s import job_spec
 from tilewright.hw.spec.t2s.config import T2sConfig
-from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.device.driver import JobRegisters
 from tilewright.sim.t2s.cycles import machine
 from tilewright.sim.t2s.cycles.machine import T2sCycles, bound, counts_of, run_job
 from tilewright.sim.t2s.driver import Driver

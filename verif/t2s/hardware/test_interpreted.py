@@ -21,7 +21,7 @@ from tilewright.hw.t2s.copies import Feeder, Mover, mover
 from tilewright.hw.t2s.language import MappingError
 from tilewright.hw.t2s.lowering.design import design_of, lowered
 from tilewright.hw.t2s.nest import NestCounter
-from tilewright.sim.t2s.as_python.functions import python_text
+from tilewright.sim.t2s.python_functions import python_text
 from tilewright.sim.t2s.sizes import trip_count
 from tilewright.verif.kit.sampling import cases, slow_but
 from tilewright.verif.stream.agents import simulate

@@ -11,7 +11,7 @@ from amaranth.sim import Simulator
 from tilewright.hw.spec.formats import FORMATS, FloatFormat, Format
 from tilewright.hw.spec.t2s.functions import FUNCTIONS, WordFunctions, function_of, pad_pattern
 from tilewright.hw.t2s.word_function import WordFunction
-from tilewright.sim.numbers.word_functions import through
+from tilewright.sim.numbers.scalars import through
 from tilewright.verif.oracles import stimuli
 
 _NUMPY: dict[str, Any] = {

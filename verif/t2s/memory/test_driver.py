@@ -11,14 +11,14 @@ import numpy.typing as npt
 import pytest
 from tilewright.hw.spec.jobs.t2s import job_spec
 from tilewright.hw.spec.t2s.config import T2sConfig
-from tilewright.sim.device.placement import NoRoom
+from tilewright.sim.device.driver import NoRoom
 from tilewright.sim.device.protocol import JobError
 from tilewright.sim.t2s.checking import random_operands
 from tilewright.sim.t2s.driver import Driver
 from tilewright.sim.t2s.interpreter import interpret
-from tilewright.sim.t2s.iterations import iterations
 from tilewright.sim.t2s.job import Job, job_at
 from tilewright.sim.t2s.model import T2sModel
+from tilewright.sim.t2s.sizes import iterations
 from tilewright.verif.kit.commands import refused
 from tilewright.verif.kit.job_checks import wrong_values
 from tilewright.verif.kit.sampling import slow_but

@@ -18,10 +18,9 @@ from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.spec.t2s.parts import MemoryPart
 from tilewright.hw.spec.t2s.program import Program
-from tilewright.sim.t2s.bounds import bounds_of_shapes
 from tilewright.sim.t2s.images import laid_out, operand_names, part_of, placement, taken_out
 from tilewright.sim.t2s.interpreter import interpret
-from tilewright.sim.t2s.sizes import shape_of, trip_count
+from tilewright.sim.t2s.sizes import bounds_of_shapes, shape_of, trip_count
 from tilewright.verif.kit.commands import refused
 
 from ..designs import IN_HARDWARE, bounds_of

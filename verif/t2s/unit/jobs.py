@@ -18,7 +18,7 @@ from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.spec.t2s.program import Program
 from tilewright.hw.t2s.language import MappingError
 from tilewright.hw.t2s.lowering.design import lowered
-from tilewright.sim.device.job_registers import JobRegisters, JobStatus
+from tilewright.sim.device.driver import JobRegisters, JobStatus
 from tilewright.sim.device.protocol import AcceleratorDevice
 from tilewright.sim.t2s.images import laid_out, operand_names, placement
 from tilewright.sim.t2s.job import Job, job_at, outermost

@@ -12,7 +12,7 @@ import scipy.io
 import scipy.sparse
 from tilewright.cli import main
 from tilewright.sim.tcu.formulas import dense
-from tilewright.sim.tcu.split.split_cost import split
+from tilewright.sim.tcu.split.split_unit import split
 from tilewright.sim.tcu.words import integer
 from tilewright.verif.kit.commands import check_refused
 

@@ -12,9 +12,8 @@ from tilewright.hw.spec.matrix_unit import MatrixUnitConfig
 from tilewright.hw.spec.simd2 import SIMD2
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.streams import NativeSimulation
-from tilewright.sim.tcu.hardware.held import KINDS
+from tilewright.sim.tcu.hardware.held_words import KINDS, HardwareBackend, HardwareTally
 from tilewright.sim.tcu.hardware.matrix_unit import MatrixUnitBackend
-from tilewright.sim.tcu.hardware.tally import HardwareBackend, HardwareTally
 from tilewright.sim.timing.memories import FLAT
 
 _UNITS: dict[str, Unit] = {"simd2": SIMD2, "m3xu": M3XU}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tilewright.sim.tcu import UnitWork
-from tilewright.sim.tcu.calibration import Calibration, calibrate, calibrated_rows, fit
+from tilewright.sim.tcu.presets import Calibration, calibrate, calibrated_rows, fit
 
 
 def test_rows() -> None:

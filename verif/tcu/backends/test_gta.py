@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright.cli import main
 from tilewright.sim.tcu import TensorUnit
-from tilewright.sim.tcu.calibration import calibrate
-from tilewright.sim.tcu.hardware.held import GTA_KIND
+from tilewright.sim.tcu.hardware.held_words import GTA_KIND
 from tilewright.sim.tcu.integers.karatsuba import karatsuba
 from tilewright.sim.tcu.integers.schoolbook import schoolbook
+from tilewright.sim.tcu.presets import calibrate
 from tilewright.sim.tcu.words import (
     BOOLEAN,
     COMPLEX64,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tilewright.cli import main
 from tilewright.sim.tcu import UnitWork
-from tilewright.sim.tcu.calibration import calibrate
+from tilewright.sim.tcu.presets import calibrate
 from tilewright.sim.tcu.words import FP32, INT64
 from tilewright.tables.tcu.lines import FAR, _least, _scanned, tcu_lines
 from tilewright.verif.kit.pages import page

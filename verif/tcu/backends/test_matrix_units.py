@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright.hw.spec.simd2 import Simd2Config
 from tilewright.sim.tcu import TensorUnit
-from tilewright.sim.tcu.hardware.held import KINDS, SIMD2_KIND
+from tilewright.sim.tcu.hardware.held_words import KINDS, SIMD2_KIND
 from tilewright.sim.tcu.hardware.matrix_unit import SIDES, MatrixUnitBackend
 from tilewright.sim.tcu.words import (
     BOOLEAN,

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.sim.tcu import NumpyBackend, TensorUnit
-from tilewright.sim.tcu.calibration import calibrate, calibrated_rows
+from tilewright.sim.tcu.dense.bilinear import STRASSEN
 from tilewright.sim.tcu.dense.recursive import standard, strassen
-from tilewright.sim.tcu.dense.schemes import STRASSEN
-from tilewright.sim.tcu.dense.squares import in_squares
-from tilewright.sim.tcu.dense.tall import rectangular, tall
+from tilewright.sim.tcu.dense.tall import in_squares, rectangular, tall
 from tilewright.sim.tcu.elimination.blocked import eliminate
 from tilewright.sim.tcu.elimination.substitution import solve
 from tilewright.sim.tcu.graphs.closure import closure
@@ -21,6 +19,7 @@ from tilewright.sim.tcu.graphs.squaring import squaring
 from tilewright.sim.tcu.integers.karatsuba import karatsuba
 from tilewright.sim.tcu.integers.schoolbook import schoolbook
 from tilewright.sim.tcu.polynomials.evaluation import polyval
+from tilewright.sim.tcu.presets import calibrate, calibrated_rows
 from tilewright.sim.tcu.sparse.output_sensitive import spmul
 from tilewright.sim.tcu.stencils.linear import stencil
 from tilewright.sim.tcu.transform.dft import dft

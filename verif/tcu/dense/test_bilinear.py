@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit, UnitWork
-from tilewright.sim.tcu.dense.bilinear import Bilinear
+from tilewright.sim.tcu.dense.bilinear import STANDARD, STRASSEN, Bilinear
 from tilewright.sim.tcu.dense.recursive import recursive, standard, strassen
 from tilewright.sim.tcu.dense.rounding import (
     gamma,
@@ -21,9 +21,7 @@ from tilewright.sim.tcu.dense.rounding import (
     product_error,
     recursive_error,
 )
-from tilewright.sim.tcu.dense.schemes import STANDARD, STRASSEN
-from tilewright.sim.tcu.dense.squares import in_squares
-from tilewright.sim.tcu.dense.tall import rectangular, tall
+from tilewright.sim.tcu.dense.tall import in_squares, rectangular, tall
 from tilewright.sim.tcu.formulas import dense as costs
 from tilewright.sim.tcu.formulas import dense as formulas
 from tilewright.sim.tcu.theorems import STRASSEN_EXPONENT, product_bound

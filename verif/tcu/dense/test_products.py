@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit, UnitWork
+from tilewright.sim.tcu.dense.bilinear import STRASSEN
 from tilewright.sim.tcu.dense.recursive import recursive, standard, strassen
-from tilewright.sim.tcu.dense.schemes import STRASSEN
 from tilewright.sim.tcu.dense.tall import rectangular, tall
 from tilewright.sim.tcu.formulas import dense as costs
 from tilewright.sim.tcu.words import (

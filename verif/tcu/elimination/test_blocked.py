@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg
 from tilewright.sim.tcu import Cost, UnitWork
-from tilewright.sim.tcu.elimination.blocked import eliminate
-from tilewright.sim.tcu.elimination.pivots import PivotError
-from tilewright.sim.tcu.elimination.rounding import (
+from tilewright.sim.tcu.elimination.blocked import (
+    PivotError,
+    eliminate,
     factors_error,
     growth,
     lower,

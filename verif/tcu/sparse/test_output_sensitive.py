@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit, UnitWork
-from tilewright.sim.tcu.dense.schemes import STANDARD, STRASSEN
+from tilewright.sim.tcu.dense.bilinear import STANDARD, STRASSEN
 from tilewright.sim.tcu.formulas import sparse as costs
 from tilewright.sim.tcu.formulas.sparse import round_of
 from tilewright.sim.tcu.sparse.output_sensitive import MOST_ROUNDS, SparseProduct, spmul

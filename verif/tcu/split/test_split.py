@@ -27,8 +27,7 @@ from tilewright.sim.tcu.integers.schoolbook import schoolbook
 from tilewright.sim.tcu.polynomials.evaluation import polyval
 from tilewright.sim.tcu.sparse.output_sensitive import spmul
 from tilewright.sim.tcu.split.narrow_reference import NarrowBackend
-from tilewright.sim.tcu.split.split_cost import split
-from tilewright.sim.tcu.split.split_unit import SplitUnit, split_error
+from tilewright.sim.tcu.split.split_unit import SplitUnit, split, split_error
 from tilewright.sim.tcu.transform.dft import dft
 from tilewright.sim.tcu.words import (
     BOOLEAN,

@@ -14,10 +14,21 @@ from hypothesis import strategies as st
 from scipy.ndimage import correlate
 from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit
 from tilewright.sim.tcu.formulas import stencils as costs
-from tilewright.sim.tcu.formulas.lengths import fast_length, smooth_part
-from tilewright.sim.tcu.formulas.number_cost import COMPLEX_WORDS, INTEGERS, REALS, RESIDUES
-from tilewright.sim.tcu.stencils.linear import exact_fields, power, stencil
-from tilewright.sim.tcu.stencils.rounding import stencil_error, sweeps_error
+from tilewright.sim.tcu.formulas.transform import (
+    COMPLEX_WORDS,
+    INTEGERS,
+    REALS,
+    RESIDUES,
+    fast_length,
+    smooth_part,
+)
+from tilewright.sim.tcu.stencils.linear import (
+    exact_fields,
+    power,
+    stencil,
+    stencil_error,
+    sweeps_error,
+)
 from tilewright.sim.tcu.transform.complex_numbers import ComplexNumbers
 from tilewright.sim.tcu.words import (
     BOOLEAN,

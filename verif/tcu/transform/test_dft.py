@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit, UnitWork
 from tilewright.sim.tcu.formulas import transform as costs
-from tilewright.sim.tcu.formulas.lengths import fast_length, radices
-from tilewright.sim.tcu.formulas.number_cost import COMPLEX_WORDS, REALS
+from tilewright.sim.tcu.formulas.transform import COMPLEX_WORDS, REALS, fast_length, radices
 from tilewright.sim.tcu.transform.dft import dft, inverse_dft
 from tilewright.sim.tcu.transform.rounding import transform_error
 from tilewright.sim.tcu.words import BOOLEAN, COMPLEX, COMPLEX64, FP32, FP64, INT64, Array

@@ -13,12 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit
 from tilewright.sim.tcu.formulas import transform as costs
-from tilewright.sim.tcu.formulas.number_cost import INTEGERS, RESIDUES
+from tilewright.sim.tcu.formulas.transform import INTEGERS, RESIDUES
 from tilewright.sim.tcu.transform.complex_numbers import unit_roots
 from tilewright.sim.tcu.transform.dft import dft, inverse_dft
-from tilewright.sim.tcu.transform.exact import fields_for, together
-from tilewright.sim.tcu.transform.primes import primes_with_roots, root_of_unity
-from tilewright.sim.tcu.transform.residues import largest_modulus
+from tilewright.sim.tcu.transform.residues import (
+    fields_for,
+    largest_modulus,
+    primes_with_roots,
+    root_of_unity,
+    together,
+)
 from tilewright.sim.tcu.transform.rounding import transform_error
 from tilewright.sim.tcu.words import (
     COMPLEX,

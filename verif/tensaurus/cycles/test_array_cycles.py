@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from tilewright.hw.spec.tensaurus import TensaurusConfig
-from tilewright.sim.tensaurus.cycles.array_state import COUNTS, SIDES, set_up_array
 from tilewright.sim.tensaurus.cycles.compute_array import array_step, has_room_for_token
-from tilewright.sim.tensaurus.cycles.state import MACHINE
+from tilewright.sim.tensaurus.cycles.state import COUNTS, MACHINE, SIDES, set_up_array
 from tilewright.sim.tensaurus.result.kernel import Kernel
 from tilewright.sim.timing.compiled import called, compiled
 from tilewright.verif.kit.sampling import cases, slow_but

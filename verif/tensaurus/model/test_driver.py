@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.spec.tensaurus import TensaurusConfig
-from tilewright.sim.device.placement import NoRoom
+from tilewright.sim.device.driver import NoRoom
 from tilewright.sim.numbers.values import decode, encode
 from tilewright.sim.sparse.tensor import Tensor
 from tilewright.sim.tensaurus.driver import TensorDriver, plan_of

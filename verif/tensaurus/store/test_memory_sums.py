@@ -12,7 +12,7 @@ import pytest
 from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.hw.tensaurus.store.matrix_store import MatrixStore
-from tilewright.sim.numbers.memory import from_bytes, to_bytes
+from tilewright.sim.numbers.container_words import from_bytes, to_bytes
 from tilewright.sim.numbers.semirings import combine
 from tilewright.sim.tensaurus.result.kernel import Kernel
 from tilewright.verif.channels.striped.memory_bench import ChannelMemory, Manner

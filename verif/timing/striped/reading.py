@@ -16,6 +16,7 @@ from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.hw.stream.connect import connect_fields
 from tilewright.sim.timing.compiled import compiled
 from tilewright.sim.timing.striped.bus import step
+from tilewright.sim.timing.striped.memory import Bus, Reader
 from tilewright.sim.timing.striped.reader import (
     accepts,
     ask,
@@ -24,7 +25,6 @@ from tilewright.sim.timing.striped.reader import (
     reader_idle,
     take_line,
 )
-from tilewright.sim.timing.striped.state import Bus, Reader
 from tilewright.verif.channels.striped.memory_bench import ChannelMemory, Manner
 from tilewright.verif.stream.agents import Agent, run_agents
 from tilewright.verif.timing.striped.pace import Offers, Pace, Takes, Watch, pattern

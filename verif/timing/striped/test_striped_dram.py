@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.sim.timing.dram import FLAT, HBM, HBM_32, MemoryModel
-from tilewright.sim.timing.striped.state import Reader, Writer, bus
+from tilewright.sim.timing.striped.memory import Reader, Writer, bus
 from tilewright.verif.kit.commands import refusal
 from tilewright.verif.timing.striped import reading, writing
 from tilewright.verif.timing.striped.pace import GEOMETRIES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tilewright.sim.timing.striped.state import Reader, bus
+from tilewright.sim.timing.striped.memory import Reader, bus
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.timing.striped.pace import GEOMETRIES, Pace
 from tilewright.verif.timing.striped.reading import Reading, on_model, on_rtl

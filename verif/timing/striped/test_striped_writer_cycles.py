@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tilewright.hw.spec.channels import ChannelGeometry
-from tilewright.sim.timing.striped.state import Reader, Writer, bus
+from tilewright.sim.timing.striped.memory import Reader, Writer, bus
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.timing.striped.pace import GEOMETRIES, Pace
 from tilewright.verif.timing.striped.writing import Writing, on_model, on_rtl

@@ -11,7 +11,7 @@ from tilewright.hw.channels.striped_writer import StripedWriter, extent_layout
 from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.sim.timing.compiled import compiled
 from tilewright.sim.timing.striped.bus import step
-from tilewright.sim.timing.striped.state import Bus, Writer
+from tilewright.sim.timing.striped.memory import Bus, Writer
 from tilewright.sim.timing.striped.writer import (
     put_extent,
     put_line,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ...report_table import print_figures, print_rows
-from ...reports import compiled_rows, write_json
+from ...reports import compiled_rows, print_figures, print_rows, write_json
 from .options import Choice
 from .session import Tally
 

@@ -14,7 +14,7 @@ from ... import device
 from ...errors import CheckFailed, UserError
 from ...hw.spec.host.activity import Stopwatch, activity
 from ...hw.spec.unit import Unit
-from ...sim.device.placement import NoRoom
+from ...sim.device.driver import NoRoom
 from ...sim.device.protocol import JobError
 from ...sim.rtl.build import BuildError
 from ...sim.rtl.toolchain import ToolMissing

@@ -21,8 +21,8 @@ from ..common.options import PANEL, DeviceOptions, check_backend, check_report_a
 from ..common.units.gta import Asked, GtaChoice, ScheduleOptions
 
 if TYPE_CHECKING:
-    from ...sim.gta.array_schedule import Schedule
-    from ...sim.gta.schedule.block_cost import PGemm
+    from ...sim.gta.array_job import Schedule
+    from ...sim.gta.schedule.cost import PGemm
 
 __all__ = ["FLOATS", "GtaOptions", "VectorOptions", "check_sums", "choose_gta", "entries_of",
            "write_schedule"]  # fmt: skip

@@ -10,9 +10,9 @@ from typing import Any
 from rich.table import Table
 
 from ...hw.spec.gta import GtaConfig
-from ...sim.gta.schedule.block_cost import PGemm
+from ...sim.gta.schedule.cost import PGemm
+from ...sim.gta.schedule.evaluate import FilledChoice, filled_candidates
 from ...sim.gta.schedule.explain import COLUMNS, explain, ranked, space
-from ...sim.gta.schedule.filled_choice import FilledChoice, filled_candidates
 from ...sim.gta.tiles.choice import Choice, candidates
 from ..common.agreement import Agreement
 from ..common.limits import counted

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from ...errors import UserError
 from ...hw.spec.gta import COLS, ROWS, GtaConfig, is_float, limbs, result_bytes
 from ...hw.spec.host.activity import Stopwatch, activity
-from ...sim.gta.array_schedule import Schedule
+from ...sim.gta.array_job import Schedule
 from ...sim.gta.driver import GtaDriver
 from ...sim.gta.golden.pgemm import pgemm
-from ...sim.gta.schedule.block_cost import PGemm
-from ...sim.gta.schedule.cost import Cost
+from ...sim.gta.schedule.cost import Cost, PGemm
 from ...sim.gta.schedule.explain import Ranked, ranked, space
 from ..common.limits import other_backend
 from ..common.session import Session, Tally

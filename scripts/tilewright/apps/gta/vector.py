@@ -16,8 +16,7 @@ from ...hw.spec.host.activity import Stopwatch, activity
 from ...hw.spec.jobs.gta_vector import OCTET, octet_cycles
 from ...sim.gta.driver import GtaDriver
 from ...sim.gta.golden.moves import select, slide_down, slide_up
-from ...sim.gta.golden.reduction import reduce
-from ...sim.gta.golden.vector import elementwise
+from ...sim.gta.golden.vector import elementwise, reduce
 from ..common.agreement import Agreement, exactly
 from ..common.limits import counted, other_backend
 from ..common.matrix_files import write_array

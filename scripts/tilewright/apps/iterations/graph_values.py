@@ -24,9 +24,18 @@ from ..common.graph import Graph
 from ..common.rounding import round_to, say, warn_rounding
 from ..common.units.sida import SidaChoice
 from ..common.units.sida_runs import run_problem
-from .application import Application, finish, numbers_of, residual_in
+from .application import (
+    Application,
+    against_cores,
+    against_hops,
+    against_lengths,
+    against_means,
+    against_ranks,
+    finish,
+    numbers_of,
+    residual_in,
+)
 from .inputs import source_of
-from .verdict import against_cores, against_hops, against_lengths, against_means, against_ranks
 
 __all__ = ["lengths_from", "peel_cores", "rank_vertices", "search", "spread_labels"]
 

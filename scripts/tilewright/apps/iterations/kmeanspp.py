@@ -13,7 +13,7 @@ from ...hw.spec.formats import FloatFormat, Format
 from ...sim.sida.iterations.distances import DISTANCES
 from ...sim.sida.iterations.seeding import Coincide, Seeds, draw_seeds, seeding
 from ...sim.sida.result.products import Rules
-from ...sim.sida.step_driver import StepDriver
+from ...sim.sida.sequence_driver import StepDriver
 from ..common.limits import counted
 from ..common.rounding import check_integers, round_to, warn_rounding
 from ..common.units.sida import SidaChoice

@@ -20,9 +20,8 @@ from ..common.matrix_files import write_array
 from ..common.units.sida import SidaChoice
 from ..common.units.sida_report import Residual, iteration_report, outcome_of_jobs
 from ..common.units.sida_runs import run_method, run_problem
-from .application import Application, finish, is_matrix, numbers_of
+from .application import Application, finish, is_matrix, numbers_of, residual_of
 from .inputs import Equations
-from .verdict import residual_of
 
 __all__ = ["solve_by_gradients", "solve_by_minimal_residuals", "solve_by_two_gradients"]
 

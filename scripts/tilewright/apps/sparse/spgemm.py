@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ...sim.sparse.c2sr import to_csr
+from ..common.agreement import SparseAgreement, compare_sparse, verdict, warn_result
 from ..common.matrix_files import write_sparse
 from ..common.picture import density, write_picture
 from ..common.rounding import round_to, warn_rounding
-from ..common.sparse_agreement import SparseAgreement, compare_sparse, verdict, warn_result
 from ..common.units.matraptor import SparseChoice
 from ..common.units.matraptor_products import SparseProducts, sparse_report
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -17,22 +18,65 @@ from ...hw.spec.formats import IntFormat
 from ...hw.spec.jobs.t2s import memory_parts
 from ...hw.spec.t2s.config import T2S, T2sConfig
 from ...hw.spec.t2s.design import Design
-from ...report_table import print_rows
-from ...reports import write_json
+from ...hw.spec.t2s.program import Program
+from ...reports import print_rows, write_json
 from ...sim.numbers.container_words import from_container
-from ...sim.t2s.bounds import bounds_of_shapes
 from ...sim.t2s.driver import Counts, Driver
 from ...sim.t2s.images import operand_names, placement
 from ...sim.t2s.job import outermost
-from ...sim.t2s.sizes import trip_count, walked_indices
+from ...sim.t2s.sizes import bounds_of_shapes, trip_count, walked_indices
 from ...sim.t2s.sparse.image import most_bytes, tile_count
 from ..common.limits import check_operations, counted
 from ..common.matrix_files import write_array
 from ..common.options import Choice
 from ..common.session import Session
 from .einsum_agreement import wrong_elements
-from .expression import expression_of, same_expression
 from .operand_files import Operand, read_operands
+
+
+def expression_of(program: Program) -> str:
+    """Returns "ik,kj->ij" in the program's own letters; of sums of products "ik,k+ik,k->i".
+
+    Raises UserError if einsum has no name for it: other semirings, initial values, functions of
+    words, and indices that are sums.
+    """
+    if program.semiring != "mma":
+        raise UserError(f"{program.name} is no einsum: its semiring is {program.semiring}")
+    if program.start:
+        raise UserError(f"{program.name} is no einsum: its sums start from {program.start}")
+    for tensor in program.tensors:
+        for name in tensor.functions:
+            raise UserError(f"{program.name} is no einsum: {tensor.name} has a function, {name}")
+        for index in tensor.dimensions:
+            if len(index.terms) != 1 or index.terms[0][1] != 1 or index.constant:
+                raise UserError(f"{program.name} is no einsum: {tensor.name} has an index {index}")
+    letters = dict(zip(program.indices, ascii_letters, strict=False))
+    if all(len(name) == 1 for name in program.indices):
+        letters = {name: name for name in program.indices}
+    texts = {
+        tensor.name: "".join(letters[index.variables[0]] for index in tensor.dimensions)
+        for tensor in program.tensors
+        if not tensor.image
+    }
+    products = (",".join(texts[name] for name in names) for names in program.products)
+    return f"{'+'.join(products)}->{texts[program.result]}"
+
+
+def same_expression(given: str, meant: str) -> bool:
+    """Tells whether two expressions differ in their letters only."""
+    return _plain(given.replace(" ", "")) == _plain(meant)
+
+
+def _plain(text: str) -> str:
+    names: dict[str, str] = {}
+    found = []
+    for letter in text:
+        if letter.isalpha():
+            found.append(names.setdefault(letter, ascii_letters[len(names) % len(ascii_letters)]))
+        else:
+            found.append(letter)
+    return "".join(found)
+
 
 __all__ = ["run_einsum"]
 

@@ -9,12 +9,18 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import UserError
-from ...sim.tcu.blocks import multiple
 from ...sim.tcu.dense.rounding import product_error
-from ...sim.tcu.elimination.blocked import eliminate
-from ...sim.tcu.elimination.pivots import PivotError
-from ...sim.tcu.elimination.rounding import factors_error, growth, lower, residual_error, upper
+from ...sim.tcu.elimination.blocked import (
+    PivotError,
+    eliminate,
+    factors_error,
+    growth,
+    lower,
+    residual_error,
+    upper,
+)
 from ...sim.tcu.elimination.substitution import solve
+from ...sim.tcu.tensor_unit import multiple
 from ...sim.tcu.words import COMPLEX, FP64, Array, Words
 from ...sim.tcu.words.floats import Floats
 from ...sim.tcu.words.modular import Residues
@@ -23,7 +29,7 @@ from ..common.limits import check_operations, counted
 from ..common.matrix_files import read_array, read_matrix, write_array
 from .algorithm_report import tcu_report
 from .options import TcuChoice, check_squares
-from .residues import modulo
+from .products import modulo
 from .unit import (
     as_words,
     computing,

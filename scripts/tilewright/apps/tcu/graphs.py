@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import UserError, user_errors
-from ...sim.tcu.blocks import multiple
 from ...sim.tcu.dense.rounding import gamma
-from ...sim.tcu.graphs.adjacency import zeros_and_ones
-from ...sim.tcu.graphs.closure import closure
+from ...sim.tcu.graphs.closure import closure, zeros_and_ones
 from ...sim.tcu.graphs.distances import distances
+from ...sim.tcu.tensor_unit import multiple
 from ...sim.tcu.words import FP64, Array
 from ..common.agreement import Agreement, exactly, within
 from ..common.graph import Graph, read_graph

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...sim.tcu import TensorUnit
-from ...sim.tcu.blocks import multiple
-from ...sim.tcu.dense.bilinear import Bilinear
+from ...sim.tcu.dense.bilinear import STANDARD, STRASSEN, Bilinear
 from ...sim.tcu.dense.rounding import in_squares_error, in_squares_underflow, product_error
-from ...sim.tcu.dense.schemes import STANDARD, STRASSEN
-from ...sim.tcu.dense.squares import in_squares
-from ...sim.tcu.dense.tall import rectangular, tall
+from ...sim.tcu.dense.tall import in_squares, rectangular, tall
 from ...sim.tcu.formulas.dense import squares, transposes
+from ...sim.tcu.tensor_unit import multiple
 from ...sim.tcu.words import COMPLEX, FP64, Array
 from ...sim.tcu.words.floats import Floats
 from ...sim.tcu.words.modular import Residues
@@ -24,7 +22,6 @@ from ..common.matrix_files import read_matrix, write_array
 from .algorithm_report import tcu_report
 from .algorithms import ALGORITHMS
 from .options import TcuChoice, check_factors, check_squares
-from .residues import modulo
 from .unit import (
     as_words,
     computing,
@@ -34,6 +31,39 @@ from .unit import (
     words_for,
     work_of,
 )
+
+_COLUMNS = 16
+_LIMB = 15
+"""Bits, so that sums of 2^33 products fit a word of 64 bits."""
+
+
+def modulo(product: Array, a: Array, b: Array, modulus: int) -> Agreement:
+    """Compares a product with ``a b`` modulo a number, in up to ``_COLUMNS`` columns."""
+    columns = product.shape[1]
+    places = np.unique(np.linspace(0, columns - 1, _COLUMNS).astype(int))
+    expected = a.astype(object) @ b[:, places].astype(object) % modulus
+    some = f", {len(places)} columns" if len(places) < columns else ""
+    return exactly(f"Python's integers{some}", product[:, places], expected)
+
+
+def sparse_modulo(a: Any, b: Any, words: Residues) -> Any:
+    """``a b`` of SciPy's CSR matrices of residues, by SciPy's products of limbs."""
+    total = 0 * (a != 0).astype(np.int64) @ (b != 0).astype(np.int64)
+    count = -(-(words.modulus - 1).bit_length() // _LIMB)
+    for i in range(count):
+        for j in range(count):
+            made = (_limb(a, i) @ _limb(b, j)).tocsr()
+            weight = np.array(pow(2, _LIMB * (i + j), words.modulus))
+            made.data = words.multiply(made.data % words.modulus, weight)
+            total = total + made
+            total.data %= words.modulus
+    return total
+
+
+def _limb(matrix: Any, number: int) -> Any:
+    data = matrix.data >> (_LIMB * number) & ((1 << _LIMB) - 1)
+    return type(matrix)((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
 
 __all__ = ["multiply_matrices"]
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import UserError
-from ...sim.tcu.dense.bilinear import Bilinear
-from ...sim.tcu.dense.schemes import STANDARD, STRASSEN
+from ...sim.tcu.dense.bilinear import STANDARD, STRASSEN, Bilinear
 from ...sim.tcu.sparse.output_sensitive import SparseProduct, spmul
 from ...sim.tcu.words import FP64, INT64, Array, Words
 from ...sim.tcu.words.floats import Floats
@@ -20,7 +19,7 @@ from ..common.limits import counted
 from ..common.matrix_files import write_sparse
 from .algorithm_report import tcu_report
 from .options import TcuChoice
-from .residues import sparse_modulo
+from .products import sparse_modulo
 from .unit import as_words, computing, latency_on, open_unit, smaller_than_a_block, words_for
 
 __all__ = ["Operands", "multiply_sparse"]

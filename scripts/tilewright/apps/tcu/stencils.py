@@ -8,10 +8,11 @@ import numpy as np
 
 from ...errors import UserError
 from ...sim.tcu import TensorUnit
-from ...sim.tcu.formulas.lengths import fast_length
 from ...sim.tcu.formulas.stencils import blocks_of
-from ...sim.tcu.stencils.linear import exact_fields, stencil
-from ...sim.tcu.stencils.rounding import (
+from ...sim.tcu.formulas.transform import fast_length
+from ...sim.tcu.stencils.linear import (
+    exact_fields,
+    stencil,
     stencil_error,
     stencil_underflow,
     sweeps_error,

@@ -8,8 +8,7 @@ import numpy as np
 
 from ...errors import UserError, user_errors
 from ...sim.tcu import TensorUnit
-from ...sim.tcu.formulas.lengths import chirp_length, radices
-from ...sim.tcu.formulas.transform import level_rows
+from ...sim.tcu.formulas.transform import chirp_length, level_rows, radices
 from ...sim.tcu.transform.dft import dft, inverse_dft, root_modulo
 from ...sim.tcu.transform.rounding import transform_error, transform_underflow
 from ...sim.tcu.words import COMPLEX, Array, Words, modular

@@ -10,8 +10,8 @@ import numpy as np
 from ...sim.numbers.values import decode
 from ...sim.sparse.tensor import Tensor, to_csr
 from ...sim.tensaurus.work import Work
+from ..common.agreement import SparseAgreement, compare_sparse, verdict, warn_result
 from ..common.matrix_files import write_array
-from ..common.sparse_agreement import SparseAgreement, compare_sparse, verdict, warn_result
 from ..common.units.tensaurus import TensorChoice
 from ..common.units.tensaurus_products import (
     TensorProducts,

@@ -48,8 +48,8 @@ def gta_schedules(
     """
     config = modelled("gta-schedules", target, settings)
     from ...apps.common.files import check_output, write_whole
+    from ...sim.gta.nine_workloads import LAYERS, forward
     from ...sim.gta.schedule.explain import COLUMNS, explain, ranked, space
-    from ...sim.gta.workloads.nine import LAYERS, forward
     from .scatter import scatter
 
     given = [*map(str, files), *([only] if only is not None else [])]

@@ -12,8 +12,8 @@ from .setting import modelled
 
 if TYPE_CHECKING:
     from ...hw.spec.gta import GtaConfig
+    from ...sim.gta.nine_workloads import Workload
     from ...sim.gta.schedule.cost import Cost
-    from ...sim.gta.workloads.nine import Workload
 
 __all__ = ["COLUMNS", "gta_workloads"]
 
@@ -54,7 +54,7 @@ def gta_workloads(
     none is chosen.
     """
     config = modelled("gta-workloads", target, settings)
-    from ...sim.gta.workloads.nine import WORKLOADS
+    from ...sim.gta.nine_workloads import WORKLOADS
 
     chosen = {name: one for name, one in WORKLOADS.items() if only in name}
     if not chosen:
@@ -77,8 +77,7 @@ def gta_workloads(
 
 def _figures(config: GtaConfig, workload: Workload) -> list[float]:
     from ...hw.spec.gta import COLS, ROWS, limbs
-    from ...sim.gta.baselines.fixed_array import fixed_array_cost
-    from ...sim.gta.baselines.vector_unit import vector_rate, vector_unit_cost
+    from ...sim.gta.baseline_units import fixed_array_cost, vector_rate, vector_unit_cost
     from ...sim.gta.schedule.explain import ranked, space
 
     array, ported, vectors, fixed = [], [], [], []

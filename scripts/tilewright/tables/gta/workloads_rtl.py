@@ -12,8 +12,8 @@ from ..matraptor_rates import needs_simulation
 
 if TYPE_CHECKING:
     from ...hw.spec.gta import GtaConfig
-    from ...sim.gta.schedule.block_cost import PGemm
-    from ...sim.gta.workloads.nine import Workload
+    from ...sim.gta.nine_workloads import Workload
+    from ...sim.gta.schedule.cost import PGemm
 
 __all__ = ["COLUMNS", "MOST", "gta_workloads_rtl"]
 
@@ -61,8 +61,7 @@ def gta_workloads_rtl(
         from ...hw.emit.unit import emit
         from ...hw.spec.gta import GTA, GtaConfig
         from ...settings import read_config
-        from ...sim.gta.workloads.nine import WORKLOADS
-        from ...sim.gta.workloads.reduced import reduced
+        from ...sim.gta.nine_workloads import WORKLOADS, reduced
         from ...sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 
         config = read_config(GTA, None, settings)

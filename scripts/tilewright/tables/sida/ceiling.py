@@ -39,7 +39,7 @@ def sida_ceiling(
     from ...sim.sida.iterations.problem import solve
     from ...sim.sida.references import Demand, Machine, fused, ideal, oracle
     from ...sim.sida.result.products import Rules
-    from ..graph_kinds import GRAPHS
+    from ..generated_matrices import GRAPHS
 
     rules = Rules(fmt=FORMATS["fp32"])
     machine = Machine(bytes_a_cycle=_BYTES_A_CYCLE, lanes=_LANES)

@@ -54,8 +54,8 @@ def sida_bytes(
     from ...hw.spec.sida import SIDA, SidaConfig
     from ...settings import read_config
     from ...sim.sida.cycles.steady import steady_demand, steady_pass
-    from ...sim.sida.levels import ideal_bytes, pass_bytes
-    from ..graph_kinds import GRAPHS
+    from ...sim.sida.references import ideal_bytes, pass_bytes
+    from ..generated_matrices import GRAPHS
     from .computations import problems
 
     config = read_config(SIDA, None, settings)

@@ -11,7 +11,7 @@ from ...hw.spec.elementwise.assembler import assemble
 from ...hw.spec.semirings import SEMIRINGS
 from ...hw.spec.sida import SIDA, SidaConfig
 from ...synth.tables import Row, Table
-from ..graph_kinds import GRAPHS
+from ..generated_matrices import GRAPHS
 from ..matraptor_rates import needs_simulation
 
 if TYPE_CHECKING:

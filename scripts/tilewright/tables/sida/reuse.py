@@ -71,7 +71,7 @@ def matrices_of(files: Sequence[Path], vertices: int) -> Iterator[tuple[str, csr
     from scipy.sparse import csr_array, tril
 
     from ...apps.common.matrix_files import read_matrix_file
-    from ..graph_kinds import GRAPHS
+    from ..generated_matrices import GRAPHS
 
     if not files:
         for name, generate in GRAPHS.items():

@@ -155,7 +155,7 @@ def paper_machine(settings: Sequence[str]) -> tuple[WideSidaConfig, MemoryModel]
 
 def graphs(files: Sequence[Path], vertices: int, *, large: bool) -> Iterator[tuple[str, csr_array]]:
     """Yields the graphs of the files, or generated ones, and a ``large`` one besides."""
-    from ..graph_kinds import GRAPHS, rmat
+    from ..generated_matrices import GRAPHS, rmat
     from .reuse import matrices_of
 
     if files:

@@ -150,7 +150,7 @@ def _on_rtl(config: T2sConfig, bounds: dict[str, int]) -> Counts:
     import numpy as np
 
     from ...apps.common.session import rtl_device
-    from ...apps.t2s.expression import expression_of
+    from ...apps.t2s.einsum_run import expression_of
     from ...hw.spec.t2s.config import T2S
     from ...sim.t2s.driver import Driver
     from ...sim.t2s.images import operand_names

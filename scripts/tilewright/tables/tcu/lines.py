@@ -15,8 +15,8 @@ from ...synth.tables import Row, Table
 from .asked import asked
 
 if TYPE_CHECKING:
-    from ...sim.tcu.calibration import Calibration
-    from ...sim.tcu.hardware.tally import HardwareBackend
+    from ...sim.tcu.hardware.held_words import HardwareBackend
+    from ...sim.tcu.presets import Calibration
     from ...sim.tcu.words import Words
 
 __all__ = ["tcu_lines"]
@@ -79,7 +79,7 @@ def _words(backend: str) -> list[Words]:
 
 def _figures(name: str, s: int, words: Words, lanes: int) -> list[float]:
     from ...apps.tcu.hardware.calibration import calibration_of
-    from ...sim.tcu.calibration import calibrated_rows
+    from ...sim.tcu.presets import calibrated_rows
 
     backend = _opened(name, s, lanes)
     found = calibration_of(backend, words)
@@ -132,7 +132,7 @@ def _least(words: Sequence[int], cycles: Sequence[int]) -> float:
 def _opened(name: str, side: int, lanes: int) -> HardwareBackend:
     from ...apps.tcu.hardware.calibration import open_backend
     from ...apps.tcu.hardware.options import HardwareChoice, HardwareOptions, choose_hardware
-    from ...sim.tcu.hardware.tally import HardwareBackend
+    from ...sim.tcu.hardware.held_words import HardwareBackend
 
     settings = [f"lanes={lanes}"] if name == "gta" else None
     options = HardwareOptions(m=side * side, settings=settings)

@@ -16,7 +16,7 @@ from ...synth.tables import Row, Table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from .low_precision_cases import Case
+    from .model_cases import Case
 
 __all__ = ["LowPrecision", "tcu_low_precision"]
 
@@ -87,7 +87,7 @@ def tcu_low_precision(
         raise UserError(f"{NAME} is computed by formulas: no --target, not {target!r}")
     s, latency = _unit(settings)
     progress("counting")
-    from .low_precision_cases import of_limbs, of_sparse_operands
+    from .model_cases import of_limbs, of_sparse_operands
 
     unit = f"blocks of {s} x {s}, l = {latency:,}"
     parts = [

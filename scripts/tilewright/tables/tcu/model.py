@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ...sim.tcu import TensorUnit
-    from ...sim.tcu.calibration import Calibration
-    from ...sim.tcu.hardware.tally import HardwareBackend
+    from ...sim.tcu.hardware.held_words import HardwareBackend
+    from ...sim.tcu.presets import Calibration
     from ...sim.tcu.words import Words
 
 __all__ = ["ModelBesideHardware", "tcu_model"]
@@ -114,7 +114,7 @@ def _opened(asked: Asked, words: Words) -> tuple[HardwareBackend, Calibration]:
     from ...apps.common.options import GIGAHERTZ
     from ...apps.tcu.hardware.calibration import calibration_of, open_backend
     from ...apps.tcu.hardware.options import HardwareChoice
-    from ...sim.tcu.hardware.tally import HardwareBackend
+    from ...sim.tcu.hardware.held_words import HardwareBackend
     from ...sim.timing.memories import MEMORIES
 
     choice = HardwareChoice(

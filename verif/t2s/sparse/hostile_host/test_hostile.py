@@ -14,7 +14,7 @@ import pytest
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.jobs.t2s import job_spec, memory_parts
 from tilewright.hw.spec.t2s.config import T2S, T2sConfig
-from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.device.driver import JobRegisters
 from tilewright.sim.rtl.accelerator import AcceleratorTimeout, AxiBehaviour, NativeAccelerator
 from tilewright.sim.t2s.images import image_of, laid_out, placement
 from tilewright.sim.t2s.job import Job, job_at

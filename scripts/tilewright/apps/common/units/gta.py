@@ -14,7 +14,7 @@ from ....hw.spec.unit import Unit
 from ..options import PANEL, Choice
 
 if TYPE_CHECKING:
-    from ....sim.gta.array_schedule import Schedule
+    from ....sim.gta.array_job import Schedule
     from ....sim.gta.driver import GtaDriver
     from ..session import Session
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ....errors import CheckFailed, UserError
 from ....sim.matraptor.cycles.bound import Bound, bound, by_rows
-from ....sim.matraptor.cycles.breakdown import REASONS
 from ....sim.matraptor.cycles.plan import Places
-from ....sim.matraptor.cycles.report import Cycles
+from ....sim.matraptor.cycles.rows import Cycles
+from ....sim.matraptor.cycles.state import REASONS
 from ....sim.matraptor.cycles.traffic import by_outer_products
 from ....sim.matraptor.driver import SparseDriver, most_entries
 from ....sim.matraptor.result.outer import by_columns

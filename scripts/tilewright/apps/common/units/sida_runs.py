@@ -13,8 +13,7 @@ from ....sim.sida.driver import SidaDriver
 from ....sim.sida.iterations.jobs import Found, Job, Machine, Method, Setup
 from ....sim.sida.iterations.problem import Problem, Solution
 from ....sim.sida.model import timeless
-from ....sim.sida.sequence_driver import SequenceDriver, sum_of
-from ....sim.sida.step_driver import StepDriver
+from ....sim.sida.sequence_driver import SequenceDriver, StepDriver, sum_of
 from ..limits import counted, other_backend
 from ..session import Session, Tally
 from .sida import SidaChoice

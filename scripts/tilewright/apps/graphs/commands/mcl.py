@@ -75,7 +75,7 @@ def mcl(
         place = int(negative.argmax())
         raise UserError(f"{graph}: mcl needs weights that are not negative, but the edge "
                         f"{edges.edge(place)} has {edges.weights[place]:.6g}")  # fmt: skip
-    from ..mcl import find_clusters
+    from ..sparse_products import find_clusters
 
     find_clusters(choice, edges, graph, inflation=inflation, prune=prune, output=output)
 

@@ -39,7 +39,7 @@ def triangles(
     from ...common.graph import read_graph
 
     whole = read_graph(graph, maximum, _check_vertices)
-    from ..triangles import count_triangles
+    from ..sparse_products import count_triangles
 
     count_triangles(choice, whole, graph)
 

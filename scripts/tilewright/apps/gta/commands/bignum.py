@@ -42,6 +42,6 @@ def bignum(
         check_output(output, _SUFFIXES)
     for file in (a, b):
         check_readable(file)
-    from ..bignum import multiply_integers
+    from ..gemm import multiply_integers
 
     multiply_integers(choice, a, b, output)

@@ -59,6 +59,6 @@ def lu(
     shape = check_first_lines(matrix)
     if shape and shape[0] != shape[1]:
         raise UserError(f"{matrix}: must be square, not {shape[0]} x {shape[1]}")
-    from ..lu import decompose_file
+    from ..linear_algebra import decompose_file
 
     decompose_file(choice, matrix, block, output)

@@ -50,6 +50,6 @@ def pca(
     check_installed("sklearn.decomposition", "scikit-learn")
     if data:
         check_first_lines(data)
-    from ..pca import find_components
+    from ..linear_algebra import find_components
 
     find_components(choice, data, components, output)

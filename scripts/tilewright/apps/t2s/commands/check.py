@@ -9,8 +9,8 @@ import typer
 
 from ....errors import user_errors
 from ....numbers_given import whole
-from ....option_groups import expanded
 from ....reports import write_json
+from ....settings import expanded
 from ...common.files import check_output
 from ...common.options import JsonOption
 from ..mapping_given import BoundsOption, MappingOptions, bounds_given, mapping_given
@@ -96,7 +96,7 @@ def check(
 def _print(file: Path, elements: int, rows: list[Outcome]) -> None:
     from rich.table import Table
 
-    from ....report_table import console_of_reports
+    from ....reports import console_of_reports
 
     table = Table(title=f"{file.name}: {elements:,} elements", title_justify="left")
     for column in ("after", "functions", "channels", "wrong elements"):

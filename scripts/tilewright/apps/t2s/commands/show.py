@@ -10,8 +10,8 @@ import typer
 
 from ....errors import UserError, user_errors
 from ....hw.spec.host.words import not_one_of
-from ....option_groups import expanded
 from ....reports import write_json
+from ....settings import expanded
 from ...common.files import check_output, write_whole
 from ...common.limits import counted
 from ...common.options import JsonOption
@@ -20,11 +20,13 @@ from ..design_figures import (
     counters_of,
     depths_found,
     element_of,
+    entry_rate,
     predicted,
     predicted_rows,
+    queue_rows,
+    queues,
 )
 from ..mapping_given import BoundsOption, MappingOptions, bounds_given, mapping_given
-from ..queues import entry_rate, queue_rows, queues
 
 if TYPE_CHECKING:
     from ....hw.spec.t2s.program import Function, Program
@@ -71,7 +73,7 @@ def show(
         typer.echo(program_text(found[dump]))
         return
     program = found[MAPPED]
-    from ....report_table import print_rows
+    from ....reports import print_rows
 
     counts = _counts(computation, program, sizes) if sizes else {}
     if sizes:
@@ -162,7 +164,7 @@ def _lanes(computation: Computation, function: Function) -> int:
 
 
 def _counts(computation: Computation, program: Program, sizes: dict[str, int]) -> dict[str, Any]:
-    from ....sim.t2s.iterations import iterations, memory_words, products
+    from ....sim.t2s.sizes import iterations, memory_words, products
 
     device = [one for one in program.functions if not one.host]
     moved = memory_words(program, sizes)
@@ -182,7 +184,7 @@ def _counts(computation: Computation, program: Program, sizes: dict[str, int]) -
 def _done(computation: Computation, program: Program, sizes: dict[str, int]) -> int:
     """(x) of all elements in all iterations."""
     from ....hw.t2s.compiler.operations import multiplications
-    from ....sim.t2s.iterations import operations
+    from ....sim.t2s.sizes import operations
 
     element = program.function(program.name)
     copies = prod(one.extent or 1 for one in element.instances)

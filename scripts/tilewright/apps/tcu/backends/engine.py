@@ -7,9 +7,14 @@ from typing import Any
 
 from ....hw.spec.unit import named_object
 from ....settings import read_config
-from ....sim.tcu.hardware.held import KINDS, Held
-from ....sim.tcu.hardware.patterns import check_operands, patterns, results
-from ....sim.tcu.hardware.tally import HardwareTally
+from ....sim.tcu.hardware.held_words import (
+    KINDS,
+    HardwareTally,
+    Held,
+    check_operands,
+    patterns,
+    results,
+)
 from ....sim.tcu.words import Array, Words
 from ...common.options import named_parameters
 from ...common.units.engine_products import EngineProduct, timed_products

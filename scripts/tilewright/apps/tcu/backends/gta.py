@@ -13,10 +13,16 @@ from ....settings import read_config
 from ....sim.gta.driver import GtaDriver
 from ....sim.gta.golden.pgemm import pgemm
 from ....sim.gta.tiles.choice import choose
-from ....sim.tcu.calibration import LONGEST
-from ....sim.tcu.hardware.held import GTA_KIND, Held
-from ....sim.tcu.hardware.patterns import Patterns, check_operands, patterns, results
-from ....sim.tcu.hardware.tally import HardwareTally
+from ....sim.tcu.hardware.held_words import (
+    GTA_KIND,
+    HardwareTally,
+    Held,
+    Patterns,
+    check_operands,
+    patterns,
+    results,
+)
+from ....sim.tcu.presets import LONGEST
 from ....sim.tcu.words import Array, Words
 from ...common.session import Session
 from ...common.units.gta import GtaChoice, gta_session

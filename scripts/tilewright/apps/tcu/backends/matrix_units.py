@@ -11,7 +11,7 @@ from ....hw.spec.unit import Unit, named_object
 from ....settings import read_config
 from ....sim.rtl.streams import BuildError, NativeSimulation, ToolMissing
 from ....sim.tcu import NumpyBackend
-from ....sim.tcu.hardware.held import KINDS, Held
+from ....sim.tcu.hardware.held_words import KINDS, Held
 from ....sim.tcu.hardware.matrix_unit import MatrixUnitBackend
 from ..hardware.options import BACKENDS, HardwareChoice
 from ..options import TcuChoice

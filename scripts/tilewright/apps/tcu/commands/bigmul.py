@@ -59,6 +59,6 @@ def bigmul(
         check_output(output, _SUFFIXES)
     for file in (a, b):
         check_readable(file)
-    from ..integers import multiply_integers
+    from ..polynomials import multiply_integers
 
     multiply_integers(choice, method, piece_bits, a, b, output)

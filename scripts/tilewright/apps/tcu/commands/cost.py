@@ -11,8 +11,7 @@ from ....errors import UserError
 from ....hw.spec.host.words import unknown
 from ....hw.spec.unit import named_object
 from ....numbers_given import whole
-from ....report_table import print_rows
-from ....reports import write_json
+from ....reports import print_rows, write_json
 from ...common.files import check_output
 from ...common.options import PANEL, JsonOption, named_parameters
 from ..algorithms import ALGORITHMS, Algorithm

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ....report_table import console_of_reports
-from ....reports import write_json
+from ....reports import console_of_reports, write_json
 from ...common.files import check_output
 from ...common.options import JsonOption
 from ..algorithms import ALGORITHMS

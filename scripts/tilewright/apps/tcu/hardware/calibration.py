@@ -11,11 +11,10 @@ import typer
 
 from ....errors import user_errors
 from ....hw.spec.unit import named_object
-from ....report_table import print_rows
-from ....reports import write_json
+from ....reports import print_rows, write_json
 from ....sim.tcu import Backend, TensorUnit, UnitWork
-from ....sim.tcu.calibration import Calibration, calibrate, calibrated_rows, fit
-from ....sim.tcu.hardware.tally import HardwareBackend, HardwareTally
+from ....sim.tcu.hardware.held_words import HardwareBackend, HardwareTally
+from ....sim.tcu.presets import Calibration, calibrate, calibrated_rows, fit
 from ....sim.tcu.split.split_unit import SplitUnit
 from ....sim.tcu.words import Words
 from ...common.limits import counted

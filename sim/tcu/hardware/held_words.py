@@ -1,19 +1,24 @@
-"""Selects the formats and the operations by which hardware holds words."""
+"""Words as bit patterns of a unit's formats, and back; integers that a unit does not hold are an
+error."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
+
+from ....hw.spec.formats import FORMATS
 from ....hw.spec.gta import GtaConfig, result_bytes
 from ....hw.spec.m3xu import MODES, M3xuConfig
 from ....hw.spec.simd2 import Simd2Config
-from ..words import BOOLEAN, COMPLEX64, FP32, FP64, MINPLUS, Words
-from ..words.integers import Integers
+from ...numbers.values import decode, encode
+from ..tensor_unit import Backend
+from ..words import BOOLEAN, COMPLEX64, FP32, FP64, MINPLUS, Array, WordOverflow, Words
+from ..words.integers import Integers, largest
 from ..words.modular import Residues
-
-__all__ = ["GTA_KIND", "KINDS", "M3XU_KIND", "SIMD2_KIND", "Held", "UnitKind"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,3 +149,132 @@ GTA_KIND = UnitKind(
 
 KINDS = {kind.name: kind for kind in (SIMD2_KIND, M3XU_KIND)}
 """Matrix units by name."""
+
+
+@dataclass
+class HardwareTally:
+    """Sums over the calls so far.
+
+    Parameters
+    ----------
+    cycles: from the first operand of a call to its last result
+    operations: of the matrix unit
+    sent: words that operations were given: blocks of B again with each
+    bytes_read, bytes_written: of memory, where there is one
+    remainders: of results that the CPU takes, where words are residues
+    checked, mismatches: results and counters of Verilog beside the model's, and those that differ
+    """
+
+    cycles: int = 0
+    operations: int = 0
+    sent: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+    remainders: int = 0
+    checked: int = 0
+    mismatches: int = 0
+
+
+@runtime_checkable
+class HardwareBackend(Backend, Protocol):
+    """A backend that measures.
+
+    Members
+    -------
+    tally: what was counted so far
+    rtl: whether Verilog is simulated, and compared with the model
+    kind: what it is, and which words it holds
+    """
+
+    @property
+    def tally(self) -> HardwareTally: ...
+    @property
+    def rtl(self) -> bool: ...
+    @property
+    def kind(self) -> UnitKind: ...
+
+    def call_cycles(self, rows: int, words: Words) -> int:
+        """Cycles of a call of so many rows, by the model, without values."""
+        ...
+
+    def why_off_line(self, rows: int, words: Words) -> str:
+        """Explains why calls of so many rows take other cycles than ``a n s + l``."""
+        ...
+
+
+__all__ = ["BackendOverflow", "Patterns", "check_operands", "patterns", "results"]
+
+Patterns = npt.NDArray[np.uint64]
+
+_PAIRS = "fp32c"
+
+
+class BackendOverflow(WordOverflow):
+    """An integer that a backend does not hold exactly, though words do.
+
+    Parameters
+    ----------
+    backend: its name
+    what: "operands" or "sums"
+    needed, bits: of signed words: that would hold it, and that the backend has
+    """
+
+    def __init__(self, backend: str, what: str, needed: int, bits: int) -> None:
+        super().__init__(needed, bits)
+        self.args = (f"{what} of backend {backend} must be integers of at most {bits} bits, "
+                     f"not of {needed}",)  # fmt: skip
+
+
+def patterns(x: Array, format: str) -> Patterns:
+    """Patterns of words in a format that holds them."""
+    if format == _PAIRS:
+        return np.ascontiguousarray(x, np.complex64).view(np.uint64).reshape(x.shape)
+    return encode(x.astype(np.int64 if format.startswith("int") else np.float64), FORMATS[format])
+
+
+def check_operands(backend: str, held: Held, *operands: Array) -> None:
+    """Raise a BackendOverflow if integers do not fit the unit's operands."""
+    if held.operand_bits:
+        needed = max(_bits(x) for x in operands)
+        if needed > held.operand_bits:
+            raise BackendOverflow(backend, "operands", needed, held.operand_bits)
+
+
+def results(
+    backend: str,
+    held: Held,
+    found: Patterns,
+    words: Words,
+    a: Array,
+    b: Array,
+    c: Array | None,
+    tally: HardwareTally,
+) -> Array:
+    """Words of the patterns that a unit gave for ``a b (+) c``; remainders are counted.
+
+    Raises a BackendOverflow if the unit's sums do not hold it, a WordOverflow if words do not.
+    """
+    if held.result == _PAIRS:
+        return np.ascontiguousarray(found).view(np.complex64)
+    numbers = decode(found, FORMATS[held.result])
+    if not held.operand_bits:
+        return np.asarray(numbers.astype(words.dtype))
+    bound = largest(a) * largest(b) * a.shape[1] + (0 if c is None else largest(c))
+    wraps = held.result.startswith("int") and bound >> (held.result_bits - 1)
+    if wraps or float(np.abs(numbers).max()) >= 2.0 ** (held.result_bits - 1):
+        exact = np.asarray(a.astype(object) @ b.astype(object))
+        exact = exact if c is None else exact + c
+        needed = _bits(exact)
+        if needed > held.result_bits:
+            if isinstance(words, Integers) and words.bits < held.result_bits:
+                words.array(exact)
+            raise BackendOverflow(backend, "sums", needed, held.result_bits)
+    if isinstance(words, Residues):
+        tally.remainders += numbers.size
+    return words.array(numbers.astype(np.int64))
+
+
+def _bits(x: Array) -> int:
+    """Width of the signed integers that hold all values."""
+    least, most = int(x.min()), int(x.max())
+    return 1 + max((n if n >= 0 else ~n).bit_length() for n in (least, most))

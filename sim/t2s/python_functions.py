@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ....hw.spec.t2s.affine import Affine, variable
-from ....hw.spec.t2s.expressions import (
+from ...hw.spec.t2s.affine import Affine, variable
+from ...hw.spec.t2s.expressions import (
     Apply,
     BufferRead,
     Flagged,
@@ -18,9 +18,9 @@ from ....hw.spec.t2s.expressions import (
     Together,
     Value,
 )
-from ....hw.spec.t2s.loops import Loop
-from ....hw.spec.t2s.program import Buffer, Function
-from ....hw.spec.t2s.statements import (
+from ...hw.spec.t2s.loops import Loop
+from ...hw.spec.t2s.program import Buffer, Function
+from ...hw.spec.t2s.statements import (
     Block,
     Body,
     BufferWrite,
@@ -38,7 +38,7 @@ from ....hw.spec.t2s.statements import (
     Visit,
     When,
 )
-from ..sizes import trip_count
+from .sizes import trip_count
 
 
 def value_text(

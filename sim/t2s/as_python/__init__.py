@@ -1,1 +1,0 @@
-"""Programs as Python, which the interpreter runs."""
