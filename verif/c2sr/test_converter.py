@@ -12,9 +12,7 @@ from scipy.sparse import csr_array
 from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
-from tilewright.hw.spec.jobs.c2sr_converter import (
-    MODES,
-)
+from tilewright.hw.spec.jobs.c2sr_converter import MODES, job_spec
 from tilewright.sim.c2sr_converter.driver import ConverterDriver
 from tilewright.sim.device.protocol import JobError
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
@@ -29,6 +27,7 @@ from tilewright.verif.c2sr.jobs import (
     run,
     scattered,
 )
+from tilewright.verif.kit.far_memory import FarAccelerator
 from tilewright.verif.kit.job_checks import (
     QuietAtEnd,
 )
@@ -62,7 +61,15 @@ def emitted(name: str) -> Emitted:
 def device(request: pytest.FixtureRequest) -> Iterator[Converter]:
     config = C2srConverterConfig(**CONFIGS[request.param])
     made = emitted(request.param)
-    with NativeAccelerator(made, config, memory_bytes=MEMORY_BYTES, time_out=300_000) as device:
+    with FarAccelerator(
+        made,
+        config,
+        job_spec(config),
+        config.addr_bits,
+        memory_bytes=MEMORY_BYTES,
+        inverted=True,
+        time_out=300_000,
+    ) as device:
         yield device
 
 

@@ -5,12 +5,15 @@ small configurations, one build each.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pytest
 from tilewright.hw.spec.unit import named_object
 from tilewright.registry import entries
+from tilewright.sim.device.driver import JobRegisters
+from tilewright.sim.device.model import first_broken
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.verif.conformance.checks import Conformance, refused_jobs
 from tilewright.verif.conformance.limits import (
@@ -24,6 +27,7 @@ from tilewright.verif.conformance.limits import (
     rule_complaints,
 )
 from tilewright.verif.conformance.recorded import MEMORY_BYTES, accelerators, structures, subject
+from tilewright.verif.kit.far_memory import FarAccelerator
 from tilewright.verif.kit.job_checks import check_interrupt
 from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import by_size, rng_of
@@ -60,14 +64,32 @@ _VARIANTS = ("engine_simd2:6", "gta:1", "matraptor:6", "t2s:3", "t2s:5")
 _CYCLES = 300_000
 """Many times what a job of an exercise takes."""
 
+_ADDRESSES_IN_MEMORY = ("gta", "tensaurus")
+"""Accelerators whose lists hold addresses; the memory of the others is at high ones."""
+
 
 @pytest.fixture(scope="module", params=structures(*_VARIANTS))
 def unit(request: pytest.FixtureRequest) -> Iterator[Unit]:
     made = subject(request.param)
-    with NativeAccelerator(
-        made.emitted(), made.config, memory_bytes=MEMORY_BYTES, time_out=_CYCLES
-    ) as device:
+    settings: dict[str, Any] = {"memory_bytes": MEMORY_BYTES, "time_out": _CYCLES}
+    emitted, config = made.emitted(), made.config
+    device: NativeAccelerator[Any]
+    if made.name in _ADDRESSES_IN_MEMORY:
+        device = NativeAccelerator(emitted, config, **settings)
+    else:
+        device = FarAccelerator(emitted, config, made.spec, config.addr_bits, **settings)
+    with device:
         yield Conformance(made, device)
+
+
+@contextmanager
+def plain_registers(device: NativeAccelerator[Any]) -> Iterator[None]:
+    """Leaves the registers' values as they are, whatever the memory's addresses."""
+    if isinstance(device, FarAccelerator):
+        device.translates = False
+    yield
+    if isinstance(device, FarAccelerator):
+        device.translates = True
 
 
 def begin(unit: Unit, seed: int, **behaviour: Any) -> np.random.Generator:
@@ -87,9 +109,10 @@ def reads_of(unit: Unit) -> set[str]:
 def test_registers(unit: Unit) -> None:
     """Right after a reset, and after a job."""
     begin(unit, 1)
-    unit.check_answers()
-    unit.device.reset()
-    unit.check_answers()
+    with plain_registers(unit.device):
+        unit.check_answers()
+        unit.device.reset()
+        unit.check_answers()
 
 
 def test_jobs_on_any_memory(unit: Unit) -> None:
@@ -121,6 +144,37 @@ def test_jobs_that_cannot_run(unit: Unit) -> None:
     rules = [check for check in spec.checks if breakable(spec, check)]
     assert set(rules) == set(refused_jobs(unit.subject))
     assert unit.check_refusals(rules) == len(rules)
+
+
+def test_jobs_that_break_several_rules(unit: Unit) -> None:
+    """The first broken rule is reported, whatever bits of the registers break it."""
+    rng = begin(unit, 10)
+    spec, device = unit.subject.spec, unit.device
+    registers = JobRegisters(device, spec)
+    names = sorted({check.register for check in spec.checks})
+    widths = {name: spec.registers[name].field("value").width for name in names}
+    # Each bit of each register, and random ones of several.
+    flips = [{name: 1 << bit} for name in names for bit in range(widths[name])]
+    order = rng.permutation(len(flips))[: by_size(100, 300, len(flips))]
+    flips = [flips[number] for number in order.tolist()]
+    for _ in range(by_size(20, 100, 1000)):
+        some = rng.choice(names, int(rng.integers(2, 4))).tolist()
+        flips.append({name: 1 << int(rng.integers(widths[name])) for name in some})
+    count = 0
+    for number, flip in enumerate(flips):
+        job = unit.subject.jobs[number % len(unit.subject.jobs)]
+        values = {row.name: 0 for row in spec.job} | dict(job.registers)
+        for name, bits in flip.items():
+            values[name] = 0 if rng.integers(8) == 0 else values[name] ^ bits
+        broken = first_broken(spec, values)
+        if broken is None:
+            continue
+        status = registers.submit(values)
+        wanted = broken.error, spec.registers[broken.register].offset
+        assert (status.error, status.detail) == wanted, values
+        count += 1
+    assert count > 10
+    unit.check_next("jobs that break several rules")
 
 
 def test_interrupt(unit: Unit) -> None:

@@ -33,6 +33,7 @@ from tilewright.verif.engine.jobs import (
     random_job,
 )
 from tilewright.verif.engine.rates import EngineAxiDevice, unit_of
+from tilewright.verif.kit.far_memory import FarAccelerator
 from tilewright.verif.kit.pages import examples, page
 from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import cases, slow_but
@@ -49,7 +50,15 @@ def emitted(name: str) -> Emitted:
 @pytest.fixture(scope="module")
 def device(request: pytest.FixtureRequest) -> Iterator[Engine]:
     name = request.param
-    with NativeAccelerator(emitted(name), CONFIGS[name], memory_bytes=MEMORY_BYTES) as device:
+    config = CONFIGS[name]
+    with FarAccelerator(
+        emitted(name),
+        config,
+        job_spec(config),
+        config.addr_bits,
+        memory_bytes=MEMORY_BYTES,
+        inverted=True,
+    ) as device:
         yield device
 
 

@@ -17,6 +17,7 @@ from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.c2sr import from_csr
+from tilewright.verif.kit.far_memory import FarAccelerator
 from tilewright.verif.kit.pages import examples, page, register_rows
 from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import cases, draw_until, rng_of, slow_but
@@ -57,8 +58,14 @@ Device = NativeAccelerator[MatRaptorConfig]
 @pytest.fixture(scope="module", params=slow_but(["plus_times"], CONFIGS, []))
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     config = MatRaptorConfig(**CONFIGS[request.param])
-    with NativeAccelerator(
-        emit("matraptor", config), config, memory_bytes=MEMORY_BYTES, time_out=1_000_000
+    with FarAccelerator(
+        emit("matraptor", config),
+        config,
+        job_spec(config),
+        config.addr_bits,
+        memory_bytes=MEMORY_BYTES,
+        inverted=True,
+        time_out=1_000_000,
     ) as device:
         yield device
 

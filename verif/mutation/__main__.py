@@ -76,7 +76,8 @@ SYSTEMS = {
     ),
     "engine": _system(
         tuple(f"hw/engine/{n}" for n in ("job_", "load", "operand_w", "row_w", "seq", "stor")),
-        *("verif/engine/test_native.py", _CONFORMANCE, "-k", "small or engine_simd2:0"),
+        *("verif/engine/test_native.py", "verif/engine/test_row_walker.py", _CONFORMANCE),
+        *("-k", "small or row_walk or engine_simd2:0"),
     ),
     "gta": _system(
         ("hw/gta/control/", "hw/gta/load/"),
@@ -92,8 +93,8 @@ SYSTEMS = {
     ),
     "t2s": _system(
         tuple(f"hw/t2s/{n}" for n in ("job_control", "feeder", "loader", "run_walker")),
-        *("verif/t2s/unit/test_designs.py", _CONFORMANCE),
-        *("-k", "test_random_jobs and gemm or test_numbers or t2s:0"),
+        *("verif/t2s/unit/test_designs.py", "verif/t2s/memory/test_native_loader.py"),
+        *(_CONFORMANCE, "-k", "test_random_jobs and gemm or test_numbers or run_walk or t2s:0"),
     ),
     "tensaurus": _system(
         ("hw/tensaurus/control", "hw/tensaurus/load/"),
@@ -146,16 +147,26 @@ def main() -> None:
         help="write every mutant to a file per part in DIR when it is decided; "
         "a run of the same sources continues there",
     )
+    parser.add_argument(
+        "--again",
+        action="store_true",
+        help="run the survivors that --results DIR holds on the present tests; the other mutants "
+        "of the same designs keep their verdicts",
+    )
     told = parser.parse_args()
+    if told.again and not told.results:
+        parser.error("--again needs --results DIR, which holds the mutants of an earlier run")
     # A run that is ended from outside says how far it came, too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as scratch:
         results = told.results or Path(scratch)
         results.mkdir(parents=True, exist_ok=True)
-        sys.exit(not _run_parts(told.mutants, told.seed, told.parts, results))
+        sys.exit(not _run_parts(told.mutants, told.seed, told.parts, results, again=told.again))
 
 
-def _run_parts(mutants: int, seed: int, parts: list[str], results: Path) -> bool:
+def _run_parts(
+    mutants: int, seed: int, parts: list[str], results: Path, *, again: bool = False
+) -> bool:
     """Run mutants of parts and print what became of them, also if an interrupt cuts the run off;
     whether all is as it should be."""
     shares = {part: PARTS[part].share or 1 / len(parts) for part in parts}
@@ -170,6 +181,7 @@ def _run_parts(mutants: int, seed: int, parts: list[str], results: Path) -> bool
             result=file,
             here=part.candidates,
             most=4 * part.candidates,
+            again=again,
             stand_ins=STAND_INS,
         )
         interrupted = False

@@ -260,7 +260,7 @@ class Designs:
     ) -> Path:
         """Replaces `build.build_library`."""
         if waves is None:
-            text = f"{verilog} {harness.source}"
+            text = f"{verilog} {harness.source.name}"
             key = f"{sidecar['module']}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
             if key not in self._built:
                 self._built[key] = self._mutated(key, verilog, sidecar, harness)

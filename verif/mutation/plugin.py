@@ -37,7 +37,9 @@ _SLACK, _TIMES = 10.0, 10.0
 """A test of a mutant is hung after so many times its processor time, and some seconds."""
 _EVERY = 30.0
 """Seconds between two lines that tell how far the run is."""
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).resolve().parents[2]
+_SOURCES = ("hw", "sim", "verif")
+"""Folders of the sources; a change in them makes results those of other sources."""
 
 
 @dataclass
@@ -90,16 +92,24 @@ class _Log:
     def __init__(self, settings: Settings, chosen: Sequence[tuple[Design, Mutation]]) -> None:
         self._file = settings.result
         state = hashlib.sha256(str(settings.proof_seconds).encode())
-        for source in sorted(_ROOT.rglob("*")):
+        for source in sorted(one for name in _SOURCES for one in (_ROOT / name).rglob("*")):
             if source.suffix in (".py", ".sv", ".v", ".cpp", ".h"):
                 state.update(source.read_bytes())
         self._sources = state.hexdigest()[:16]
         self._total = len(chosen)
         wanted = {(design.name, one.change) for design, one in chosen}
+        earlier = read_rows(self._file)
+        self._survived = {
+            (row["design"], row["mutation"]["change"]): row
+            for row in earlier
+            if settings.again and row["verdict"] == "survivor" and row["sources"] != self._sources
+        }
         self._rows = [
             row
-            for row in read_rows(self._file)
-            if row["sources"] == self._sources
+            for row in earlier
+            if (
+                row["sources"] == self._sources or (settings.again and row["verdict"] != "survivor")
+            )
             and (row["design"], row["mutation"]["change"]) in wanted
         ]
         self._file.write_text("".join(f"{json.dumps(row)}\n" for row in self._rows))
@@ -111,6 +121,10 @@ class _Log:
         return any(
             row["design"] == design and row["mutation"]["change"] == change for row in self._rows
         )
+
+    def survived(self, design: str, mutation: Mutation) -> dict[str, Any] | None:
+        """Returns the row of a mutant that is decided again."""
+        return self._survived.get((design, mutation.change))
 
     def add(self, outcome: Outcome) -> None:
         """Write a mutant; now and then tell how far the run is."""
@@ -258,7 +272,12 @@ class Mutants:
                 its = [use for name, use in uses.items() if name in design.users]
                 number = 1 + design.candidates.index(mutation)
                 outcome = self._mutant(design, number, mutation, its)
-                if outcome.verdict == "survivor":
+                before = log.survived(design.name, mutation)
+                if outcome.verdict == "survivor" and before:
+                    # The proof of the earlier run stands: the design is the same.
+                    outcome.why = outcome.why or before["why"]
+                    outcome.proof_seconds = before["proof_seconds"]
+                elif outcome.verdict == "survivor":
                     self._prove(design, outcome)
                 log.add(outcome)
         seconds = time.process_time() + sum(os.times()[2:4])

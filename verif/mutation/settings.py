@@ -76,6 +76,8 @@ class Settings:
     here: candidates of a module in a design, at most
     most: candidates of a module in all designs, at most
     proof_seconds: of processor time, for the proof that a mutant changes nothing
+    again: mutants of the result file that survived are decided again, on the present tests; the
+        others keep their verdicts, whatever has changed since
     stand_ins: classes of benches that stand for a module without a component
     """
 
@@ -86,6 +88,7 @@ class Settings:
     here: int = 20
     most: int = 80
     proof_seconds: int = 60
+    again: bool = False
     stand_ins: Mapping[str, str] = field(default_factory=dict)
 
     def environment(self) -> dict[str, str]:

@@ -12,6 +12,7 @@ from tilewright.hw.spec.jobs.sida import job_spec
 from tilewright.hw.spec.sida import SIDA, SidaConfig
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.verif.kit.commands import refusal
+from tilewright.verif.kit.far_memory import FarAccelerator
 from tilewright.verif.kit.pages import examples, page, register_rows
 from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
@@ -33,9 +34,12 @@ Device = NativeAccelerator[SidaConfig]
 @pytest.fixture(scope="module", params=slow_but([], ALL, ["small", "tiny"]))
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     config = small(**ALL[request.param])
-    with NativeAccelerator(
+    with FarAccelerator(
         emit(SIDA, config),
         config,
+        job_spec(config),
+        config.addr_bits,
+        inverted=True,
         memory_bytes=1 << (19 if config.windowed else 18),
         time_out=4_000_000 if config.windowed else 1_000_000,
     ) as device:

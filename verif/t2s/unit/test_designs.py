@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.jobs.t2s import job_spec
 from tilewright.hw.spec.t2s.config import T2S, T2sConfig
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.t2s.driver import Driver
+from tilewright.verif.kit.far_memory import FarAccelerator
 from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import cases, slow_but
 
@@ -49,7 +51,14 @@ def _config(name: str, fmt: str, **changes: Any) -> T2sConfig:
 def _run(config: T2sConfig, seed: int, jobs: int) -> None:
     rng = np.random.default_rng(seed)
     size = max(1 << 16, 2 * largest_case_bytes(config, 2))
-    with NativeAccelerator(emit(T2S, config), config, memory_bytes=size) as device:
+    with FarAccelerator(
+        emit(T2S, config),
+        config,
+        job_spec(config),
+        config.addr_bits,
+        memory_bytes=size,
+        inverted=True,
+    ) as device:
         for number in range(jobs):
             device.behave(any_behaviour(rng) if number % 2 else AxiBehaviour())
             check_case(device, random_case(rng, config, size))
