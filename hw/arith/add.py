@@ -8,9 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
 from .fused.aligned_sum import Align
-from .normalise_and_round import normalise_and_round
 from .pipeline import Bundle, Pipeline
-from .round import exponent_limit
+from .round import exponent_limit, normalise_and_round
 from .unpack import Unpack
 
 __all__ = ["ADD_CUTS", "FloatAdd"]

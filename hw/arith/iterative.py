@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
-from .normalise_and_round import normalise_and_round
 from .pipeline import Bundle, Pipeline
-from .round import exponent_limit
-
-__all__ = ["IterativeOperator"]
+from .round import exponent_limit, normalise_and_round
+from .unpack import Unpack
 
 _ROUNDING: dict[int, tuple[str, ...]] = {2: ("shifted", "result")}
 
@@ -86,3 +84,133 @@ class IterativeOperator(wiring.Component):
             "negative": bundle["negative"],
         }
         m.d.comb += self.o.eq(normalise_and_round(m, given, self._format, pipeline))
+
+
+class FloatDivide(IterativeOperator):
+    """Computes ``o = RNE(a / b)`` by restoring division.
+
+    IEEE 754 in every case, with the canonical NaN. A bit of the quotient a cycle.
+
+    Parameters
+    ----------
+    format: of the operands and of the result
+
+    Members
+    -------
+    start: takes a and b; if it comes before ``done``, what was begun is given up
+    a, b: dividend and divisor
+    done: set for one cycle, ``cycles`` behind ``start``
+    o: the quotient, from ``done`` until something else is started
+    """
+
+    def __init__(self, format: FloatFormat) -> None:
+        # One before the point, which may be zero, and one after the last place.
+        super().__init__(format, ("a", "b"), format.significand_bits + 2)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        fmt = self._format
+        m.submodules.unpack_a = unpack_a = Unpack(fmt)
+        m.submodules.unpack_b = unpack_b = Unpack(fmt)
+        a, b = unpack_a.o, unpack_b.o
+        m.d.comb += [unpack_a.i.eq(self.a), unpack_b.i.eq(self.b)]
+        rest = Signal(fmt.significand_bits + 1, reset_less=True)
+        divisor = Signal(fmt.significand_bits, reset_less=True)
+        quotient = Signal(self._digits, reset_less=True)
+        exponent = Signal(signed(len(a.exponent) + 1), reset_less=True)
+        kept = {
+            name: Signal(name=f"result_{name}", reset_less=True)
+            for name in ("negative", "zero", "nan", "infinite")
+        }
+        difference = Signal(signed(fmt.significand_bits + 2))
+        fits = Signal()
+        m.d.comb += [difference.eq(rest - divisor), fits.eq(~difference[-1])]
+        with m.If(self._count(m)):
+            m.d.sync += [
+                rest.eq(Mux(fits, difference, rest).shift_left(1)[: len(rest)]),
+                quotient.eq(Cat(fits, quotient)[: len(quotient)]),
+            ]
+        with m.If(self.start):
+            m.d.sync += [
+                rest.eq(a.significand),
+                divisor.eq(b.significand),
+                exponent.eq(a.exponent - b.exponent),
+                kept["negative"].eq(a.sign ^ b.sign),
+                kept["zero"].eq(a.zero | b.infinite),
+                kept["nan"].eq(a.nan | b.nan | (a.zero & b.zero) | (a.infinite & b.infinite)),
+                kept["infinite"].eq(a.infinite | b.zero),
+            ]
+        self._round(m, quotient, rest.any(), exponent, kept)
+        return m
+
+
+__all__ = ["FloatSquareRoot"]
+
+
+class FloatSquareRoot(IterativeOperator):
+    """Computes ``o = RNE(sqrt(a))`` by trial subtraction.
+
+    IEEE 754 in every case, with the canonical NaN: of a negative number too, but that of -0 is -0.
+    A bit of the root a cycle.
+
+    Parameters
+    ----------
+    format: of the operand and of the result
+
+    Members
+    -------
+    start: takes a; if it comes before ``done``, what was begun is given up
+    a: the radicand
+    done: set for one cycle, ``cycles`` behind ``start``
+    o: the root, from ``done`` until something else is started
+    """
+
+    def __init__(self, format: FloatFormat) -> None:
+        # One after the last place; the first is never zero.
+        super().__init__(format, ("a",), format.significand_bits + 1)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        fmt, digits = self._format, self._digits
+        m.submodules.unpack_a = unpack_a = Unpack(fmt)
+        a = unpack_a.o
+        odd = a.exponent[0]
+        radicand = Signal(2 * digits, reset_less=True)
+        rest = Signal(digits + 1, reset_less=True)
+        root = Signal(digits, reset_less=True)
+        exponent = Signal(signed(len(a.exponent)), reset_less=True)
+        kept = {
+            name: Signal(name=f"result_{name}", reset_less=True)
+            for name in ("negative", "zero", "nan", "infinite")
+        }
+        # Two more bits of the radicand, and the growth of the root's square by another one.
+        wider = Signal(digits + 3)
+        difference = Signal(signed(digits + 4))
+        fits = Signal()
+        m.d.comb += [
+            unpack_a.i.eq(self.a),
+            wider.eq(Cat(radicand[-2:], rest)),
+            difference.eq(wider - Cat(C(1, 2), root)),
+            fits.eq(~difference[-1]),
+        ]
+        with m.If(self._count(m)):
+            m.d.sync += [
+                rest.eq(Mux(fits, difference, wider)),
+                root.eq(Cat(fits, root)[: len(root)]),
+                radicand.eq(Cat(C(0, 2), radicand)[: len(radicand)]),
+            ]
+        low = len(radicand) - fmt.significand_bits - 1
+        with m.If(self.start):
+            m.d.sync += [
+                # An odd exponent is reduced by one, which doubles the radicand: it is below 4.
+                radicand.eq(Cat(C(0, low), Mux(odd, Cat(C(0, 1), a.significand), a.significand))),
+                rest.eq(0),
+                root.eq(0),
+                exponent.eq(a.exponent[1:].as_signed()),
+                kept["negative"].eq(a.sign),
+                kept["zero"].eq(a.zero),
+                kept["nan"].eq(a.nan | (a.sign & ~a.zero)),
+                kept["infinite"].eq(a.infinite),
+            ]
+        self._round(m, root, rest.any(), exponent, kept)
+        return m

@@ -4,7 +4,69 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, ValueLike
+
+
+def normalise(m: Module, value: ValueLike, *, name: str) -> tuple[Value, Value]:
+    """Shift left until the leading bit is one.
+
+    Returns the shifted value and the number of leading zeros. A zero comes back as zero, with
+    a count of all stages.
+    """
+    value = Value.cast(value)
+    width = len(value)
+    counts: list[Value] = []
+    for stage in reversed(range((width - 1).bit_length())):
+        step = 1 << stage
+        shifted = Signal(width, name=f"{name}_shifted_{step}")
+        empty = Signal(name=f"{name}_empty_{step}")
+        m.d.comb += [
+            empty.eq(~value[width - step :].any()),
+            shifted.eq(Mux(empty, value.shift_left(step)[:width], value)),
+        ]
+        counts.insert(0, empty)
+        value = shifted
+    return value, Cat(*counts) if counts else C(0, 1)
+
+
+def shift_right_sticky(
+    m: Module, value: ValueLike, distance: ValueLike, width: int, *, name: str
+) -> tuple[Value, Value]:
+    """Shifts right within a window; a sticky bit records the bits that are lost.
+
+    ``value`` starts at the top of a window of ``width`` bits and moves down by ``distance``
+    (any width, unsigned; large distances empty the window).
+    Returns the window, and a bit that is set if ones fell below it.
+    """
+    value, distance = Value.cast(value), Value.cast(distance)
+    # The window is held as far as it can be filled: bits below ``value`` are zero at first.
+    window = value if len(value) <= width else value[len(value) - width :]
+    lost = [value[: len(value) - width].any()] if len(value) > width else []
+    stages = min(len(distance), width.bit_length())
+    for stage in range(stages):
+        step = 1 << stage
+        grown = min(width, len(window) + step)
+        stay = Cat(C(0, grown - len(window)), window)
+        dropped = min(len(window) + step - grown, len(window))
+        moved = window[dropped:]
+        result = Signal(grown, name=f"{name}_by_{step}")
+        m.d.comb += result.eq(Mux(distance[stage], moved, stay))
+        if dropped:
+            out = Signal(name=f"{name}_lost_{step}")
+            m.d.comb += out.eq(distance[stage] & window[:dropped].any())
+            lost.append(out)
+        window = result
+    if len(window) < width:
+        window = Cat(C(0, width - len(window)), window)
+    if stages < len(distance):
+        far = Signal(name=f"{name}_far")
+        m.d.comb += far.eq(distance[stages:].any())
+        emptied = Signal(width, name=f"{name}_window")
+        m.d.comb += emptied.eq(Mux(far, 0, window))
+        lost.append(far & value.any())
+        window = emptied
+    return window, Cat(*lost).any() if lost else C(0, 1)
+
 
 __all__ = ["CUTS", "Bundle", "Pipeline"]
 

@@ -9,11 +9,10 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..stream.output_register import OutputRegister
 from ..stream.ring import moved_count, ring_address
-from .burst_splitter import check_burst
-from .layouts import address_layout, beat_layout
-from .supervision import Supervision
+from ..stream.stream_registers import OutputRegister
+from .burst_reader import check_burst
+from .layouts import Supervision, address_layout, beat_layout
 
 __all__ = ["BlockReader"]
 

@@ -6,12 +6,17 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..stream.deep_queue import DeepQueue
-from ..stream.output_register import OutputRegister
-from ..stream.queue import Queue
-from .burst_splitter import BurstSplitter, check_burst
-from .layouts import address_layout, request_layout, response_layout, store_layout, write_layout
-from .supervision import Supervision
+from ..stream.queue import DeepQueue, Queue
+from ..stream.stream_registers import OutputRegister
+from .burst_reader import BurstSplitter, check_burst
+from .layouts import (
+    Supervision,
+    address_layout,
+    request_layout,
+    response_layout,
+    store_layout,
+    write_layout,
+)
 
 __all__ = ["BurstWriter", "most_unsent"]
 

@@ -8,8 +8,8 @@ from amaranth.hdl import Array, Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..stream.round_robin import RoundRobin
-from ..stream.skid_buffer import SkidBuffer
+from ..stream.multiplex import RoundRobin
+from ..stream.stream_registers import SkidBuffer
 from .layouts import address_layout, beat_layout, routed_layout
 
 __all__ = ["ReadCrossbar"]

@@ -6,11 +6,10 @@ from amaranth.hdl import Array, Cat, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..stream.connect import connect_fields
-from ..stream.fork import Fork
+from ..stream.fork_join import Fork, connect_fields
+from ..stream.multiplex import RoundRobin
 from ..stream.queue import Queue
-from ..stream.round_robin import RoundRobin
-from ..stream.skid_buffer import SkidBuffer
+from ..stream.stream_registers import SkidBuffer
 from .layouts import address_layout, beat_layout, response_layout, routed_layout, write_layout
 
 __all__ = ["ReadInterconnect", "WriteInterconnect"]

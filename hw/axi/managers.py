@@ -12,15 +12,16 @@ from .burst_reader import BurstReader
 from .burst_writer import BurstWriter, most_unsent
 from .interconnect import ReadInterconnect, WriteInterconnect
 from .layouts import (
+    Supervision,
     address_layout,
     beat_layout,
     data_layout,
     request_layout,
     response_layout,
     store_layout,
+    supervise,
     write_layout,
 )
-from .supervision import Supervision, supervise
 
 __all__ = ["ReadManager", "WriteManager"]
 

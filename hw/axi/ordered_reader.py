@@ -7,11 +7,10 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..stream.output_register import OutputRegister
 from ..stream.ring import moved_count, ring_address
-from .burst_splitter import check_burst
-from .layouts import beat_layout, data_layout, routed_layout
-from .supervision import Supervision
+from ..stream.stream_registers import OutputRegister
+from .burst_reader import check_burst
+from .layouts import Supervision, beat_layout, data_layout, routed_layout
 
 __all__ = ["OrderedReader"]
 

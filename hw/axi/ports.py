@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.registers.register_map import WORD_BITS
-from .burst_splitter import PAGE_BYTES
+from .burst_reader import PAGE_BYTES
 from .registers import AxiLiteRegisters
 
 __all__ = ["LitePort", "ManagerPort"]

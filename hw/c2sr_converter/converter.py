@@ -20,7 +20,7 @@ from ..job.states import DETAIL_BITS, control_members, first_failure, run_states
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from ..spec.jobs.c2sr_converter import job_spec
-from ..stream.gate import Gate
+from ..stream.multiplex import Gate
 from .reader import ConverterReader
 from .writer import ConverterWriter, converter_job_layout
 

@@ -10,15 +10,19 @@ from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import data_layout
 from ..axi.ordered_reader import OrderedReader
-from ..channels.array_readers import READERS, array_reader, connect_readers, reader_members
-from ..channels.c2sr_words import entry_of, entry_place
-from ..channels.flat_blocks import FlatBlocks
-from ..channels.stripe_walk import StripeWalk, span_layout
+from ..channels.array_readers import (
+    READERS,
+    array_reader,
+    connect_readers,
+    entry_of,
+    entry_place,
+    reader_members,
+)
+from ..channels.stripe_walk import FlatBlocks, StripeWalk, span_layout
 from ..spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
-from ..stream.deep_queue import DeepQueue
-from ..stream.output_register import OutputRegister
-from .row_pairs import StripePairs
-from .row_spans import RowSpans, asked_span_layout
+from ..stream.queue import DeepQueue
+from ..stream.stream_registers import OutputRegister
+from .row_spans import RowSpans, StripePairs, asked_span_layout
 from .writer import converter_job_layout, entry_token_layout, found_row_layout
 
 _BITS = 32

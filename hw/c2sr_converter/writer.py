@@ -10,9 +10,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import store_layout
-from ..channels.beat_packer import BeatPacker, write_request_layout
+from ..channels.beat_packer import BeatPacker, WordPlacer, write_request_layout
 from ..channels.c2sr_row_writer import WRITERS, C2srRowWriter
-from ..channels.word_placer import WordPlacer
 from ..spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from ..spec.jobs.c2sr_converter import BASES
 

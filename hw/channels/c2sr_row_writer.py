@@ -12,8 +12,7 @@ from amaranth.lib.wiring import In, Out
 from ..axi.layouts import store_layout
 from ..spec.c2sr import PAIR_BYTES, C2srLayout
 from ..spec.channels import ChannelGeometry, LaneMap
-from .beat_packer import BeatPacker, write_request_layout
-from .word_placer import WordPlacer, placed_word_layout
+from .beat_packer import BeatPacker, WordPlacer, placed_word_layout, write_request_layout
 
 
 def lane_row_layout(lane_map: LaneMap, index_bits: int) -> data.StructLayout:

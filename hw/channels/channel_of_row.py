@@ -6,7 +6,7 @@ from amaranth.hdl import Array, Cat, Const, Module, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..stream.output_register import OutputRegister
+from ..stream.stream_registers import OutputRegister
 
 __all__ = ["ChannelOfRow", "located_layout"]
 

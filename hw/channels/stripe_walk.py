@@ -8,9 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import routed_layout
 from ..spec.channels import ChannelGeometry
-from ..stream.output_register import OutputRegister
-
-__all__ = ["BEATS_BITS", "BLOCK_BITS", "StripeWalk", "span_layout"]
+from ..stream.stream_registers import OutputRegister
 
 BLOCK_BITS = 32
 BEATS_BITS = 34
@@ -130,3 +128,57 @@ class StripeWalk(wiring.Component):
 
 def _fields(geometry: ChannelGeometry) -> list[tuple[str, ShapeLike]]:
     return [(name, field.shape) for name, field in span_layout(geometry)]
+
+
+__all__ = ["FlatBlocks"]
+
+
+class FlatBlocks(wiring.Component):
+    """Sends the blocks of an array, from block 0 on, as spans of one block each. One span per
+    cycle, no latency.
+
+    Block n is in channel ``n % channels`` and is that channel's block ``n // channels``, so that an
+    array at consecutive addresses is one in all channels.
+
+    Parameters
+    ----------
+    geometry: of the memory's channels
+
+    Members
+    -------
+    start: in, a pulse: from block 0
+    want: in; the next block is wanted
+    taken: out; it is taken
+    spans: see ``span_layout``
+    """
+
+    def __init__(self, geometry: ChannelGeometry) -> None:
+        self._geometry = geometry
+        super().__init__(
+            {
+                "start": In(1),
+                "want": In(1),
+                "taken": Out(1),
+                "spans": Out(stream.Signature(span_layout(geometry))),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        geometry, span = self._geometry, self.spans.payload
+        channel = Signal(geometry.channel_bits)
+        block = Signal(BLOCK_BITS)
+        m.d.comb += [
+            self.spans.valid.eq(self.want),
+            self.taken.eq(self.want & self.spans.ready),
+            span.channel.eq(channel),
+            span.block.eq(block),
+            span.beats.eq(geometry.block_beats),
+        ]
+        with m.If(self.taken):
+            m.d.sync += channel.eq(channel + 1)
+            with m.If(channel == geometry.channels - 1):
+                m.d.sync += [channel.eq(0), block.eq(block + 1)]
+        with m.If(self.start):
+            m.d.sync += [channel.eq(0), block.eq(0)]
+        return m

@@ -11,12 +11,11 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..axi.block_reader import BlockReader
-from ..axi.layouts import address_layout, beat_layout, data_layout
-from ..axi.supervision import Supervision, supervise
+from ..axi.layouts import Supervision, address_layout, beat_layout, data_layout, supervise
 from ..spec.channels import ChannelGeometry
-from ..stream.deep_queue import DeepQueue
-from ..stream.fork import Fork
-from ..stream.output_register import OutputRegister
+from ..stream.fork_join import Fork
+from ..stream.queue import DeepQueue
+from ..stream.stream_registers import OutputRegister
 from .channel_of_row import ChannelOfRow
 
 

@@ -9,12 +9,17 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..axi.burst_writer import BurstWriter
-from ..axi.layouts import address_layout, response_layout, store_layout, write_layout
-from ..axi.supervision import Supervision, supervise
+from ..axi.layouts import (
+    Supervision,
+    address_layout,
+    response_layout,
+    store_layout,
+    supervise,
+    write_layout,
+)
 from ..spec.channels import ChannelGeometry
-from ..stream.output_register import OutputRegister
 from ..stream.ring import moved_count
-from ..stream.skid_buffer import SkidBuffer
+from ..stream.stream_registers import OutputRegister, SkidBuffer
 from .beat_packer import count_bits, write_request_layout
 from .channel_of_row import ChannelOfRow
 

@@ -32,14 +32,21 @@ from amaranth.hdl._ir import Design, PortDirection
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 
-from .blocks import Block
+from .blocks import (
+    Block,
+    ModuleSource,
+    add_probes,
+    comment_of,
+    layout_names,
+    name_at,
+    parameters_of,
+    signal_lines,
+)
 from .keywords import KEYWORDS
 from .layouts import Fields, Struct, coded_parts, fields_of, struct_of
-from .probes import add_probes, parameters_of
 from .rtlil.convert import convert, prepare
 from .rtlil.netlist import Place
 from .rtlil.tidy import MODULE, tidy
-from .sources import ModuleSource, comment_of, layout_names, name_at, signal_lines
 
 __all__ = ["Hierarchy", "ports_of"]
 

@@ -25,10 +25,10 @@ from typing import IO, Any
 from amaranth.lib import wiring
 
 from ..catalogue import find_unit
-from ..spec.host.activity import activity
-from ..spec.host.notes import note_config
+from ..spec.host.activity import activity, note_config
 from ..spec.host.outputs import is_stream, write_files
 from ..spec.unit import Unit
+from .blocks import ModuleSource
 from .hierarchy import Hierarchy, ports_of
 from .integration.texts import title
 from .keywords import check_module_name
@@ -39,7 +39,6 @@ from .sidecar import (
     describe_ports,
     describe_results,
 )
-from .sources import ModuleSource
 from .verilog.writer import LINT_WAIVERS, to_verilog
 
 __all__ = ["LINT_WAIVERS", "Emitted", "describe", "emit", "emit_component", "write"]

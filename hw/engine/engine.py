@@ -15,16 +15,13 @@ from ..job.activity import Activity, counter_members, ones
 from ..spec.engine import ID_BITS, EngineConfig
 from ..spec.jobs.engine import job_spec
 from ..spec.matrix_unit import MatrixUnitConfig
-from ..stream.fork import Fork
+from ..stream.fork_join import Fork
 from ..stream.queue import Queue
-from .feeder import Feeder, tag_layout
+from .block_transfers import Loader, Storer, place_layout
+from .feeder import Feeder, Sequencer, tag_layout
 from .job_control import JobControl
 from .layouts import Sizes, bits_for, is_part, log2, part_of
-from .loader import Loader, place_layout
-from .result_scratchpad import ResultScratchpad
-from .right_scratchpad import Bank, RightScratchpad
-from .sequencer import Sequencer
-from .storer import Storer
+from .scratchpads import Bank, ResultScratchpad, RightScratchpad
 
 
 class LeftScratchpad(wiring.Component):

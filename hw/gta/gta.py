@@ -17,14 +17,12 @@ from ..job.activity import Activity, count, counter_members, ones
 from ..spec.gta import COLS, ROWS, GtaConfig
 from ..spec.jobs.gta import COMMANDS_BITS, ID_BITS, READS, beat_bytes, burst_beats, job_spec
 from ..spec.jobs.gta_commands import COMMAND_BYTES, KINDS, MEMORIES
-from ..stream.deep_queue import DeepQueue
+from ..stream.queue import DeepQueue
 from .control.command_check import CommandCheck
-from .control.command_reader import CommandReader
-from .control.executes_under_way import ExecutesUnderWay
-from .control.job_control import JobControl
+from .control.job_control import CommandReader, ExecutesUnderWay, JobControl
 from .control.layouts import command_layout, counts_layout, load_layout, request_bits, store_layout
+from .lane_loader import LaneLoader
 from .layouts import LaneMemoryName, pgemm_layout
-from .load.lane_loader import LaneLoader
 from .store.lane_storer import LaneStorer
 
 WAITS = ("list", "loads", "stores", "results")

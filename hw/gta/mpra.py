@@ -2,14 +2,172 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Value, signed
+from collections.abc import Sequence
+
+from amaranth.hdl import C, Cat, Module, Mux, ShapeLike, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from ..spec.gta import COLS, LIMB_BITS, ROWS, GtaConfig
-from .float.whole_product import SUM_BITS, product_bits
-from .layouts import x_layout
-from .limb_element import LimbElement
+from ..spec.gta import COLS, LIMB_BITS, ROWS, GtaConfig, limbs
+from .float.headers import SUM_BITS, product_bits
+from .layouts import Base, x_layout
+
+
+class LimbElement(wiring.Component):
+    """Multiplies 9 x 9 bits, signed: a product and an addition every cycle, always.
+
+    Source: the paper's section 4.1; "three operand registers, systolic mode register". Our mode
+    travels beside each limb, so that neighbours change it a cycle apart, as their data arrive.
+
+    ``x`` is registered and passes right, ``y`` is registered where ``x.y_shift`` says so and passes
+    down. Where ``x.swap`` is set, the held operand becomes what y was before; x is multiplied by
+    the held operand from the cycle after, and the product is added to what ``x.base`` names
+    (:class:`Base`) at that cycle's end. So of a sum that stays y comes a cycle before its x, with
+    ``y_shift`` and ``swap`` set all the time; of an operand that stays its shifts are over a cycle
+    before the x that swaps.
+
+    The low ``partial_bits`` of the second rank take the old sum where a new one begins
+    (``Base.ZERO``), and what is above it with ``x.shift_drain``; both happen with the cycle of the
+    product, a cycle after ``x`` comes. Bits beyond these, of fp64, stay.
+    With ``Base.CARRY`` the sum's lowest byte is shifted into its top, and the product is added to
+    the rest. So limbs of significands give their whole product: by diagonals, the low one first,
+    each but the first beginning with a carry, its top 16 bits are in the sum in the end, those
+    below them in the top of the second rank. Where that is too short for the longest significands,
+    it goes on in the sum's top ``spare_bits``, which sums of significands leave alone: with
+    ``x.shift_drain`` what leaves the second rank is shifted into these. Without integers it always
+    is.
+
+    Of a vector the limbs are an element's own, ``x_vector`` and ``y_vector``, and only what it does
+    comes from its neighbour.
+
+    Latency: ``x_right`` and ``y_down`` 1; ``sum`` 2 from ``x``. Sums are modulo
+    ``2 ** partial_bits``. Nothing has a reset: after it idle x have to come for as many cycles as a
+    row has elements, and no sum is defined before ``Base.ZERO``.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    x, y: in; see :func:`x_layout`; a limb with its sign
+    vector: in; limbs are the element's own; x_vector, y_vector: in; these
+    sum_above, drain_above: in; of the element above; of a configuration with integers
+    x_right, y_down, sum, drain: out; registers
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        limb, partial = signed(LIMB_BITS + 1), signed(config.partial_bits)
+        x, drain = x_layout(config), self.drain_shape(config)
+        members: dict[str, Member] = {
+            "x": In(x),
+            "y": In(limb),
+            "vector": In(1),
+            "x_vector": In(limb),
+            "y_vector": In(limb),
+            "x_right": Out(x),
+            "y_down": Out(limb),
+            "sum": Out(partial),
+            "drain": Out(drain),
+        }
+        if config.integers:
+            members |= {"sum_above": In(partial), "drain_above": In(partial)}
+        super().__init__(members)
+
+    @staticmethod
+    def drain_shape(config: GtaConfig) -> ShapeLike:
+        """Returns the shape of the second rank."""
+        return signed(config.drain_bits)
+
+    @property
+    def config(self) -> GtaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        limb = signed(LIMB_BITS + 1)
+        held = Signal(limb, reset_less=True)
+        y = Signal(limb, reset_less=True)
+        total = Signal(signed(config.partial_bits), reset_less=True)
+        drain = Signal(self.drain_shape(config), reset_less=True)
+        x = Signal(x_layout(config), name="x_held", reset_less=True)
+        m.d.sync += [x.eq(self.x), x.limb.eq(Mux(self.vector, self.x_vector, self.x.limb))]
+        with m.If(self.x.y_shift if config.integers else 1):
+            m.d.sync += y.eq(Mux(self.vector, self.y_vector, self.y))
+        with m.If(self.x.swap if config.integers else 1):
+            m.d.sync += held.eq(y)
+        long_floats = any(limbs(name) > 1 for name in config.floats)
+        product = Signal(signed(2 * (LIMB_BITS + 1)))
+        base = Signal(signed(config.partial_bits))
+        with m.Switch(x.base):
+            with m.Case(Base.OWN):
+                m.d.comb += base.eq(total)
+            if config.integers:
+                with m.Case(Base.ABOVE):
+                    m.d.comb += base.eq(self.sum_above)
+            if config.integers or long_floats:
+                with m.Case(Base.CARRY):
+                    m.d.comb += base.eq(self._carried(x, total, drain))
+        m.d.comb += product.eq(x.limb * held)
+        m.d.sync += total.eq(base + product)
+        self._second_rank(m, x, total, drain)
+        m.d.comb += [
+            self.x_right.eq(x),
+            self.y_down.eq(y),
+            self.sum.eq(total),
+            self.drain.eq(drain),
+        ]
+        return m
+
+    def _carried(self, x: data.View[data.StructLayout], total: Signal, drain: Signal) -> Value:
+        """Returns the sum without its lowest byte."""
+        config = self._config
+        shifted = total[LIMB_BITS:].as_signed()
+        if not config.spare_bits:
+            return shifted
+        bits, spare = config.significand_sum_bits, config.spare_bits
+        kept = Cat(total[bits : bits + spare], drain)[LIMB_BITS:][:spare]
+        long = Cat(total[LIMB_BITS:bits], C(0, LIMB_BITS), kept)
+        return Mux(x.shift_drain, long, shifted) if config.integers else long
+
+    def _second_rank(
+        self, m: Module, x: data.View[data.StructLayout], total: Signal, drain: Signal
+    ) -> None:
+        config = self._config
+        low = config.partial_bits if config.integers else 0
+        choices: list[tuple[Value, Value]] = []
+        if any(limbs(name) > 1 for name in config.floats):
+            carries = Signal()
+            m.d.comb += carries.eq(x.base == Base.CARRY)
+            choices.append((carries, Cat(drain, total[:LIMB_BITS])[LIMB_BITS:]))
+        if choices and low < len(drain):
+            above = [(select, value[low:]) for select, value in choices]
+            m.d.sync += drain[low:].eq(_chosen(drain[low:], above))
+        if config.integers:
+            takes = Signal()
+            shifts = Signal()
+            others = [takes, *(select for select, _ in choices)]
+            m.d.comb += [
+                takes.eq(x.base == Base.ZERO),
+                shifts.eq(x.shift_drain & ~Cat(*others).any()),
+            ]
+            choices = [(select, value[:low]) for select, value in choices]
+            choices += [(takes, total[:low]), (shifts, self.drain_above)]
+            m.d.sync += drain[:low].eq(_chosen(drain[:low], choices))
+
+
+def _chosen(held: Value, choices: Sequence[tuple[Value, Value]]) -> Value:
+    """Selects the value whose bit is set, or the held value if none is.
+
+    At most one bit is set. Gates and a join take less than multiplexers in a chain.
+    """
+    found = held & ~Cat(*(select for select, _ in choices)).any().replicate(len(held))
+    for select, value in choices:
+        found = found | (value & select.replicate(len(held)))
+    return found
+
 
 __all__ = ["Mpra"]
 

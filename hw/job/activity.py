@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from ..spec.registers.job_spec import JobSpec
-from ..spec.registers.register_rows import COUNTER_BITS
+from ..spec.registers.register_map import COUNTER_BITS
 
 __all__ = ["Activity", "count", "counter_members", "ones"]
 

@@ -8,8 +8,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arith.fused.aligned_sum import compress, head_bits
-from ..arith.fused.specials import SpecialCases
+from ..arith.fused.aligned_sum import SpecialCases, compress, head_bits
 from ..arith.fused.sum_stages import (
     add_rows,
     align_terms,
@@ -22,7 +21,7 @@ from ..arith.fused.sum_stages import (
 )
 from ..arith.multiplier import Multiplier
 from ..arith.pipeline import Bundle, Pipeline
-from ..arith.unpacked import format_layout
+from ..arith.unpack import format_layout
 from ..spec.formats import FLOAT_FORMATS
 
 __all__ = ["DotProductParameters", "DotProductUnit"]

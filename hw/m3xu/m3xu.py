@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.m3xu import M3xuConfig
-from .grid_unit import GridUnit
+from .grid import GridUnit
 from .operand_decoder import decode_lanes, entry_layout, select_layout
 
 

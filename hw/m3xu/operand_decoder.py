@@ -10,8 +10,8 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arith.shift import normalise
-from ..arith.unpacked import exponent_bits, unpacked_layout
+from ..arith.pipeline import normalise
+from ..arith.unpack import exponent_bits, unpacked_layout
 from ..spec.formats import FLOAT_FORMATS, FloatFormat
 from ..spec.m3xu import MODES
 

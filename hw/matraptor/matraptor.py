@@ -20,14 +20,14 @@ from ..job.activity import Activity, count, counter_members, ones
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.jobs.matraptor import job_spec
 from ..spec.matraptor import READS, MatRaptorConfig
-from ..spec.registers.register_rows import COUNTER_BITS
+from ..spec.registers.register_map import COUNTER_BITS
 from ..stream.multiplex import bypass_unless
 from .control import Control, failure_layout
 from .layouts import job_layout
 from .load.a_loader import SparseALoader
 from .load.b_loader import SparseBLoader
 from .merge.processing_element import ProcessingElement
-from .outer.columns import OuterColumns
+from .outer.replay import OuterColumns
 
 EVENTS = ("multiplied", "merge_step", "stored_row", "stored_entry", *READS)
 """Events of a lane in a cycle; an event of a read array is one beat."""

@@ -9,8 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from ..arith.add import FloatAdd
-from ..arith.scalar_functions import choose, delay, is_true, saturating_sum, truth
-from ..arith.scalar_product import ScalarProduct
+from ..arith.scalar_operators import ScalarProduct, choose, delay, is_true, saturating_sum, truth
 from ..spec.formats import FloatFormat, Format, IntFormat
 from ..spec.semirings import Semiring
 

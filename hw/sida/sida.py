@@ -13,21 +13,17 @@ from ..axi.interconnect import ReadInterconnect
 from ..job.accelerator_top import AcceleratorTop
 from ..spec.jobs.sida import job_spec
 from ..spec.sida import SidaConfig
-from ..stream.connect import connect_fields
-from ..stream.fork import Fork
-from .control import COLUMN_ERRORS, Control
-from .counters import Counters
+from ..stream.fork_join import Fork, connect_fields
 from .elementwise.ewise_core import EwiseCore
-from .elementwise.program_loader import ProgramLoader
+from .elementwise.memory_ports import ProgramLoader, ScalarPort
 from .elementwise.row_packer import RowPacker
-from .elementwise.scalar_port import ScalarPort
 from .held.held_elements import HeldElements
-from .held.sum_rows import SumRows
+from .held.late_sums import SumRows
 from .keep_vectors import keep_vectors
 from .layouts import count_bits, set_layout
 from .load.column_loader import ColumnLoader
 from .load.row_loader import RowLoader
-from .pass_control import PassControl
+from .pass_control import COLUMN_ERRORS, Control, Counters, PassControl
 from .spilled.windowed_elements import WindowedElements
 from .sums.both_sums import BothSums
 from .vectors.gather import Gather

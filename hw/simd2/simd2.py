@@ -8,8 +8,7 @@ from operator import or_
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 
-from ..arith.semiring.operands import AddendRegister, OperandRegister
-from ..arith.semiring.semiring_unit import SemiringUnit
+from ..arith.semiring.semiring_unit import AddendRegister, OperandRegister, SemiringUnit
 from ..spec.simd2 import Simd2Config, compares
 from ..stream.matrix_unit import matrix_unit_signature
 from .control import OperationControl

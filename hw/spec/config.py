@@ -13,19 +13,6 @@ from typing import Any, Protocol
 
 from .host.words import did_you_mean, not_one_of, unknown
 
-__all__ = [
-    "Allowed",
-    "Config",
-    "Flag",
-    "IntRange",
-    "OneOf",
-    "SubsetOf",
-    "like",
-    "parameter",
-    "unknown_parameter",
-]
-
-
 _INTEGER = re.compile(
     r"[+-]?(0x[0-9a-f]{1,16}|0o[0-7]{1,22}|0b[01]{1,64}|0|[1-9][0-9]{0,19})", re.IGNORECASE
 )
@@ -194,3 +181,16 @@ def like(config: type[Config], name: str, **changes: Any) -> Any:
     item = next(item for item in config.parameters() if item.name == name)
     said = {"default": item.default, **item.metadata, **changes}
     return parameter(said["default"], allowed=said["allowed"], doc=said["doc"])
+
+
+__all__ = ["OperatorStages"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperatorStages(Config):
+    """Latencies of the operators of values; each begins an operation a cycle."""
+
+    adder_stages: int = parameter(3, allowed=IntRange(1, 3), doc="latency of an adder, in cycles")
+    multiplier_stages: int = parameter(
+        3, allowed=IntRange(1, 3), doc="latency of a multiplier, in cycles"
+    )

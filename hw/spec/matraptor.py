@@ -7,11 +7,10 @@ from functools import cached_property
 
 from .c2sr import C2srLayout, C2srOperands
 from .channels import BlockReads, ChannelGeometry, LaneMap
-from .config import Config, Flag, IntRange, OneOf, like, parameter
+from .config import Config, Flag, IntRange, OneOf, OperatorStages, like, parameter
 from .formats import FORMATS, Format
 from .semirings import SEMIRINGS, Semiring
 from .sidecar.traffic import BusSide, IdPart, Traffic, one_id_each
-from .stages import OperatorStages
 from .unit import Unit
 
 __all__ = ["MATRAPTOR", "MODES", "READS", "UNITS", "WRITES", "MatRaptorConfig"]

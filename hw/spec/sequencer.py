@@ -8,8 +8,7 @@ from typing import ClassVar
 from .config import IntRange, parameter
 from .formats import FLOAT_FORMATS
 from .m3xu import MODES, M3xuConfig, Mode
-from .matrix_operations import Lanes, matrix_operand, product_sizes
-from .matrix_unit import RESULT_FLAGS
+from .matrix_unit import RESULT_FLAGS, Lanes, matrix_operand, product_sizes
 from .sidecar.operation import Compute, OperationEntry, ResultFlag
 from .sidecar.placement import Setting, Transfers
 from .unit import Unit

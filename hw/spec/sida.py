@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .channels import BlockReads, ChannelGeometry, MemoryPorts
-from .config import Config, IntRange, OneOf, SubsetOf, like, parameter
+from .config import Config, IntRange, OneOf, OperatorStages, SubsetOf, like, parameter
 from .formats import FORMATS, Format
 from .semirings import SEMIRINGS, Semiring
 from .sidecar.traffic import BusSide, IdPart, Traffic, one_id_each
-from .stages import OperatorStages
 from .unit import Unit
 
 __all__ = [

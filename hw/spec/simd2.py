@@ -8,8 +8,7 @@ from typing import ClassVar
 
 from .config import Config, Flag, IntRange, OneOf, SubsetOf, parameter
 from .formats import FORMATS, FloatFormat, Format
-from .matrix_operations import matrix_operations
-from .matrix_unit import RESULT_FLAGS, Operation
+from .matrix_unit import RESULT_FLAGS, Operation, matrix_operations
 from .semirings import SEMIRINGS, Semiring
 from .sidecar.operation import Compute, OperationEntry, ResultFlag
 from .unit import Unit

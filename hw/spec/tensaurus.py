@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from .channels import BlockReads, ChannelGeometry, MemoryPorts
 from .ciss import MARKERS, VALUES, CissLayout
-from .config import Config, IntRange, OneOf, like, parameter
+from .config import Config, IntRange, OneOf, OperatorStages, like, parameter
 from .formats import FORMATS, Format
 from .semirings import SEMIRINGS, Semiring
 from .sidecar.traffic import BusSide, IdPart, Traffic, one_id_each
-from .stages import OperatorStages
 from .unit import Unit
 
 __all__ = [

@@ -9,7 +9,7 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, ShapeLike, Signal, Valu
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .output_register import OutputRegister
+from .stream_registers import OutputRegister
 
 __all__ = ["Gearbox", "entries_layout", "entry_layout"]
 

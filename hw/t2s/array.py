@@ -8,12 +8,9 @@ from amaranth.hdl import Elaboratable, Module, ResetInserter, ShapeLike, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec.t2s.design import Design
-from ..spec.t2s.network import End, Link
-from ..stream.deep_queue import DeepQueue
-from ..stream.output_register import OutputRegister
-from ..stream.queue import Queue
-from ..stream.skid_buffer import SkidBuffer
+from ..spec.t2s.design import Design, End, Link
+from ..stream.queue import DeepQueue, Queue
+from ..stream.stream_registers import OutputRegister, SkidBuffer
 from .copies import component_of
 from .loader import word_layout
 from .pe import Pe

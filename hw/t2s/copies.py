@@ -10,8 +10,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..spec.t2s.design import Design
-from ..spec.t2s.network import Copy
+from ..spec.t2s.design import Copy, Design
 from ..spec.t2s.parts import FeederPart, MoverPart
 from .blocks import block_depth
 from .loader import word_layout

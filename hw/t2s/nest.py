@@ -13,8 +13,8 @@ from amaranth.hdl import Const, Module, ShapeLike, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec.t2s.fields import grouped
-from ..spec.t2s.network import COPIES_BITS
+from ..spec.t2s.design import COPIES_BITS
+from ..spec.t2s.loops import grouped
 from ..spec.t2s.parts import Count
 
 __all__ = ["Nest", "NestCounter", "nest_inputs"]

@@ -11,14 +11,11 @@ from amaranth.lib.wiring import In, Out
 
 from ..spec.t2s.parts import ElementPart, OperandPart
 from ..spec.t2s.timing import FEW_SUMS, interlocked, timing_of
-from ..stream.deep_queue import DeepQueue
-from ..stream.fork import Fork
-from ..stream.join import Join
-from ..stream.queue import Queue
+from ..stream.fork_join import Fork, Join
+from ..stream.queue import DeepQueue, Queue
 from ..stream.ring import moved_count, ring_address
-from .arithmetic.products import FactoredSum, PlainSum, later
-from .arithmetic.vector_sum import TripleSum, VectorSum, sum_of_products
 from .loader import in_containers, word_layout
+from .products import FactoredSum, PlainSum, TripleSum, VectorSum, later, sum_of_products
 
 
 class SumRing(wiring.Component):

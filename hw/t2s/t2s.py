@@ -20,12 +20,18 @@ from ..spec.t2s.parts import MemoryPart
 from ..spec.t2s.sparse_parts import EntriesPart
 from .array import PeArray
 from .beat_packer import BeatPacker
-from .loader import Loader, job_layout, run_count_bits, word_layout
-from .run_walker import RunWalker, connect_walk, walk_members
+from .loader import (
+    Loader,
+    RunWalker,
+    connect_walk,
+    job_layout,
+    run_count_bits,
+    through,
+    walk_members,
+    word_layout,
+)
 from .sparse.array import SparseArray
-from .sparse.entries_loader import EntriesLoader
-from .sparse.image_requests import connect_image
-from .word_function import through
+from .sparse.entries_loader import EntriesLoader, connect_image
 
 _MOST_ASKED = 7
 """Most outstanding runs: a writer accepts some requests ahead of their data."""

@@ -7,8 +7,8 @@ from enum import IntEnum
 from amaranth.hdl import ShapeLike
 from amaranth.lib import data
 
+from ..spec.jobs.tensaurus_operations import OPERANDS
 from ..spec.tensaurus import KERNELS, TensaurusConfig
-from ..spec.tensaurus_tiles import OPERANDS
 
 __all__ = [
     "ROW_EVENTS",

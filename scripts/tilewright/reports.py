@@ -22,8 +22,7 @@ from xml.etree import ElementTree
 from . import __version__
 from .errors import UserError
 from .hw.spec.host import outputs
-from .hw.spec.host.activity import Stopwatch
-from .hw.spec.host.notes import Notes, noting
+from .hw.spec.host.activity import Notes, Stopwatch, noting
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 from .errors import UserError, user_errors
 from .hw.spec.config import Config
 from .hw.spec.host import inputs
-from .hw.spec.host.notes import note_config
+from .hw.spec.host.activity import note_config
 from .hw.spec.host.words import unknown
 from .hw.spec.unit import Unit
 from .registry import Entry, entries

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.formats import FORMATS, FloatFormat, Format
-from ...hw.spec.gta_lane.separate import GtaSeparateConfig
-from ...hw.spec.gta_lane.widths import sum_format
+from ...hw.spec.gta_lane.separate import GtaSeparateConfig, sum_format
 from ..numbers import multiply_add as fused
 from ..numbers.scalars import convert
 

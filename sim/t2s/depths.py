@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...hw.spec.t2s.affine import Affine
+from ...hw.spec.t2s.loops import Affine
 from ...hw.spec.t2s.periods import element_loops, functions_behind, period_loops, walked_loops
 from ...hw.spec.t2s.program import Function, Program
 from ...hw.spec.t2s.statements import Body, For, If, Receive, Send

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.formats import Format
+from ...hw.spec.t2s.arithmetic import pad_pattern
 from ...hw.spec.t2s.design import Design
-from ...hw.spec.t2s.functions import pad_pattern
 from ...hw.spec.t2s.loops import Loop
 from ...hw.spec.t2s.parts import ElementPart
 from ...hw.spec.t2s.program import Program

@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.formats import Format
-from ...hw.spec.t2s.affine import Affine, variable
+from ...hw.spec.t2s.arithmetic import pad_pattern
 from ...hw.spec.t2s.design import Design
-from ...hw.spec.t2s.functions import pad_pattern
-from ...hw.spec.t2s.loops import Loop
+from ...hw.spec.t2s.loops import Affine, Loop, variable
 from ...hw.spec.t2s.parts import MemoryPart
 from ...hw.spec.t2s.program import Program
 from .sizes import check_bounds, index_numbers, places_of, shape_of, trip_count, walked_indices

@@ -25,7 +25,7 @@ from ...hw.spec.t2s.loops import Loop
 from ...hw.spec.t2s.parts import MemoryPart
 from ...hw.spec.t2s.periods import walked_loops
 from ...hw.spec.t2s.program import Program
-from ...hw.spec.t2s.tokens import STEPS_BITS
+from ...hw.spec.t2s.sparse_parts import STEPS_BITS
 from .images import Image, image_of
 from .sizes import check_padding, trip_count
 

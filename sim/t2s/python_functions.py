@@ -5,36 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ...hw.spec.t2s.affine import Affine, variable
-from ...hw.spec.t2s.expressions import (
+from ...hw.spec.t2s.loops import Affine, Loop, variable
+from ...hw.spec.t2s.program import Buffer, Function
+from ...hw.spec.t2s.statements import (
     Apply,
+    Block,
+    Body,
     BufferRead,
+    BufferWrite,
+    Counted,
+    Ever,
     Flagged,
     Fold,
+    For,
+    If,
     Load,
     Name,
     Neutral,
     Pack,
-    Together,
-    Value,
-)
-from ...hw.spec.t2s.loops import Loop
-from ...hw.spec.t2s.program import Buffer, Function
-from ...hw.spec.t2s.statements import (
-    Block,
-    Body,
-    BufferWrite,
-    Counted,
-    Ever,
-    For,
-    If,
     Phases,
     Receive,
     Rotate,
     Send,
     Statement,
     Store,
+    Together,
     Until,
+    Value,
     Visit,
     When,
 )

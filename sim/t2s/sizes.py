@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...hw.spec.t2s.affine import Affine
-from ...hw.spec.t2s.expressions import Load
-from ...hw.spec.t2s.loops import Loop
+from ...hw.spec.t2s.loops import Affine, Loop
 from ...hw.spec.t2s.program import Function, Program
-from ...hw.spec.t2s.statements import Body, For, If, Receive, Send, Store, Visit
+from ...hw.spec.t2s.statements import Body, For, If, Load, Receive, Send, Store, Visit
 
 Numbers = npt.NDArray[np.int64]
 

@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ...hw.spec.jobs.tensaurus_operations import TILE_BYTES, TILE_WORDS
 from ...hw.spec.tensaurus import TensaurusConfig
-from ...hw.spec.tensaurus_tiles import TILE_BYTES, TILE_WORDS
 from ..numbers.container_words import to_bytes
 from ..numbers.scalars import Patterns
 from ..sparse.memory_blocks import Read

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from ...hw.spec.ciss import CissLayout
 from ...hw.spec.jobs.tensaurus import job_spec
+from ...hw.spec.jobs.tensaurus_operations import TILE_BYTES, TILE_WORDS
 from ...hw.spec.tensaurus import KERNELS, TensaurusConfig
-from ...hw.spec.tensaurus_tiles import TILE_BYTES, TILE_WORDS
 from ..device.model import ModelDevice
 from ..numbers.container_words import from_bytes, to_bytes
 from ..numbers.scalars import Patterns

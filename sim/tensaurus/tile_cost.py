@@ -9,8 +9,8 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from ...hw.spec.jobs.tensaurus_operations import TILE_BYTES
 from ...hw.spec.tensaurus import TensaurusConfig
-from ...hw.spec.tensaurus_tiles import TILE_BYTES
 from .job_tiles import output_bytes
 from .work import Cut, Work, count_of
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tilewright.hw.spec.gta import GtaConfig
 from tilewright.hw.spec.gta_lane.separate import GTA_SEPARATE, GtaSeparateConfig
-from tilewright.hw.spec.host.notes import note_config
+from tilewright.hw.spec.host.activity import note_config
 
 from ..report import AsicReport
 from .gta_parts import ELEMENTS, LaneParts

@@ -43,7 +43,7 @@ class LaneParts:
         return self._found[label]
 
     def element(self) -> AsicReport:
-        from tilewright.hw.gta.limb_element import LimbElement
+        from tilewright.hw.gta.mpra import LimbElement
 
         label = f"an element of {self._named}"
         return self._measure(label, "limb_element", lambda: LimbElement(self._config))

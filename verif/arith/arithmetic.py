@@ -12,7 +12,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.arith.add import FloatAdd
 from tilewright.hw.arith.compare import FloatCompare, FloatMinMax
-from tilewright.hw.arith.scalar_product import FloatMultiply
+from tilewright.hw.arith.scalar_operators import FloatMultiply
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.formats import FloatFormat
 from tilewright.sim.numbers.values import Patterns

@@ -11,8 +11,7 @@ import pytest
 from amaranth.hdl import Cat, Module, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from tilewright.hw.arith.fused.aligned_sum import AlignedSum, head_bits
-from tilewright.hw.arith.fused.specials import SpecialCases
+from tilewright.hw.arith.fused.aligned_sum import AlignedSum, SpecialCases, head_bits
 from tilewright.hw.arith.fused.sum_stages import ExponentMaximum
 from tilewright.hw.arith.round import NormaliseSum, RoundPack, exponent_limit
 from tilewright.hw.arith.unpack import Unpack

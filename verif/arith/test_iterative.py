@@ -12,9 +12,8 @@ import pytest
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-from tilewright.hw.arith.divide import FloatDivide
+from tilewright.hw.arith.iterative import FloatDivide, FloatSquareRoot
 from tilewright.hw.arith.multiply_add import FloatMultiplyAdd
-from tilewright.hw.arith.square_root import FloatSquareRoot
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack

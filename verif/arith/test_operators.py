@@ -8,8 +8,12 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.arith.add import FloatAdd
-from tilewright.hw.arith.scalar_product import FloatMultiply, ScalarProduct
-from tilewright.hw.arith.scalar_sum import OptionalSum, ScalarSum
+from tilewright.hw.arith.scalar_operators import (
+    FloatMultiply,
+    OptionalSum,
+    ScalarProduct,
+    ScalarSum,
+)
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.c2sr import VALUES
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FORMATS, Format, IntFormat

@@ -10,12 +10,17 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.axi.crossbar import ReadCrossbar
 from tilewright.hw.axi.interconnect import ReadInterconnect
-from tilewright.hw.axi.layouts import data_layout, request_layout, routed_layout, store_layout
+from tilewright.hw.axi.layouts import (
+    Supervision,
+    data_layout,
+    request_layout,
+    routed_layout,
+    store_layout,
+)
 from tilewright.hw.axi.managers import ReadManager, WriteManager
 from tilewright.hw.axi.ordered_reader import OrderedReader
 from tilewright.hw.axi.ports import LitePort, ManagerPort
 from tilewright.hw.axi.registers import AxiLiteRegisters, field_members
-from tilewright.hw.axi.supervision import Supervision
 from tilewright.hw.spec.registers.register_map import Field, Register, RegisterMap
 from tilewright.verif.native.parts import pass_members
 

@@ -9,8 +9,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from tilewright.hw.axi.burst_reader import BurstReader
-from tilewright.hw.axi.burst_splitter import BurstSplitter
+from tilewright.hw.axi.burst_reader import BurstReader, BurstSplitter
 from tilewright.hw.axi.burst_writer import BurstWriter
 from tilewright.hw.axi.interconnect import ReadInterconnect, WriteInterconnect
 from tilewright.hw.emit.unit import Emitted, emit_component

@@ -12,8 +12,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 from tilewright.hw.channels.channel_of_row import ChannelOfRow, located_layout
-from tilewright.hw.channels.flat_blocks import FlatBlocks
-from tilewright.hw.channels.stripe_walk import StripeWalk
+from tilewright.hw.channels.stripe_walk import FlatBlocks, StripeWalk
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.hw.stream.queue import Queue

@@ -13,7 +13,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.axi.managers import WriteManager
 from tilewright.hw.axi.ports import ManagerPort
-from tilewright.hw.channels.beat_packer import BeatPacker, count_bits
+from tilewright.hw.channels.beat_packer import BeatPacker, WordPlacer, count_bits
 from tilewright.hw.channels.c2sr_row_writer import (
     WRITERS,
     C2srRowWriter,
@@ -22,7 +22,6 @@ from tilewright.hw.channels.c2sr_row_writer import (
 )
 from tilewright.hw.channels.channel_of_row import ChannelOfRow
 from tilewright.hw.channels.stripe_walk import StripeWalk
-from tilewright.hw.channels.word_placer import WordPlacer
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.channels import ChannelGeometry

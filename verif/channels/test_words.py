@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
-from tilewright.hw.channels.c2sr_words import entry_of, pair_of
-from tilewright.hw.channels.held_block import HeldBlock
-from tilewright.hw.channels.word_placer import WordPlacer
+from tilewright.hw.channels.array_readers import HeldBlock, entry_of, pair_of
+from tilewright.hw.channels.beat_packer import WordPlacer
 from tilewright.hw.spec.c2sr import PAIR_BYTES, VALUES, C2srLayout
 from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.verif.channels.placed_words import (

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 from tilewright.cli import main
-from tilewright.hw.spec.host.cache import cache_directory
-from tilewright.hw.spec.host.cache_contents import contents
+from tilewright.hw.spec.host.cache import cache_directory, contents
 from tilewright.sim.rtl import build
 from tilewright.synth.base.cache import cached
 from tilewright.verif.harness import adder

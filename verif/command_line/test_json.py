@@ -19,8 +19,8 @@ from tilewright.cli import main
 from tilewright.commands import COMMANDS
 from tilewright.commands.application import OUTPUTS, application
 from tilewright.hw.emit.unit import describe
+from tilewright.hw.spec.host.activity import InputFile, noting
 from tilewright.hw.spec.host.inputs import read_bytes
-from tilewright.hw.spec.host.notes import InputFile, noting
 from tilewright.hw.spec.simd2 import SIMD2
 from tilewright.registry import System, Work, commands, entries, registered, tables
 from tilewright.settings import read_config

@@ -7,11 +7,10 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.emit.unit import emit_component
-from tilewright.hw.emit.verilog.branches import with_few_branches
-from tilewright.hw.emit.verilog.choices import with_choices
-from tilewright.hw.emit.verilog.defaults import with_last_branches
+from tilewright.hw.emit.verilog.choices import with_choices, with_last_branches
 from tilewright.hw.emit.verilog.expressions import Scope
 from tilewright.hw.emit.verilog.selects import Names, with_selects
+from tilewright.hw.emit.verilog.simplifications import with_few_branches
 from tilewright.hw.emit.verilog.statements import items, written
 from tilewright.verif.emit.components import Steps, Tables
 from tilewright.verif.kit.options import EVERY_UNIT, emitted_unit

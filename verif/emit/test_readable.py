@@ -13,7 +13,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from tilewright.hw.emit.sources import comment_of, name_at
+from tilewright.hw.emit.blocks import comment_of, name_at
 from tilewright.hw.emit.unit import emit_component
 from tilewright.verif.emit.components import Machine
 from tilewright.verif.kit.front_ends import run_yosys

@@ -13,11 +13,14 @@ from amaranth.lib.wiring import In, Out
 from tilewright.hw.emit.hierarchy import Hierarchy
 from tilewright.hw.emit.keywords import KEYWORDS
 from tilewright.hw.emit.unit import emit_component
-from tilewright.hw.emit.verilog.constant_bits import with_constant_bits
 from tilewright.hw.emit.verilog.expressions import Node, Scope, Tokens, signed, width
-from tilewright.hw.emit.verilog.indices import indexed_bits, with_indices
 from tilewright.hw.emit.verilog.inline import with_expressions
 from tilewright.hw.emit.verilog.parameters import Use
+from tilewright.hw.emit.verilog.simplifications import (
+    indexed_bits,
+    with_constant_bits,
+    with_indices,
+)
 from tilewright.hw.emit.verilog.statements import items, written
 from tilewright.hw.emit.verilog.writer import to_verilog
 from tilewright.registry import entries

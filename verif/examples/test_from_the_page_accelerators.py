@@ -15,8 +15,8 @@ from tilewright.hw.spec.elementwise.instructions import (
     encode,
     scalar_operand,
 )
+from tilewright.hw.spec.jobs.tensaurus_operations import tile_words
 from tilewright.hw.spec.t2s.config import T2sConfig
-from tilewright.hw.spec.tensaurus_tiles import tile_words
 from tilewright.sim.sida.images import program_words
 from tilewright.sim.sparse.ciss import from_tensor
 from tilewright.sim.sparse.tensor import Tensor

@@ -10,7 +10,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.job.activity import Activity, count, ones
-from tilewright.hw.spec.registers.register_rows import COUNTER_BITS
+from tilewright.hw.spec.registers.register_map import COUNTER_BITS
 from tilewright.verif.native.parts import NativeParts
 
 WIDTHS = (1, 2, 3, 7, 16)

@@ -19,8 +19,7 @@ from tilewright.hw.spec.engine import Simd2EngineConfig
 from tilewright.hw.spec.jobs.tensaurus import job_spec as tensaurus_jobs
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.registers.job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
-from tilewright.hw.spec.registers.register_map import Field, Register
-from tilewright.hw.spec.registers.register_rows import number
+from tilewright.hw.spec.registers.register_map import Field, Register, number
 from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.registry import entries
 from tilewright.sim.device.model import counts, first_broken

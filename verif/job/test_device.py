@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.spec.registers.job_spec import Error, JobSpec, Rule, checks_of
-from tilewright.hw.spec.registers.register_rows import number
+from tilewright.hw.spec.registers.register_map import number
 from tilewright.sim.device.driver import JobRegisters, JobStatus, Placement
 from tilewright.sim.device.model import ModelDevice
 from tilewright.sim.device.protocol import JobError

@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from tilewright.hw.axi.registers import AxiLiteRegisters
 from tilewright.hw.job.states import code_shape, connect_control, control_members, run_states
 from tilewright.hw.spec.registers.job_spec import Error, JobSpec
-from tilewright.hw.spec.registers.register_rows import number
+from tilewright.hw.spec.registers.register_map import number
 from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.native.parts import NativeParts
 from tilewright.verif.stream.agents import simulate

@@ -8,7 +8,7 @@ from typing import Any
 
 from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.config import Allowed, Config, Flag, IntRange, OneOf, SubsetOf
-from tilewright.hw.spec.t2s.settings import DesignName, Sizes
+from tilewright.hw.spec.t2s.config import DesignName, Sizes
 from tilewright.hw.t2s.lowering.design import DESIGNS
 from tilewright.registry import Entry, entries
 from tilewright.verif.kit.sampling import by_size, slow_but

@@ -12,7 +12,7 @@ from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from tilewright.hw.axi.burst_writer import BurstWriter, most_unsent
-from tilewright.hw.stream.deep_queue import DeepQueue
+from tilewright.hw.stream.queue import DeepQueue
 from tilewright.verif.proofs.claim import Claim, Proof, opened
 
 # A memory for claims, which does anything that AXI4 allows, with the claims on its bus.

@@ -8,35 +8,28 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from tilewright.hw.axi.block_reader import BlockReader
-from tilewright.hw.axi.burst_reader import BurstReader
-from tilewright.hw.axi.burst_splitter import BurstSplitter
+from tilewright.hw.axi.burst_reader import BurstReader, BurstSplitter
 from tilewright.hw.axi.burst_writer import BurstWriter
 from tilewright.hw.axi.crossbar import ReadCrossbar
 from tilewright.hw.axi.interconnect import ReadInterconnect, WriteInterconnect
 from tilewright.hw.axi.managers import ReadManager, WriteManager
 from tilewright.hw.axi.ordered_reader import OrderedReader
 from tilewright.hw.axi.registers import AxiLiteRegisters
-from tilewright.hw.channels.beat_packer import BeatPacker
+from tilewright.hw.channels.array_readers import HeldBlock
+from tilewright.hw.channels.beat_packer import BeatPacker, WordPlacer
 from tilewright.hw.channels.c2sr_row_writer import C2srRowWriter
 from tilewright.hw.channels.channel_of_row import ChannelOfRow
-from tilewright.hw.channels.flat_blocks import FlatBlocks
-from tilewright.hw.channels.held_block import HeldBlock
-from tilewright.hw.channels.stripe_walk import StripeWalk
+from tilewright.hw.channels.stripe_walk import FlatBlocks, StripeWalk
 from tilewright.hw.channels.striped_reader import BlockShare, StripedReader
 from tilewright.hw.channels.striped_writer import BlockBeats, StripedWriter
-from tilewright.hw.channels.word_placer import WordPlacer
 from tilewright.hw.spec.c2sr import C2srLayout
 from tilewright.hw.spec.channels import ChannelGeometry, LaneMap
 from tilewright.hw.spec.registers.register_map import Field, Register, RegisterMap
-from tilewright.hw.stream.deep_queue import DeepQueue
-from tilewright.hw.stream.fork import Fork
-from tilewright.hw.stream.gate import Gate
+from tilewright.hw.stream.fork_join import Fork, Join
 from tilewright.hw.stream.gearbox import Gearbox
-from tilewright.hw.stream.join import Join
-from tilewright.hw.stream.output_register import OutputRegister
-from tilewright.hw.stream.queue import Queue
-from tilewright.hw.stream.round_robin import RoundRobin
-from tilewright.hw.stream.skid_buffer import SkidBuffer
+from tilewright.hw.stream.multiplex import Gate, RoundRobin
+from tilewright.hw.stream.queue import DeepQueue, Queue
+from tilewright.hw.stream.stream_registers import OutputRegister, SkidBuffer
 from tilewright.verif.proofs.claim import Claim
 
 _CLEARS = ("clear", "stop")

@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 from tilewright.hw.axi.burst_reader import BurstReader
 from tilewright.hw.axi.burst_writer import BurstWriter
 from tilewright.hw.axi.managers import ReadManager, WriteManager
-from tilewright.hw.stream.fork import Fork
+from tilewright.hw.stream.fork_join import Fork
 from tilewright.verif.proofs.claim import Claim, Proof, opened
 from tilewright.verif.proofs.memory import (
     WRITER_PROOFS,

@@ -16,7 +16,7 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from tilewright.hw.emit.unit import emit_component
-from tilewright.hw.stream.fork import Fork
+from tilewright.hw.stream.fork_join import Fork
 from tilewright.registry import entries
 from tilewright.verif.catalogue.toy.adder import ToyAdder
 from tilewright.verif.catalogue.toy.spec import ToyAdderConfig

@@ -11,7 +11,7 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from tilewright.hw.emit.unit import emit_component
-from tilewright.hw.stream.fork import Fork
+from tilewright.hw.stream.fork_join import Fork
 from tilewright.registry import entries
 from tilewright.verif.kit.front_ends import run_yosys
 from tilewright.verif.kit.options import emitted_unit

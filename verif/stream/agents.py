@@ -15,8 +15,8 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
-from tilewright.hw.arith.scalar_functions import delay
-from tilewright.hw.stream.skid_buffer import SkidBuffer
+from tilewright.hw.arith.scalar_operators import delay
+from tilewright.hw.stream.stream_registers import SkidBuffer
 from tilewright.hw.stream.valid_pipeline import ValidPipeline
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from tilewright.hw.stream.delay_ring import DelayRing
+from tilewright.hw.stream.ring import DelayRing
 from tilewright.verif.kit.commands import refusal
 from tilewright.verif.native.parts import NativeParts
 

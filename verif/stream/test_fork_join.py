@@ -9,8 +9,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from tilewright.hw.stream.fork import Fork
-from tilewright.hw.stream.join import Join
+from tilewright.hw.stream.fork_join import Fork, Join
 from tilewright.verif.kit.commands import refusal
 from tilewright.verif.native.parts import NativeParts
 

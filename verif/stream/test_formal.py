@@ -10,12 +10,9 @@ import pytest
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from tilewright.hw.stream.deep_queue import DeepQueue
-from tilewright.hw.stream.fork import Fork
-from tilewright.hw.stream.join import Join
-from tilewright.hw.stream.output_register import OutputRegister
-from tilewright.hw.stream.queue import Queue
-from tilewright.hw.stream.skid_buffer import SkidBuffer
+from tilewright.hw.stream.fork_join import Fork, Join
+from tilewright.hw.stream.queue import DeepQueue, Queue
+from tilewright.hw.stream.stream_registers import OutputRegister, SkidBuffer
 from tilewright.verif.stream.agents import RigidPipeline
 from tilewright.verif.stream.prover import never_broken
 

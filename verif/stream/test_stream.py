@@ -8,12 +8,9 @@ from functools import partial
 from typing import Any
 
 import pytest
-from tilewright.hw.stream.deep_queue import DeepQueue
-from tilewright.hw.stream.gate import Gate
-from tilewright.hw.stream.output_register import OutputRegister
-from tilewright.hw.stream.queue import Queue
-from tilewright.hw.stream.round_robin import RoundRobin
-from tilewright.hw.stream.skid_buffer import SkidBuffer
+from tilewright.hw.stream.multiplex import Gate, RoundRobin
+from tilewright.hw.stream.queue import DeepQueue, Queue
+from tilewright.hw.stream.stream_registers import OutputRegister, SkidBuffer
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.native.parts import NativeParts
 from tilewright.verif.stream.agents import RigidPipeline

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from tilewright.hw.spec.t2s.arithmetic import LaneSum
+from tilewright.hw.spec.t2s.arithmetic import LaneSum, WordFunctions, pad_pattern
 from tilewright.hw.spec.t2s.design import Design
-from tilewright.hw.spec.t2s.functions import WordFunctions, pad_pattern
 from tilewright.hw.spec.t2s.program import TensorDeclaration
 from tilewright.sim.numbers.scalars import through
 from tilewright.sim.t2s.element_sums import ElementSums

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from amaranth.hdl import UnusedElaboratable
 from tilewright.cli import main
-from tilewright.hw.spec.t2s.affine import Affine
 from tilewright.hw.spec.t2s.config import T2sConfig
+from tilewright.hw.spec.t2s.loops import Affine
 from tilewright.hw.spec.t2s.program import Program
 from tilewright.hw.spec.t2s.statements import Body, For, Statement
 from tilewright.hw.t2s.compiler import passes

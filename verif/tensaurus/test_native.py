@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pytest
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.jobs.tensaurus import job_spec
+from tilewright.hw.spec.jobs.tensaurus_operations import TILE_BYTES, TILE_WORDS
 from tilewright.hw.spec.tensaurus import KERNELS, TENSAURUS, TensaurusConfig
-from tilewright.hw.spec.tensaurus_tiles import TILE_BYTES, TILE_WORDS
 from tilewright.sim.device.driver import JobRegisters, JobStatus
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.tensor import Tensor

@@ -9,7 +9,7 @@ from amaranth.lib import data
 
 from ...spec.formats import FloatFormat
 from ...spec.semirings import Semiring
-from ..unpacked import exponent_bits, format_layout
+from ..unpack import exponent_bits, format_layout
 
 __all__ = ["operator_layout", "term_layout"]
 

@@ -25,8 +25,8 @@ from ..fused.sum_stages import (
 )
 from ..pipeline import CUTS, Bundle, Pipeline
 from ..round import special_layout
-from ..unpacked import format_layout
-from .extremum import Extremum, candidate_layout
+from ..unpack import format_layout
+from .adder import Extremum, candidate_layout
 from .layouts import operator_layout, term_layout
 
 __all__ = ["Oplus"]

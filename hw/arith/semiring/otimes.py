@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from ...spec.formats import FloatFormat
 from ...spec.semirings import Semiring
 from ..multiplier import Multiplier
-from ..unpacked import format_layout
+from ..unpack import format_layout
 from .adder import SelectingAdder
 from .layouts import operator_layout, term_layout
 

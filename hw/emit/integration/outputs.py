@@ -10,11 +10,10 @@ from typing import Any
 
 from ...spec.host.outputs import is_stream
 from .c.header import header
-from .core import core, filelist
-from .ip_xact.component import ip_xact
+from .core import core, filelist, template
+from .ip_xact_component import ip_xact
 from .package import package
 from .rdl import rdl
-from .template import template
 
 __all__ = ["OUTPUTS", "Output", "files_to_read", "integration_text"]
 

@@ -15,14 +15,10 @@ from pathlib import Path
 from ...spec.host.programs import ProgramError
 from ...spec.host.wasm_tools import run_wasm_tool
 from ..blocks import Block
-from .branches import with_few_branches
-from .choices import with_choices
+from .choices import with_choices, with_last_branches
 from .codes import with_codes
-from .constant_bits import with_constant_bits
-from .defaults import with_last_branches
 from .expressions import Node
 from .fields import structures, type_names, with_fields
-from .indices import indexed_bits, with_indices
 from .inline import with_expressions
 from .loops import with_loops
 from .modules import Draft
@@ -30,6 +26,7 @@ from .names import with_names
 from .parameters import Use, merged
 from .registers import assigned, check_processes, with_registers
 from .selects import Names, with_selects
+from .simplifications import indexed_bits, with_constant_bits, with_few_branches, with_indices
 from .statements import Assign, Instance, Item, Process, Raw, items, written
 
 # All parts of a signal driven in one way: by processes, if one of them is.

@@ -11,12 +11,11 @@ from ...spec.gta import FORMATS_OF_GTA, ROWS, GtaConfig, element_bytes, is_float
 from ...spec.jobs.gta import COMMANDS_BITS, FAULTS, job_spec
 from ...spec.jobs.gta_commands import COMMAND_BYTES, FIELDS, KINDS, OPERATIONS, widths_of_results
 from ..layouts import csr_layout
+from .field_checks import RowsCheck, VectorCheck
 from .fold_extents import FoldExtents
 from .layouts import command_layout, counts_layout
 from .region_scan import RegionScan
 from .row_walk import log2
-from .rows_check import RowsCheck
-from .vector_check import VectorCheck
 
 
 def _sizes(name: str) -> int:

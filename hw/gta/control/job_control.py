@@ -2,17 +2,192 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Module, Signal
-from amaranth.lib import wiring
+from amaranth.hdl import Array, Cat, Module, Signal, Value
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...axi.burst_reader import BurstReader
+from ...axi.layouts import Supervision, address_layout, beat_layout, supervise
 from ...job.checks import first_broken
 from ...job.states import code_shape, control_members, first_failure, run_states
 from ...spec.gta import GtaConfig
-from ...spec.jobs.gta import COMMANDS_BITS, READS, job_spec, mask_registers
+from ...spec.jobs.gta import (
+    COMMANDS_BITS,
+    LIST_BURST_BYTES,
+    LIST_BURSTS,
+    READS,
+    beat_bytes,
+    burst_beats,
+    job_spec,
+    mask_registers,
+)
+from ...spec.jobs.gta_commands import COMMAND_BYTES
+from ...stream.gearbox import Gearbox
+from ...stream.ring import moved_count
 from ..layouts import csr_layout
 from .layouts import lane_bits
 from .region_scan import RegionScan
+
+
+class CommandReader(wiring.Component):
+    """Reads ahead, some hundred bytes, and offers commands one after the other.
+
+    Parameters
+    ----------
+    config: see :class:`GtaConfig`
+
+    Members
+    -------
+    list, commands: in; address of the list, and how many, constant from ``start`` on
+    start: in, a pulse when ``idle``
+    o: commands as they are in memory
+    ar, r: the bus
+    stop, idle, error, error_address: see ``Supervision``; ``idle``: all commands were taken
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "list": In(config.addr_bits),
+                "commands": In(COMMANDS_BITS),
+                "start": In(1),
+                "o": Out(stream.Signature(8 * COMMAND_BYTES)),
+                "ar": Out(stream.Signature(address_layout(config.addr_bits))),
+                "r": In(stream.Signature(beat_layout(config.data_bits), always_ready=True)),
+                **Supervision(config.addr_bits).members,
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, beat = self._config, beat_bytes(self._config)
+        each = COMMAND_BYTES // beat
+        burst = min(LIST_BURST_BYTES // beat, burst_beats(config))
+        m.submodules.reader = reader = BurstReader(
+            addr_bits=config.addr_bits,
+            data_bits=config.data_bits,
+            outstanding=LIST_BURSTS,
+            count_bits=COMMANDS_BITS + each.bit_length() - 1,
+            burst_beats=burst,
+            buffer_beats=LIST_BURSTS * burst,
+        )
+        m.submodules.words = words = Gearbox(beat, (COMMAND_BYTES,), COMMANDS_BITS)
+        asks = Signal()
+        cuts = Signal()
+        left = Signal(COMMANDS_BITS)
+        m.d.comb += [
+            reader.request.valid.eq(asks),
+            reader.request.payload.address.eq(self.list),
+            reader.request.payload.beats.eq(self.commands * each),
+            words.request.valid.eq(cuts),
+            words.request.payload.count.eq(self.commands),
+            words.clear.eq(self.stop),
+            words.lines.valid.eq(reader.o.valid),
+            words.lines.payload.eq(reader.o.payload.data),
+            reader.o.ready.eq(words.lines.ready),
+            self.o.valid.eq(words.o.valid),
+            self.o.payload.eq(words.o.payload.data),
+            words.o.ready.eq(self.o.ready),
+        ]
+        with m.If(self.start):
+            m.d.sync += [asks.eq(1), cuts.eq(1), left.eq(self.commands)]
+        with m.Else():
+            with m.If(reader.request.ready):
+                m.d.sync += asks.eq(0)
+            with m.If(words.request.ready):
+                m.d.sync += cuts.eq(0)
+            with m.If(self.o.valid & self.o.ready):
+                m.d.sync += left.eq(left - 1)
+        with m.If(self.stop):
+            m.d.sync += [asks.eq(0), cuts.eq(0), left.eq(0)]
+        wiring.connect(m, reader.ar, wiring.flipped(self.ar))
+        wiring.connect(m, wiring.flipped(self.r), reader.r)
+        supervise(m, self, [reader], busy=left != 0)
+        return m
+
+
+class ExecutesUnderWay(wiring.Component):
+    """Notes which groups were given a product, in order, and takes note of their ends.
+
+    Groups end in any order; one is complete when all before it are. Twice as many as there are
+    lanes may be under way.
+
+    Parameters
+    ----------
+    config: see :class:`GtaConfig`
+
+    Members
+    -------
+    i: the group of a product that begins
+    ended: in; a bit for each group: a pulse: its oldest product has ended
+    completes: out, a pulse: one more is complete
+    complete: out; how many are
+    active: out; a bit for each lane, whose mask is in ``masks``: its group has a product
+    masks: in
+    some: out; there is one
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        self._most = max(4, 2 * config.lanes)
+        super().__init__(
+            {
+                "i": In(stream.Signature(config.mask_bits)),
+                "ended": In(1 << config.mask_bits),
+                "completes": Out(1),
+                "complete": Out(COMMANDS_BITS),
+                "masks": In(config.mask_bits).array(config.lanes),
+                "active": Out(config.lanes),
+                "some": Out(1),
+                "clear": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        most, bits = self._most, self._config.mask_bits
+        # The oldest one is the first; what has ended waits there for those before it.
+        groups = Array(Signal(bits, name=f"group_{n}", reset_less=True) for n in range(most))
+        running = Signal(most)
+        level = Signal(range(most + 1))
+        left = Signal(most)
+        ended = Array(self.ended[n] for n in range(1 << bits))
+        for n in range(most):
+            older = [running[k] & (groups[k] == groups[n]) for k in range(n)]
+            m.d.comb += left[n].eq(running[n] & ~(ended[groups[n]] & ~Cat(older).any()))
+        pops = Signal()
+        puts = Signal()
+        slot = Signal(range(most + 1))
+        m.d.comb += [
+            self.some.eq(level != 0),
+            pops.eq(self.some & ~running[0]),
+            self.completes.eq(pops & ~self.clear),
+            self.i.ready.eq(level != most),
+            puts.eq(self.i.valid & self.i.ready),
+            slot.eq(level - pops),
+        ]
+        m.d.sync += level.eq(moved_count(level, puts, pops))
+        after = Signal(most)
+        m.d.comb += after.eq(left)
+        with m.If(pops):
+            m.d.comb += after.eq(left[1:])
+            m.d.sync += [groups[n].eq(groups[n + 1]) for n in range(most - 1)]
+            m.d.sync += self.complete.eq(self.complete + 1)
+        for n in range(most):
+            m.d.sync += running[n].eq(after[n])
+            with m.If(puts & (slot == n)):
+                m.d.sync += [running[n].eq(1), groups[n].eq(self.i.payload)]
+        with m.If(self.clear):
+            m.d.sync += [running.eq(0), level.eq(0), self.complete.eq(0)]
+        for lane in range(self._config.lanes):
+            m.d.comb += self.active[lane].eq(self._works(groups, running, self.masks[lane]))
+        return m
+
+    @staticmethod
+    def _works(groups: Array, running: Value, mask: Value) -> Value:
+        return Cat(running[n] & (groups[n] == mask) for n in range(len(running))).any()
 
 
 class MaskCheck(wiring.Component):

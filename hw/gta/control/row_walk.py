@@ -3,12 +3,84 @@
 from __future__ import annotations
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...axi.layouts import request_layout
 from ...spec.gta import BANKS, LEFT_WORD_BYTES, GtaConfig
-from ...spec.jobs.gta_commands import DEALS, longest_row
-from .layouts import lane_bits, place_layout, rows_layout, word_bits
+from ...spec.jobs.gta_commands import DEALS, FIELDS, longest_row
+from .layouts import lane_bits, place_layout, request_bits, rows_layout, word_bits
+
+
+def requested_layout(config: GtaConfig) -> data.StructLayout:
+    """The rows of a command in memory: ``base`` of the first, ``stride``, ``rows``, and ``beats``
+    of each."""
+    return data.StructLayout(
+        {
+            "base": config.addr_bits,
+            "stride": FIELDS["load"]["stride"][1],
+            "rows": FIELDS["load"]["rows"][1],
+            "beats": request_bits(config),
+        }
+    )
+
+
+class RowRequests(wiring.Component):
+    """Requests row after row. One request a cycle, the first one cycle after ``i``.
+
+    Parameters
+    ----------
+    config: see :class:`GtaConfig`
+
+    Members
+    -------
+    i: see :func:`requested_layout`
+    request: to a reader or a writer
+    clear: in; forgets everything at the end of the cycle
+    busy: out; requests are left
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        request = request_layout(config.addr_bits, request_bits(config))
+        super().__init__(
+            {
+                "i": In(stream.Signature(requested_layout(config))),
+                "request": Out(stream.Signature(request)),
+                "clear": In(1),
+                "busy": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        asked = self.i.payload
+        address = Signal(self._config.addr_bits, reset_less=True)
+        beats = Signal(len(asked.beats), reset_less=True)
+        stride = Signal(len(asked.stride), reset_less=True)
+        left = Signal(len(asked.rows))
+        last = Signal()
+        m.d.comb += [
+            self.busy.eq(left != 0),
+            last.eq(left == 1),
+            self.request.valid.eq(self.busy),
+            self.request.payload.address.eq(address),
+            self.request.payload.beats.eq(beats),
+            self.i.ready.eq(~self.busy | (last & self.request.ready)),
+        ]
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += [
+                address.eq(asked.base),
+                stride.eq(asked.stride),
+                beats.eq(asked.beats),
+                left.eq(asked.rows),
+            ]
+        with m.Elif(self.busy & self.request.ready):
+            m.d.sync += [address.eq(address + stride), left.eq(left - 1)]
+        with m.If(self.clear):
+            m.d.sync += left.eq(0)
+        return m
+
 
 __all__ = ["RowWalk", "log2"]
 

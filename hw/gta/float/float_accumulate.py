@@ -8,13 +8,11 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from ...arith.fused.aligned_sum import head_bits
-from ...arith.fused.product_and_addend import anchor_terms, sum_terms
-from ...arith.fused.specials import SpecialCases
-from ...arith.normalise_and_round import normalise_and_round
+from ...arith.fused.aligned_sum import SpecialCases, head_bits
+from ...arith.multiply_add import anchor_terms, sum_terms
 from ...arith.pipeline import Bundle, Pipeline
-from ...arith.round import limit_offset
-from ...arith.unpacked import unpacked_layout
+from ...arith.round import limit_offset, normalise_and_round
+from ...arith.unpack import unpacked_layout
 from ...spec.formats import FLOAT_FORMATS, FloatFormat
 from .headers import operand_header, product_header, sum_format, widened_exponent, widest
 

@@ -15,11 +15,9 @@ from ...spec.gta import (
     ROWS,
     GtaConfig,
 )
-from .headers import column_header, row_header, sum_bits, vector_mode
-from .planes.plane_product import PlaneProduct
+from .headers import column_header, one_of, product_bits, row_header, sum_bits, vector_mode
+from .plane_product import PlaneProduct
 from .row_adder import RowAdder, columns_of_adder, formats_of_adder
-from .selection import one_of
-from .whole_product import product_bits
 
 __all__ = ["FloatBack", "row_result"]
 

@@ -11,8 +11,8 @@ from amaranth.lib.wiring import In, Out
 from ...spec.gta import BANKS, LEFT_WORD_BYTES, ROWS, GtaConfig
 from ..layouts import Base, left_words, x_layout
 from ..path_members import fold_layout
+from .bank_words import PackedOperand
 from .headers import limbs_of_format, row_header
-from .packed_operand import PackedOperand
 from .product_steps import ProductSteps, step_layout
 
 __all__ = ["FloatLeftFeeder"]

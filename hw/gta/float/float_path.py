@@ -20,20 +20,23 @@ from ...spec.gta import (
     ROWS,
     GtaConfig,
 )
-from ..layouts import left_words
+from ..layouts import left_words, steps_layout
 from ..path_members import fold_layout, path_members
-from ..vector_layouts import steps_layout
+from .bank_words import PackedOperand, ResultWords
 from .float_back import WORD_BITS, FloatBack
 from .float_left_feeder import FloatLeftFeeder
 from .float_result_path import FloatResultPath
-from .headers import column_header, limbs_of_format, row_header, sum_bits, vector_mode
-from .packed_operand import PackedOperand
-from .planes.float_turns import FloatTurns
-from .product_steps import ProductSteps, step_layout
-from .result_words import ResultWords
+from .headers import (
+    column_header,
+    limbs_of_format,
+    one_of,
+    product_bits,
+    row_header,
+    sum_bits,
+    vector_mode,
+)
+from .product_steps import FloatTurns, ProductSteps, step_layout
 from .row_adder import columns_of_adder, formats_of_adder
-from .selection import one_of
-from .whole_product import product_bits
 
 _LOW = LEFT_WORD_BYTES.bit_length() - 1
 

@@ -4,14 +4,154 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import C, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.gta import GtaConfig, element_bytes, limbs
-from ..layouts import Base
+from ...spec.gta import BANKS, COLS, RESULT_WORD_BYTES, GtaConfig, element_bytes, limbs
+from ...spec.jobs.gta_vector import OCTET
+from ..layouts import STEP_TO_LAST, Base, result_planes, result_words, steps_layout
 from ..path_members import fold_cycles
-from .headers import by_float
+from .headers import by_float, one_of, vector_mode
+
+_STEP_TO_Y = 1
+"""Cycles from a column's step to its y, from the bank on top, a cycle before its x."""
+
+_STEP_TO_SUM = STEP_TO_LAST + 2
+"""Cycles, beside the adder's stages, to the result of the column's rows."""
+
+_WORD = (RESULT_WORD_BYTES // OCTET).bit_length() - 1
+
+
+class FloatTurns(wiring.Component):
+    """Follows the steps on, from column to column, as there is one a cycle.
+
+    Results of a column's rows are there, and written, all at once; of fp64 in two words, a cycle
+    apart, the lower halves first; so what sums begin with is read.
+
+    Parameters
+    ----------
+    config: of the accelerator, with floats
+
+    Members
+    -------
+    mode: in; see ``vector_mode``
+    steps: in; of column 0, and each a cycle later, see ``vector_step_layout``
+    x_here, y_here: out; by column, its bank gives a product's last operand
+    first, accumulate, last: out; of ``row_header``, as the rows' first column's last limbs are
+      multiplied
+    addends_low, addends_high: out; by column, its bank gives what sums begin with, of fp64 the
+      lower, the upper halves of it
+    upper: out; by adder of a row, of a sum of bf16 or fp16 to begin with: it is in the upper half
+    read, read_address: out; of banks of results
+    low, high: out; by bank: of fp64 the lower, and the upper halves of results are written; of
+      others ``low`` alone
+    write_address: out; by bank
+    half: out; by bank, of bf16 and fp16: the upper half of a word is written
+    done: out; the last result of a command is in the memory
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        address = data.ArrayLayout(range(result_words(config)), BANKS)
+        super().__init__(
+            {
+                "mode": In(vector_mode()),
+                "steps": In(steps_layout(config)),
+                "x_here": Out(COLS),
+                "y_here": Out(COLS),
+                "first": Out(1),
+                "accumulate": Out(1),
+                "last": Out(1),
+                "addends_low": Out(COLS),
+                "addends_high": Out(COLS),
+                "upper": Out(config.row_adders),
+                "read": Out(BANKS),
+                "read_address": Out(address),
+                "low": Out(BANKS),
+                "high": Out(BANKS),
+                "write_address": Out(address),
+                "half": Out(BANKS),
+                "done": Out(1),
+            }
+        )
+
+    @property
+    def config(self) -> GtaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        fp64 = self.mode.fp64 if "fp64" in config.floats else C(0)
+        written = _STEP_TO_SUM + config.adder_stages
+        turns = self._turns(m, COLS + written + 2)
+        begun = turns[STEP_TO_LAST]
+        m.d.comb += [
+            self.first.eq(begun.first),
+            self.accumulate.eq(begun.accumulate),
+            self.last.eq(begun.final),
+        ]
+        for c in range(COLS):
+            halves = [turns[c + STEP_TO_LAST - 1], turns[c + STEP_TO_LAST]]
+            begins = [_begins(turn) for turn in halves]
+            shown = [_begins(turns[c + STEP_TO_LAST + n]) for n in (0, 1)]
+            low, high = turns[c + written], turns[c + written + 1]
+            m.d.comb += [
+                self.y_here[c].eq(turns[c + _STEP_TO_Y].last),
+                self.x_here[c].eq(turns[c + _STEP_TO_Y + 1].last),
+                self.read[c].eq((fp64 & begins[0]) | begins[1]),
+                self.read_address[c].eq(
+                    Mux(fp64 & begins[0], _word(halves[0]), _word(halves[1]) + fp64)
+                ),
+                self.addends_low[c].eq(Mux(fp64, shown[0], shown[1])),
+                self.addends_high[c].eq(shown[1]),
+                self.low[c].eq(low.last & low.final),
+                self.high[c].eq(fp64 & high.last & high.final),
+                self.write_address[c].eq(Mux(self.high[c], _word(high) + 1, _word(low))),
+                self.half[c].eq(low.result[_WORD - 1]),
+            ]
+        own = COLS // config.row_adders
+        for n in range(config.row_adders):
+            here = [turns[c + STEP_TO_LAST + 1] for c in range(n * own, (n + 1) * own)]
+            places = [turn.result[_WORD - 1] for turn in here]
+            m.d.comb += self.upper[n].eq(one_of([turn.last for turn in here], places))
+        ends = [turns[COLS + written + n] for n in (0, 1)]
+        narrow, wide = (turn.last & turn.done for turn in ends)
+        m.d.comb += self.done.eq(Mux(fp64, wide, narrow))
+        return m
+
+    def _turns(self, m: Module, number: int) -> list[data.View[data.StructLayout]]:
+        """Returns a step's control 0, 1, ... ``number`` - 1 cycles after its one in column 0."""
+        config = self._config
+        kept = ("first", "final", "accumulate", "done")
+        layout = data.StructLayout(
+            {"last": 1, "result": range(result_planes(config)), **dict.fromkeys(kept, 1)}
+        )
+        turns: list[data.View[data.StructLayout]] = []
+        for n in range(number):
+            turn = Signal(layout, name=f"turn_{n}")
+            if n < self.steps.shape().length:
+                step = self.steps[n]
+                last: Value = self.mode.active & step.valid & step.last
+                m.d.comb += [turn.last.eq(last), turn.result.eq(step.result)]
+                m.d.comb += [turn[name].eq(step[name]) for name in kept]
+            else:
+                m.d.sync += turn.eq(turns[-1])
+            turns.append(turn)
+        return turns
+
+
+def _begins(turn: data.View[data.StructLayout]) -> Value:
+    """Tells whether a sum begins with the old result."""
+    return turn.last & turn.first & turn.accumulate
+
+
+def _word(turn: data.View[data.StructLayout]) -> Value:
+    """Returns the word of the bank of results where the turn's octet begins."""
+    word: Value = turn.result[_WORD:]
+    return word
+
 
 __all__ = ["ProductSteps", "most_limbs", "step_layout"]
 

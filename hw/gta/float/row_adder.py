@@ -10,17 +10,18 @@ from ...spec.formats import FLOAT_FORMATS
 from ...spec.gta import COLS, GtaConfig
 from .float_accumulate import FloatAccumulate
 from .headers import (
+    WholeProduct,
     column_header,
+    one_of,
     operand_header,
+    product_bits,
     product_header,
     row_header,
     sum_format,
     vector_mode,
     widest,
 )
-from .planes.plane_product import classified, plane_header
-from .selection import one_of
-from .whole_product import WholeProduct, product_bits
+from .plane_product import classified, plane_header
 
 
 class RunningSums(wiring.Component):

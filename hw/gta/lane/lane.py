@@ -15,6 +15,7 @@ from ..layouts import (
     pgemm_layout,
     read_data_layout,
     read_layout,
+    vector_step_layout,
     write_layout,
     x_layout,
 )
@@ -23,7 +24,6 @@ from ..path_members import fold_layout, place_layout
 from ..vector.function_table import properties_layout
 from ..vector.vector_path import VectorPath
 from ..vector.vector_sequencer import VectorSequencer
-from ..vector_layouts import vector_step_layout
 from .fold_sequencer import FoldSequencer
 from .integer_path import IntegerPath
 from .lane_memories import LaneMemories

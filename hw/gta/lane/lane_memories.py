@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import BANKS, LEFT_WORD_BYTES, RESULT_WORD_BYTES, GtaConfig
-from ..float.selection import one_of
+from ..float.headers import one_of
 from ..layouts import (
     LaneMemoryName,
     left_words,

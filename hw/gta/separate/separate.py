@@ -14,8 +14,14 @@ from ...arith.multiplier import Multiplier
 from ...arith.multiply_add import FloatMultiplyAdd
 from ...arith.pipeline import Pipeline
 from ...spec.formats import FORMATS, FloatFormat, IntFormat
-from ...spec.gta_lane.separate import GtaSeparateConfig
-from ...spec.gta_lane.widths import DATAPATH_BITS, WORD_BITS, elements, sum_bits, sum_format
+from ...spec.gta_lane.separate import (
+    DATAPATH_BITS,
+    WORD_BITS,
+    GtaSeparateConfig,
+    elements,
+    sum_bits,
+    sum_format,
+)
 from ...stream.valid_pipeline import ValidPipeline
 
 INTEGER_CUTS: dict[int, tuple[str, ...]] = {0: (), 1: ("product",), 2: ("product", "sum")}

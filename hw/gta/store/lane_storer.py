@@ -10,17 +10,14 @@ from ...axi.layouts import request_layout
 from ...axi.layouts import store_layout as beat_layout
 from ...spec.gta import BANKS, LEFT_WORD_BYTES, GtaConfig
 from ...spec.jobs.gta_commands import DEALS
-from ...stream.connect import connect_fields
-from ...stream.deep_queue import DeepQueue
-from ...stream.fork import Fork
+from ...stream.fork_join import Fork, connect_fields
+from ...stream.queue import DeepQueue
 from ...stream.ring import moved_count
-from ...stream.skid_buffer import SkidBuffer
+from ...stream.stream_registers import SkidBuffer
 from ..control.layouts import place_layout, request_bits, store_layout
-from ..control.row_requests import RowRequests
-from ..control.row_walk import RowWalk, log2
+from ..control.row_walk import RowRequests, RowWalk, log2
 from ..layouts import read_data_layout, read_layout
-from .beat_builder import BeatBuilder
-from .narrower import Narrower, wide_layout
+from .beat_builder import BeatBuilder, Narrower, wide_layout
 
 _HALF = LEFT_WORD_BYTES // 2
 

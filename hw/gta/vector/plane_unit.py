@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from ...spec.formats import FLOAT_FORMATS
 from ...spec.gta import FORMATS_OF_GTA, LIMB_BITS, GtaConfig
 from ...spec.jobs.gta_vector import OCTET, VECTOR_FUNCTIONS
-from ..vector_layouts import plane_step_layout
+from ..layouts import plane_step_layout
 from .byte_slice import ByteSlice, exponent_groups, slice_control_layout
 
 __all__ = ["PlaneUnit"]

@@ -19,14 +19,17 @@ from ...spec.gta import (
 )
 from ...spec.jobs.gta_vector import OCTET, VECTOR_FUNCTIONS
 from ..float.headers import vector_mode
-from ..float.planes.float_limbs import FloatLimbs
-from ..layouts import Base, left_words, result_words, x_layout
-from ..vector_layouts import (
+from ..float.plane_product import FloatLimbs
+from ..layouts import (
     STEP_TO_BYTE,
     STEP_TO_LAST,
     STEP_TO_WRITE,
+    Base,
+    left_words,
+    result_words,
     steps_layout,
     vector_step_layout,
+    x_layout,
 )
 from .function_table import properties_layout
 from .plane_unit import PlaneUnit

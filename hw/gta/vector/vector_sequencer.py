@@ -7,8 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import COLS, GtaConfig
-from ..layouts import pgemm_layout
-from ..vector_layouts import STEP_TO_WRITE, vector_step_layout
+from ..layouts import STEP_TO_WRITE, pgemm_layout, vector_step_layout
 from .function_table import FunctionTable, properties_layout
 from .vector_steps import VectorSteps
 

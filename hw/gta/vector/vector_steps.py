@@ -8,8 +8,14 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import GtaConfig
 from ...spec.jobs.gta_vector import OCTET
-from ..layouts import Base, pgemm_layout
-from ..vector_layouts import MOST_PLANES, left_planes, result_planes, vector_step_layout
+from ..layouts import (
+    MOST_PLANES,
+    Base,
+    left_planes,
+    pgemm_layout,
+    result_planes,
+    vector_step_layout,
+)
 from .function_table import properties_layout
 
 

@@ -8,19 +8,24 @@ from amaranth.lib.wiring import In, Out
 
 from ...axi.layouts import data_layout
 from ...axi.ordered_reader import OrderedReader
-from ...channels.array_readers import READERS, array_reader, connect_readers, reader_members
-from ...channels.c2sr_words import entry_of, pair_of, walked_place
-from ...channels.held_block import HeldBlock
+from ...channels.array_readers import (
+    READERS,
+    HeldBlock,
+    array_reader,
+    connect_readers,
+    entry_of,
+    pair_of,
+    reader_members,
+    walked_place,
+)
 from ...channels.stripe_walk import StripeWalk, span_layout
 from ...spec.c2sr import PAIR_BYTES
 from ...spec.matraptor import MatRaptorConfig
-from ...stream.connect import connect_fields
-from ...stream.deep_queue import DeepQueue
-from ...stream.fork import Fork
-from ...stream.output_register import OutputRegister
-from ...stream.skid_buffer import SkidBuffer
+from ...stream.fork_join import Fork, connect_fields
+from ...stream.queue import DeepQueue
+from ...stream.stream_registers import OutputRegister, SkidBuffer
+from ..control import RowWalk, walk_layout
 from ..layouts import job_layout, left_layout, row_layout
-from ..row_walk import RowWalk, walk_layout
 
 
 def paired_row_layout(config: MatRaptorConfig) -> data.StructLayout:

@@ -7,17 +7,22 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...axi.layouts import data_layout
-from ...channels.array_readers import READERS, array_reader, connect_readers, reader_members
-from ...channels.c2sr_words import entry_of, entry_place, pair_of
+from ...channels.array_readers import (
+    READERS,
+    array_reader,
+    connect_readers,
+    entry_of,
+    entry_place,
+    pair_of,
+    reader_members,
+)
 from ...channels.channel_of_row import ChannelOfRow
 from ...channels.stripe_walk import StripeWalk, span_layout
 from ...spec.c2sr import PAIR_BYTES
 from ...spec.matraptor import MatRaptorConfig
-from ...stream.connect import connect_fields
-from ...stream.deep_queue import DeepQueue
-from ...stream.fork import Fork
-from ...stream.join import Join
-from ...stream.output_register import OutputRegister
+from ...stream.fork_join import Fork, Join, connect_fields
+from ...stream.queue import DeepQueue
+from ...stream.stream_registers import OutputRegister
 from ..layouts import job_layout, left_layout, product_layout, row_layout
 
 _ENDS = ("present", "row_last", "lane_last", "row")

@@ -6,10 +6,9 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arith.scalar_functions import delay
-from ...arith.scalar_product import ScalarProduct
+from ...arith.scalar_operators import ScalarProduct, delay
 from ...spec.matraptor import MatRaptorConfig
-from ...stream.skid_buffer import SkidBuffer
+from ...stream.stream_registers import SkidBuffer
 from ...stream.valid_pipeline import ValidPipeline
 from ..layouts import partial_layout, product_layout, row_layout
 

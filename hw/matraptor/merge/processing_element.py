@@ -6,8 +6,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arith.scalar_functions import delay
-from ...arith.scalar_sum import OptionalSum
+from ...arith.scalar_operators import OptionalSum, delay
 from ...spec.matraptor import MatRaptorConfig
 from ...stream.multiplex import bypass_unless, demultiplex, multiplex
 from ...stream.valid_pipeline import ValidPipeline
@@ -23,8 +22,7 @@ from ..layouts import (
 from ..outer.product import OuterProduct
 from .multiply_stage import MultiplyStage
 from .partial_row_merge import PartialRowMerge, row_end_layout, source_layout
-from .row_merge import RowMerge
-from .sorting_queue import SortingQueue
+from .row_merge import RowMerge, SortingQueue
 
 
 class QueueSet(wiring.Component):

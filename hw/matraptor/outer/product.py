@@ -9,7 +9,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.matraptor import MatRaptorConfig
-from ...stream.skid_buffer import SkidBuffer
+from ...stream.stream_registers import SkidBuffer
+from ..control import RowWalk, walk_layout
 from ..layouts import (
     direct_layout,
     entry_layout,
@@ -20,9 +21,7 @@ from ..layouts import (
     result_layout,
     row_layout,
 )
-from ..row_walk import RowWalk, walk_layout
-from .columns import lane_row
-from .replay import BUFFERS, RowReplay
+from .replay import BUFFERS, RowReplay, lane_row
 from .sums import OuterSums
 
 

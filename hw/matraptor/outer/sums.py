@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arith.scalar_sum import OptionalSum
+from ...arith.scalar_operators import OptionalSum
 from ...spec.matraptor import MatRaptorConfig
 from ..layouts import entry_layout, partial_layout
 

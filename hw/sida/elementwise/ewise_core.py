@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.elementwise.instructions import SCALARS, WORD_BITS
 from ...spec.sida import SidaConfig
-from ...stream.output_register import OutputRegister
+from ...stream.stream_registers import OutputRegister
 from ..layouts import count_bits
 from .lane import Lane
 from .layouts import KINDS, opcode, request_layout, row_layout, stored_layout, values_layout

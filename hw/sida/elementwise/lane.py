@@ -8,13 +8,12 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...arith.compare import FloatCompare, FloatMinMax
-from ...arith.divide import FloatDivide
+from ...arith.iterative import FloatDivide, FloatSquareRoot
 from ...arith.multiply_add import FloatMultiplyAdd
-from ...arith.scalar_functions import delay, is_true, truth
-from ...arith.square_root import FloatSquareRoot
+from ...arith.scalar_operators import delay, is_true, truth
 from ...spec.formats import FloatFormat, Format
 from ...spec.sida import SidaConfig
-from ...stream.written_word import reads_with_writes
+from ...stream.ring import reads_with_writes
 from .layouts import opcode, place_layout
 
 

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.elementwise.instructions import VECTORS, WORD_BITS
 from ...spec.sida import SidaConfig
-from ...stream.output_register import OutputRegister
+from ...stream.stream_registers import OutputRegister
 from ..layouts import count_bits
 from .layouts import block_rows, instruction_layout, is_instruction, opcode, request_layout
 

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arith.add import FloatAdd
 from ...arith.compare import FloatMinMax
-from ...arith.scalar_functions import delay, is_true, truth
+from ...arith.scalar_operators import delay, is_true, truth
 from ...spec.elementwise.instructions import SCALARS
 from ...spec.formats import FloatFormat, Format
 from ...spec.sida import SidaConfig

@@ -7,7 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import SidaConfig
-from ...stream.deep_queue import DeepQueue
+from ...stream.queue import DeepQueue
 from ..layouts import count_bits, results_layout
 from .layouts import values_layout
 

@@ -8,7 +8,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import CHUNK, SidaConfig
-from ...stream.deep_queue import DeepQueue
+from ...stream.queue import DeepQueue
+from .late_elements import scattered_layout
 from .layouts import (
     bank_words,
     chunk_bits,
@@ -20,7 +21,6 @@ from .layouts import (
     panels,
 )
 from .panel_lists import PanelLists, element_write_layout, entries_layout
-from .scatter_bank import scattered_layout
 
 
 class ListReader(wiring.Component):

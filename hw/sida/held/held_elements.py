@@ -11,13 +11,12 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import SidaConfig
-from ...stream.deep_queue import DeepQueue
+from ...stream.queue import DeepQueue
 from ..layouts import count_bits, results_layout, set_layout
 from ..operators import semiring_range
-from .empty_values import EmptyValues
 from .held_bank import HeldBank
 from .late_elements import LateElements, Scatter
-from .late_sums import FirstValues, LateSums
+from .late_sums import EmptyValues, FirstValues, LateSums
 from .layouts import (
     counts_layout,
     held_layout,

@@ -7,12 +7,125 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...arith.scalar_functions import delay
+from ...arith.scalar_operators import delay
 from ...spec.sida import SidaConfig
-from ...stream.written_word import reads_with_writes
+from ...stream.ring import reads_with_writes
 from ..layouts import count_bits, results_layout
-from ..operators import SelectedProduct, SelectedSum, semiring_range
-from .layouts import line_rows, row_bits, sided_layout, slot_bits, slotted_layout
+from ..operators import SelectedProduct, SelectedSum, identity, semiring_range
+from .layouts import line_rows, place_bits, row_bits, sided_layout, slot_bits, slotted_layout
+
+
+class SumRows(wiring.Component):
+    """Reads w out of :class:`HeldElements`, ``pes`` elements at a time, a row a cycle.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    start: in, a pulse: begins with the first row
+    columns: in; elements of w, at least 1
+    place: out; which row is asked for
+    w: in; a cycle later, it
+    o: rows of w, in order
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        values = data.ArrayLayout(config.format.bits, config.pes)
+        super().__init__(
+            {
+                "start": In(1),
+                "columns": In(count_bits(config)),
+                "place": Out(place_bits(config)),
+                "w": In(values),
+                "o": Out(stream.Signature(values)),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        shift = self._config.pes.bit_length() - 1
+        row = Signal(place_bits(self._config))
+        there = Signal()
+        takes = Signal()
+        last = Signal()
+        m.d.comb += [
+            self.o.valid.eq(there),
+            self.o.payload.eq(self.w),
+            takes.eq(there & self.o.ready),
+            last.eq(row == (self.columns - 1)[shift : len(self.columns)]),
+            self.place.eq(Mux(self.start, 0, Mux(takes, row + 1, row))),
+        ]
+        m.d.sync += row.eq(self.place)
+        with m.If(self.clear | (takes & last)):
+            m.d.sync += there.eq(0)
+        with m.Elif(self.start):
+            m.d.sync += there.eq(1)
+        return m
+
+
+class EmptyValues(wiring.Component):
+    """Writes the result of a column without elements to all columns, ``pes`` per cycle.
+
+    It begins in the cycle after ``start``.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    start: in, a pulse
+    columns, semiring: in; so many, at least 1, and the number of the semiring among
+        ``config.operators``; constant from ``start`` on
+    valid, results: out; see :func:`results_layout`, columns ascending; the last ones may be behind
+        ``columns``
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "start": In(1),
+                "columns": In(count_bits(config)),
+                "semiring": In(semiring_range(config.operators)),
+                "valid": Out(1),
+                "results": Out(results_layout(config)),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, results = self._config, self.results
+        nothing = Signal(config.format.bits)
+        behind = Signal(count_bits(config) + 1)
+        m.d.comb += [
+            nothing.eq(identity(config.operators, config.format, self.semiring)),
+            results.columns.eq(config.pes),
+            *(value.eq(nothing) for value in results.values),
+            behind.eq(results.base + config.pes),
+        ]
+        with m.If(self.valid):
+            m.d.sync += [results.base.eq(behind), self.valid.eq(behind < self.columns)]
+        with m.If(self.start):
+            m.d.sync += [results.base.eq(0), self.valid.eq(1)]
+        with m.If(self.clear):
+            m.d.sync += self.valid.eq(0)
+        return m
 
 
 def first_layout(config: SidaConfig) -> data.StructLayout:

@@ -10,7 +10,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import SidaConfig
-from ...stream.written_word import reads_with_writes
+from ...stream.ring import reads_with_writes
 from .layouts import held_layout, late_layout, panel_bits, panels
 
 HASH_BITS = 33

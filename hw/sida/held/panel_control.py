@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import SidaConfig
-from ...stream.written_word import reads_with_writes
+from ...stream.ring import reads_with_writes
 from ..layouts import count_bits
 from .layouts import panel_bits, panels, reload_request_layout
 

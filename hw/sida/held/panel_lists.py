@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import CHUNK, SidaConfig
-from ...stream.written_word import reads_with_writes
+from ...stream.ring import reads_with_writes
 from .layouts import (
     bank_words,
     chunk_bits,

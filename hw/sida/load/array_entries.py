@@ -2,19 +2,60 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
-from ...axi.layouts import address_layout, beat_layout
-from ...axi.supervision import Supervision, supervise
+from ...axi.interconnect import ReadInterconnect
+from ...axi.layouts import Supervision, address_layout, beat_layout, supervise
 from ...channels.striped_reader import BYTES_BITS, StripedReader
 from ...spec.sida import INDEX_BITS, SidaConfig
-from ...stream.deep_queue import DeepQueue
-from ...stream.fork import Fork
+from ...stream.fork_join import Fork
 from ...stream.gearbox import Gearbox, entry_layout
+from ...stream.queue import DeepQueue
+
+
+def bus_id_bits(config: SidaConfig, readers: int) -> int:
+    """Width of an ID of the bus: a reader's number, above the reader's own ID."""
+    return (config.outstanding - 1).bit_length() + (readers - 1).bit_length()
+
+
+def bus_members(config: SidaConfig, names: tuple[str, ...]) -> dict[str, Member]:
+    """Returns the bus ports of a part with these readers.
+
+    ``ar`` and ``r``: arrays by channel. ``read_beats_*``: by reader, the channels that bring it a
+    beat.
+    """
+    id_bits = bus_id_bits(config, len(names))
+    request = stream.Signature(address_layout(config.addr_bits, id_bits))
+    beat = stream.Signature(beat_layout(config.data_bits, id_bits), always_ready=True)
+    return {
+        **{f"read_beats_{name}": Out(config.channels) for name in names},
+        "ar": Out(request).array(config.channels),
+        "r": In(beat).array(config.channels),
+    }
+
+
+def connect_bus(m: Module, config: SidaConfig, part: Any, readers: Mapping[str, Any]) -> None:
+    """Connect the :func:`bus_members` of a part with its readers, in the order of their IDs."""
+    for channel in range(config.channels):
+        m.submodules[f"bus_{channel}"] = bus = ReadInterconnect(
+            len(readers),
+            addr_bits=config.addr_bits,
+            data_bits=config.data_bits,
+            slot_bits=(config.outstanding - 1).bit_length(),
+        )
+        for number, (name, reader) in enumerate(readers.items()):
+            mine = bus.reader_r[number]
+            wiring.connect(m, reader.ar[channel], bus.reader_ar[number])
+            wiring.connect(m, mine, reader.r[channel])
+            m.d.comb += getattr(part, f"read_beats_{name}")[channel].eq(mine.valid & mine.ready)
+        wiring.connect(m, bus.ar, wiring.flipped(part.ar[channel]))
+        wiring.connect(m, wiring.flipped(part.r[channel]), bus.r)
+
 
 __all__ = ["ArrayEntries", "entries_layout"]
 

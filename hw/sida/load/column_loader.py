@@ -6,16 +6,14 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...axi.supervision import Supervision, supervise
+from ...axi.layouts import Supervision, supervise
 from ...spec.sida import INDEX_BITS, SidaConfig
 from ...stream.gearbox import entry_layout
-from ...stream.output_register import OutputRegister
+from ...stream.stream_registers import OutputRegister
 from ..layouts import count_bits, set_layout
-from .array_bus import bus_id_bits, bus_members, connect_bus
-from .array_entries import ArrayEntries
-from .column_cut import ColumnCut
+from .array_entries import ArrayEntries, bus_id_bits, bus_members, connect_bus
+from .column_sets import ColumnCut, SetLeaves
 from .layouts import job_layout, window_layout
-from .set_leaves import SetLeaves
 
 
 class ColumnEnds(wiring.Component):

@@ -6,21 +6,18 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...axi.layouts import address_layout, beat_layout
-from ...axi.supervision import Supervision, supervise
+from ...axi.layouts import Supervision, address_layout, beat_layout, supervise
 from ...spec.sida import INDEX_BITS, SidaConfig
-from ...stream.deep_queue import DeepQueue
-from ...stream.fork import Fork
+from ...stream.fork_join import Fork
 from ...stream.gearbox import entry_layout
-from ...stream.output_register import OutputRegister
+from ...stream.queue import DeepQueue
 from ...stream.ring import moved_count
+from ...stream.stream_registers import OutputRegister
 from ..held.layouts import reload_layout, reload_request_layout
 from ..layouts import count_bits
-from .array_bus import bus_id_bits, bus_members, connect_bus
-from .array_entries import ArrayEntries
+from .array_entries import ArrayEntries, bus_id_bits, bus_members, connect_bus
 from .layouts import rows_job_layout
-from .row_cut import RowCut
-from .row_elements import RowElements
+from .row_elements import RowCut, RowElements
 from .row_windows import PANELS_AHEAD, RowWindows, panel_layout, range_layout
 
 

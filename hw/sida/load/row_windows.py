@@ -7,9 +7,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import INDEX_BITS, SidaConfig
-from ...stream.deep_queue import DeepQueue
 from ...stream.gearbox import entry_layout
-from ...stream.output_register import OutputRegister
+from ...stream.queue import DeepQueue
+from ...stream.stream_registers import OutputRegister
 from ..layouts import count_bits
 
 __all__ = ["PANELS_AHEAD", "RowWindows", "panel_layout", "range_layout", "rows_window_layout"]

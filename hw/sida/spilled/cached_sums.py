@@ -8,9 +8,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import SidaConfig
-from ...stream.deep_queue import DeepQueue
-from ...stream.ring import moved_count
-from ...stream.written_word import reads_with_writes
+from ...stream.queue import DeepQueue
+from ...stream.ring import moved_count, reads_with_writes
 from ..elementwise.layouts import values_layout
 from ..held.late_sums import LateSums, first_layout, line_layout
 from ..held.layouts import late_layout, place_bits, sided_layout, slot_bits

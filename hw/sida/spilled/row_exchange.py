@@ -8,8 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import SidaConfig
-from ...stream.ring import ring_address
-from ...stream.written_word import reads_with_writes
+from ...stream.ring import reads_with_writes, ring_address
 from ..elementwise.layouts import values_layout
 from ..held.layouts import place_bits, slot_bits
 from .cached_sums import (
@@ -22,8 +21,7 @@ from .cached_sums import (
     used_layout,
     wanted_layout,
 )
-from .exchanged_rows import ExchangedRows
-from .row_spill import victim_layout
+from .exchanged_rows import ExchangedRows, victim_layout
 
 
 class ExchangeTable(wiring.Component):

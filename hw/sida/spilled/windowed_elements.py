@@ -11,7 +11,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import SidaConfig
-from ...stream.deep_queue import DeepQueue
+from ...stream.queue import DeepQueue
 from ...stream.ring import moved_count
 from ..elementwise.layouts import values_layout
 from ..elementwise.row_packer import RowPacker
@@ -21,8 +21,8 @@ from ..held.panel_control import PanelControl
 from ..layouts import count_bits, results_layout
 from ..operators import identity, semiring_range
 from .cached_sums import EXCHANGES, CachedSums, row_values_layout
+from .exchanged_rows import RowSpill
 from .row_exchange import RowExchange
-from .row_spill import RowSpill
 
 
 class FirstRows(wiring.Component):

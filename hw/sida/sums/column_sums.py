@@ -10,10 +10,10 @@ from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arith.scalar_functions import delay
+from ...arith.scalar_operators import delay
 from ...spec.formats import Format
 from ...spec.sida import SidaConfig
-from ...stream.delay_ring import DelayRing
+from ...stream.ring import DelayRing
 from ...stream.valid_pipeline import ValidPipeline
 from ..layouts import results_layout, sums_layout, terms_layout
 from ..operators import SelectedOptional, SelectedProduct, identity, semiring_range

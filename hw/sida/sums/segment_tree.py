@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arith.scalar_functions import delay
+from ...arith.scalar_operators import delay
 from ...spec.formats import Format
 from ...spec.semirings import Semiring
 from ..operators import SelectedSum, semiring_range

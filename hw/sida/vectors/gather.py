@@ -9,12 +9,11 @@ from amaranth.lib.wiring import In, Member, Out
 
 from ...job.activity import ones
 from ...spec.sida import DELAY, SidaConfig
-from ...stream.output_register import OutputRegister
 from ...stream.ring import moved_count, ring_address
+from ...stream.stream_registers import OutputRegister
 from ..elementwise.layouts import values_layout
 from ..layouts import count_bits, gathered_layout, set_layout
-from .miss_table import MissTable
-from .row_lane import RowLane
+from .miss_table import MissTable, RowLane
 from .vector_banks import WAYS, VectorBanks, row_request_layout, vector_write_layout
 from .window_layouts import (
     blocks,

@@ -8,18 +8,17 @@ from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from ...axi.layouts import address_layout, beat_layout
-from ...axi.supervision import Supervision, supervise
+from ...axi.layouts import Supervision, address_layout, beat_layout, supervise
 from ...channels.striped_reader import BYTES_BITS, StripedReader
 from ...spec.elementwise.instructions import VECTORS
 from ...spec.sida import SidaConfig
-from ...stream.deep_queue import DeepQueue
-from ...stream.fork import Fork
-from ...stream.output_register import OutputRegister
+from ...stream.fork_join import Fork
+from ...stream.queue import DeepQueue
 from ...stream.ring import moved_count
+from ...stream.stream_registers import OutputRegister
 from ..elementwise.layouts import request_layout, row_layout, values_layout
 from ..layouts import count_bits
-from .row_cut import RowCut, line_rows, rows_layout
+from .row_lines import RowCut, line_rows, rows_layout
 
 __all__ = ["VectorLoader", "loader_bus", "whole_layout"]
 

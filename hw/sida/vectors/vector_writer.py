@@ -8,18 +8,17 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from ...axi.layouts import address_layout, response_layout, write_layout
-from ...axi.supervision import Supervision, supervise
+from ...axi.layouts import Supervision, address_layout, response_layout, supervise, write_layout
 from ...channels.striped_writer import StripedWriter
 from ...spec.elementwise.instructions import SCALARS, VECTORS
 from ...spec.sida import SidaConfig
-from ...stream.deep_queue import DeepQueue
-from ...stream.fork import Fork
-from ...stream.output_register import OutputRegister
+from ...stream.fork_join import Fork
+from ...stream.queue import DeepQueue
 from ...stream.ring import moved_count
+from ...stream.stream_registers import OutputRegister
 from ..elementwise.layouts import row_layout, stored_layout, values_layout
 from ..layouts import count_bits
-from .row_join import RowJoin
+from .row_lines import RowJoin
 from .window_layouts import OPERAND, STORED_KINDS, SUMS, kept_sums_layout, line_layout
 
 

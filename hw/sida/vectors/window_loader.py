@@ -6,9 +6,9 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...axi.supervision import supervise
+from ...axi.layouts import supervise
 from ...spec.sida import SidaConfig
-from ...stream.deep_queue import DeepQueue
+from ...stream.queue import DeepQueue
 from ..elementwise.layouts import values_layout
 from ..layouts import count_bits
 from .vector_loader import VectorLoader, loader_bus

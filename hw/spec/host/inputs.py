@@ -5,7 +5,7 @@ from __future__ import annotations
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
-from .notes import note_file
+from .activity import note_file
 
 __all__ = ["note_content", "read_bytes"]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from ..c2sr import VALUES
 from ..c2sr_converter import C2srConverterConfig
 from ..registers.job_spec import Check, Error, JobSpec, Rule, checks_of
-from ..registers.register_map import Register
-from ..registers.register_rows import constants, number
+from ..registers.register_map import Register, constants, number
 from ..sidecar.operation import Compute, Operand, OperationEntry, Size
 from ..sidecar.placement import Placement, Room, Setting
 

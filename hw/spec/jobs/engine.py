@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..engine import OPERANDS, SIZE_BITS, EngineConfig
-from ..matrix_operations import matrix_operand
-from ..matrix_unit import Operation
+from ..matrix_unit import Operation, matrix_operand
 from ..registers.job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
-from ..registers.register_map import Field, Register
-from ..registers.register_rows import constants, number
+from ..registers.register_map import Field, Register, constants, number
 from ..sidecar.operation import Operand, OperationEntry, Size
 from ..sidecar.placement import MatrixPlacement, Setting
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..gta import FORMATS_OF_GTA, GtaConfig
 from ..registers.job_spec import Check, Error, JobSpec, Rule, checks_of
-from ..registers.register_map import Field, Register
-from ..registers.register_rows import constants, number
+from ..registers.register_map import Field, Register, constants, number
 from ..sidecar.traffic import BusSide, IdPart, Traffic
 from .gta_commands import COMMAND_BYTES, longest_row
 from .gta_operations import operations

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from ..formats import FORMATS
 from ..gta import BANKS, COLS, FORMATS_OF_GTA, LEFT_WORD_BYTES, ROWS, GtaConfig, is_float, limbs
-from ..sidecar.commands import (
+from ..sidecar.operation import (
+    Choice,
     CommandField,
     CommandKind,
     CommandList,
+    Compute,
     Deal,
     LaneMemory,
     ListedFormat,
+    OperationEntry,
+    Parameter,
     VectorFunctionEntry,
 )
-from ..sidecar.operation import Compute, OperationEntry
-from ..sidecar.program import Choice, Parameter
 from .gta_commands import (
     COMMAND_BYTES,
     DEALS,

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from ..c2sr import VALUES
 from ..matraptor import MatRaptorConfig
 from ..registers.job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
-from ..registers.register_map import Register
-from ..registers.register_rows import constants, number
+from ..registers.register_map import Register, constants, number
 from ..sidecar.operation import Compute, Factor, Limit, Operand, OperationEntry, Size
 from ..sidecar.placement import C2srPlacement, Room, Setting
 

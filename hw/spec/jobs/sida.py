@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..elementwise.instructions import SCALARS, VECTORS
 from ..registers.job_spec import Check, Error, JobSpec, Rule, checks_of
-from ..registers.register_map import Register
-from ..registers.register_rows import constants, number
+from ..registers.register_map import Register, constants, number
 from ..sida import VALUES, SidaConfig
 from .sida_operations import ROWS_ARE_READ, TWICE, operations
 

@@ -6,17 +6,21 @@ from __future__ import annotations
 from ..elementwise import instructions as core
 from ..formats import FloatFormat
 from ..sida import DELAY, SidaConfig
-from ..sidecar.operation import Compute, Condition, Operand, OperationEntry, Size
-from ..sidecar.placement import CompressedPlacement, Late, MatrixPlacement, Part, Records
-from ..sidecar.program import (
+from ..sidecar.operation import (
     Choice,
+    Compute,
+    Condition,
     Entry,
     Instruction,
     Named,
+    Operand,
     OperandKind,
+    OperationEntry,
     Parameter,
     ProgramLayout,
+    Size,
 )
+from ..sidecar.placement import CompressedPlacement, Late, MatrixPlacement, Part, Records
 
 __all__ = ["ROWS_ARE_READ", "TWICE", "operations"]
 

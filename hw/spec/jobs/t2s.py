@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from ..registers.job_spec import Check, Error, JobSpec, Rule, checks_of
-from ..registers.register_map import Register
-from ..registers.register_rows import constants, number
+from ..registers.register_map import Register, constants, number
 from ..semirings import SEMIRINGS
 from ..sidecar.operation import Compute, Operand, OperationEntry, Size
 from ..sidecar.placement import (
@@ -17,13 +16,12 @@ from ..sidecar.placement import (
     TokenPlacement,
     TokenRows,
 )
+from ..t2s.arithmetic import pad_pattern
 from ..t2s.config import T2sConfig
-from ..t2s.functions import pad_pattern
 from ..t2s.loops import Loop
 from ..t2s.parts import MemoryPart
 from ..t2s.program import TensorDeclaration
-from ..t2s.sparse_parts import EntriesPart
-from ..t2s.tokens import STEPS_BITS
+from ..t2s.sparse_parts import STEPS_BITS, EntriesPart
 
 
 def memory_parts(config: T2sConfig) -> tuple[MemoryPart, ...]:

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 
 from ..ciss import MARKERS, VALUES
 from ..registers.job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
-from ..registers.register_map import Register
-from ..registers.register_rows import constants, number
+from ..registers.register_map import Register, constants, number
 from ..tensaurus import KERNELS, TensaurusConfig
-from ..tensaurus_tiles import OPERANDS
-from .tensaurus_operations import kernels, operations
+from .tensaurus_operations import OPERANDS, kernels, operations
 
 __all__ = ["COUNTERS", "ERRORS", "job_spec"]
 

@@ -24,8 +24,7 @@ from functools import cached_property
 
 from ..sidecar.operation import Condition, OperationEntry
 from ..sidecar.traffic import Traffic
-from .register_map import Field, Register, RegisterMap
-from .register_rows import CONTROL, counter_registers, identity, number
+from .register_map import CONTROL, Field, Register, RegisterMap, counter_registers, identity, number
 
 __all__ = ["DETAILS", "Check", "Condition", "Error", "JobSpec", "Rule", "checks_of"]
 

@@ -6,9 +6,184 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..formats import AnyFormat
-from .commands import CommandList
 from .placement import Part, Placement, Setting
-from .program import Parameter, ProgramLayout
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A value of a parameter, by name. ``plus``, ``times``: of a semiring the operators;
+    ``identity``: the container word that (+) leaves alone."""
+
+    name: str
+    value: int
+    plus: str | None = None
+    times: str | None = None
+    identity: int | None = None
+    doc: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """Number in a register that is neither a size nor an address; ``choices``: its allowed values,
+    if only some are meaningful."""
+
+    register: str
+    field: str = "value"
+    doc: str
+    choices: tuple[Choice, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    """Numbers that an operand of an instruction may have, from ``first`` on: number ``first`` + n
+    is n of ``of``."""
+
+    of: str
+    first: int
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperandKind:
+    """A kind of operand of an instruction: in which part of the word its number is, and which
+    numbers there are."""
+
+    part: str
+    doc: str
+    numbers: tuple[Named, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instruction:
+    """An instruction: its opcode, and the kinds of its operands in the order in which they are
+    written. ``identity``: of one that reduces, the container word that a reduction begins with."""
+
+    name: str
+    opcode: int
+    operands: tuple[str, ...]
+    identity: int | None = None
+    doc: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """Beginning of a part of the program: at word ``at``, or at the word in ``register``."""
+
+    name: str
+    at: int | None = None
+    register: str | None = None
+    doc: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramLayout:
+    """A program in memory: words from the address in register ``base`` on, as many as register
+    ``count`` holds, little-endian.
+
+    ``parts``: of a word; ``opcode`` is one of them; ``kinds``: of operands, by name; ``ends_with``:
+    the instruction that ends each part of the program; ``rules``: of programs that are defined.
+    """
+
+    base: str
+    count: str
+    bytes: int
+    align: int
+    read_bytes: int
+    parts: Mapping[str, Part]
+    kinds: Mapping[str, OperandKind]
+    instructions: tuple[Instruction, ...]
+    entries: tuple[Entry, ...]
+    ends_with: str
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandField:
+    """Bits of a command; ``values``: the meaning of some numbers, by name; ``of``: the table of the
+    list whose numbers it holds."""
+
+    low: int
+    bits: int
+    doc: str
+    values: Mapping[str, int] | None = None
+    of: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandKind:
+    """A kind of commands, with the number that its field ``kind`` holds."""
+
+    name: str
+    value: int
+    doc: str
+    fields: Mapping[str, CommandField]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaneMemory:
+    """A memory of a lane: ``banks`` banks of ``words`` words of ``word_bytes`` bytes."""
+
+    name: str
+    value: int
+    banks: int
+    words: int
+    word_bytes: int
+    doc: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deal:
+    """Round-robin distribution of a row's elements over banks: element t, of ``element_bytes``
+    bytes, is in the t % ``banks``-th bank of those of the row, and is element t // ``banks`` there.
+    """
+
+    value: int
+    element_bytes: int
+    banks: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedFormat:
+    """A format that commands name by ``value``; ``result_bytes``: sizes that elements of results of
+    products may have, the usual one first."""
+
+    name: str
+    value: int
+    format: AnyFormat
+    limbs: int
+    result_bytes: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorFunctionEntry:
+    """A function of vectors; ``integers``, ``floats``: the memories of its operands, in their
+    order; absent: there is no such function of these formats."""
+
+    name: str
+    value: int
+    integers: tuple[str, ...] | None = None
+    floats: tuple[str, ...] | None = None
+    doc: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandList:
+    """Commands of a job in memory: they begin at the address in register ``base``, as many as
+    register ``count`` holds, each of ``bytes`` bytes, little-endian."""
+
+    base: str
+    count: str
+    bytes: int
+    align: int
+    read_bytes: int
+    row_align: int
+    kinds: tuple[CommandKind, ...]
+    memories: tuple[LaneMemory, ...]
+    deals: tuple[Deal, ...]
+    formats: tuple[ListedFormat, ...]
+    functions: tuple[VectorFunctionEntry, ...]
+    rules: tuple[str, ...]
+
 
 __all__ = [
     "Compute",

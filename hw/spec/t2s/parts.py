@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from ..formats import Format
-from .arithmetic import LaneSum
-from .functions import WordFunctions
+from .arithmetic import LaneSum, WordFunctions
 from .loops import Loop
 
 __all__ = [

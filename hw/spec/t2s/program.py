@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
 
-from .affine import Affine
-from .loops import Loop
+from .loops import Affine, Loop
 from .statements import Body
 
 __all__ = ["Buffer", "Channel", "Function", "Program", "TensorDeclaration"]

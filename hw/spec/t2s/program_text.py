@@ -4,35 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .affine import Affine
-from .expressions import (
+from .loops import Affine, Loop
+from .program import Function, Program
+from .statements import (
     Apply,
+    Block,
+    Body,
     BufferRead,
+    BufferWrite,
+    Counted,
+    Ever,
     Flagged,
     Fold,
+    For,
+    If,
     Load,
     Name,
     Neutral,
     Pack,
-    Together,
-    Value,
-)
-from .loops import Loop
-from .program import Function, Program
-from .statements import (
-    Block,
-    Body,
-    BufferWrite,
-    Counted,
-    Ever,
-    For,
-    If,
     Phases,
     Receive,
     Rotate,
     Send,
     Store,
+    Together,
     Until,
+    Value,
     Visit,
     When,
 )

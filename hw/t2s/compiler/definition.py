@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...spec.semirings import SEMIRINGS
-from ...spec.t2s.affine import Affine, variable
-from ...spec.t2s.expressions import Apply, Load, Neutral, Value
-from ...spec.t2s.functions import padded_before
-from ...spec.t2s.loops import Loop
+from ...spec.t2s.arithmetic import padded_before
+from ...spec.t2s.loops import Affine, Loop, variable
 from ...spec.t2s.program import Function, Program, TensorDeclaration
-from ...spec.t2s.statements import Body, Store
+from ...spec.t2s.statements import Apply, Body, Load, Neutral, Store, Value
 from ..language import Computation
 from ..language.tensors import Element
 from .rewriting import nest

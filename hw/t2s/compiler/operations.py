@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ...spec.t2s.expressions import Apply, Fold, Name, Together, Value
 from ...spec.t2s.program import Program
-from ...spec.t2s.statements import BufferWrite
+from ...spec.t2s.statements import Apply, BufferWrite, Fold, Name, Together, Value
 from ..language import Computation
 from .rewriting import all_statements
 

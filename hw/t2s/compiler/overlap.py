@@ -8,11 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from ...spec.t2s.affine import Affine, variable
-from ...spec.t2s.expressions import Apply, BufferRead, Value
-from ...spec.t2s.loops import Loop, last_iteration
+from ...spec.t2s.loops import Affine, Loop, last_iteration, variable
 from ...spec.t2s.program import Function, Program
-from ...spec.t2s.statements import Body, BufferWrite, Equal, For, If, Send, Statement
+from ...spec.t2s.statements import (
+    Apply,
+    Body,
+    BufferRead,
+    BufferWrite,
+    Equal,
+    For,
+    If,
+    Send,
+    Statement,
+    Value,
+)
 from ..language import Computation
 from .rewriting import all_statements, loops_in, rewrite
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...spec.t2s.affine import variable
-from ...spec.t2s.expressions import Load, Name, Value
-from ...spec.t2s.loops import Loop
+from ...spec.t2s.loops import Loop, variable
 from ...spec.t2s.program import Channel, Function, Program, TensorDeclaration
-from ...spec.t2s.statements import Body, BufferWrite, Receive, Send, Statement, Store
+from ...spec.t2s.statements import (
+    Body,
+    BufferWrite,
+    Load,
+    Name,
+    Receive,
+    Send,
+    Statement,
+    Store,
+    Value,
+)
 from ..language import Computation
 from ..language.isolated import Isolated
 from .rewriting import nest, revalue, rewrite

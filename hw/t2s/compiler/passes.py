@@ -8,37 +8,38 @@ from functools import partial
 from math import prod
 
 from ...spec.formats import FORMATS
-from ...spec.t2s.affine import variable
-from ...spec.t2s.expressions import Apply, BufferRead, Fold, Load, Name, Neutral, Value
-from ...spec.t2s.loops import Loop
+from ...spec.t2s.loops import Loop, variable
 from ...spec.t2s.program import Buffer, Channel, Function, Program
 from ...spec.t2s.statements import (
+    Apply,
     Body,
+    BufferRead,
     BufferWrite,
     Counted,
     Ever,
+    Fold,
     For,
+    Load,
+    Name,
+    Neutral,
     Receive,
     Send,
     Statement,
     Store,
+    Value,
 )
 from ..language import Computation, MappingError
 from ..language.isolated import MOST_BITS
-from .buffers import without_dimensions
-from .counting.flattening import flatten, uses_memory
+from .counting.flattening import flatten, signal, used_variables, uses_memory
 from .counting.perfection import perfect
 from .counting.rotation import rotate
-from .counting.signals import signal
-from .counting.variables import used_variables
 from .definition import added, applied, define, product_of, start_of, tile
-from .forwarding import forward
 from .overlap import overlap
 from .partition import partition
-from .removal import drop_loops, remove
+from .removal import drop_loops, remove, without_dimensions
 from .rewriting import loops_in, nest, revalue, rewrite, without_loops
-from .scattering import gather, scatter
-from .sparse.visiting import unless_sparse, visit
+from .scattering import forward, gather, scatter
+from .visiting import unless_sparse, visit
 
 # Infinitisation: loops that nothing needs to count go round for ever (section 3.4.2).
 #

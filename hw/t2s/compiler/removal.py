@@ -5,16 +5,78 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from ...spec.t2s.affine import variable
-from ...spec.t2s.expressions import BufferRead, Value
-from ...spec.t2s.program import Buffer, Program
-from ...spec.t2s.statements import Body, BufferWrite, For, Send, Statement, Store
+from ...spec.t2s.loops import Affine, variable
+from ...spec.t2s.program import Buffer, Function, Program
+from ...spec.t2s.statements import (
+    Body,
+    BufferRead,
+    BufferWrite,
+    For,
+    Load,
+    Send,
+    Statement,
+    Store,
+    Value,
+)
 from ..language import Computation, MappingError
 from ..language.isolated import Isolated
-from .buffers import without_dimensions
-from .images import with_image
 from .partition import loops_of_words
 from .rewriting import all_statements, loops_in, nest, revalue, rewrite, without_loops
+
+
+def with_image(program: Program, name: str, places: list[int]) -> Program:
+    """The program whose image has only its loops at these places, in this order."""
+
+    def read(value: Value) -> Value | None:
+        if isinstance(value, Load) and value.tensor == name:
+            return replace(value, indices=tuple(value.indices[n] for n in places))
+        return None
+
+    def write(one: Statement) -> Body | None:
+        if isinstance(one, Store) and one.tensor == name:
+            return (replace(one, indices=tuple(one.indices[n] for n in places)),)
+        return None
+
+    return replace(
+        program,
+        functions=tuple(
+            replace(one, body=rewrite(revalue(one.body, read), write)) for one in program.functions
+        ),
+        tensors=tuple(
+            replace(one, image=tuple(one.image[n] for n in places)) if one.name == name else one
+            for one in program.tensors
+        ),
+    )
+
+
+def without_dimensions(function: Function, loops: Iterable[str]) -> Function:
+    """A function whose buffers have no index any more for loops of these names."""
+    gone = set(loops)
+    stay = {
+        buffer.name: [n for n, one in enumerate(buffer.dimensions) if one.name not in gone]
+        for buffer in function.buffers
+    }
+
+    def kept(name: str, indices: tuple[Affine, ...]) -> tuple[Affine, ...]:
+        return tuple(indices[n] for n in stay[name])
+
+    def read(value: Value) -> Value | None:
+        if isinstance(value, BufferRead):
+            return replace(value, indices=kept(value.buffer, value.indices))
+        return None
+
+    def write(one: Statement) -> Body | None:
+        if isinstance(one, BufferWrite):
+            return (replace(one, indices=kept(one.buffer, one.indices)),)
+        return None
+
+    buffers = (
+        replace(one, dimensions=tuple(one.dimensions[n] for n in stay[one.name]))
+        for one in function.buffers
+    )
+    body = rewrite(revalue(function.body, read), write)
+    return replace(function, body=body, buffers=tuple(buffers))
+
 
 __all__ = ["drop_loops", "remove"]
 

@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from ...spec.t2s.expressions import Apply, Flagged, Fold, Pack, Together, Value
 from ...spec.t2s.loops import Loop
 from ...spec.t2s.statements import (
+    Apply,
     Block,
     Body,
     BufferWrite,
     Counted,
     Ever,
+    Flagged,
+    Fold,
     For,
     If,
+    Pack,
     Phases,
     Send,
     Statement,
     Store,
+    Together,
     Until,
+    Value,
     Visit,
     When,
 )

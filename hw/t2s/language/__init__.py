@@ -2,12 +2,11 @@
 
 from .computation import Computation
 from .definition import compute
-from .functions import absolute, negate, relu
 from .indices import Index, indices
 from .isolated import Isolated
 from .places import MappingError
 from .sizes import sizes
-from .tensors import Tensor, tensor
+from .tensors import Tensor, absolute, negate, relu, tensor
 
 __all__ = [
     "Computation",

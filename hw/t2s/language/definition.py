@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...spec.formats import FORMATS
 from ...spec.semirings import SEMIRINGS
-from ...spec.t2s.functions import padded_before
+from ...spec.t2s.arithmetic import padded_before
 from .computation import Computation
 from .indices import Index, shown
 from .places import MappingError, place_of_caller

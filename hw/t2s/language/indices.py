@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...spec.t2s.affine import Affine, variable
+from ...spec.t2s.loops import Affine, variable
 from .places import MappingError, place_of_caller
 
 __all__ = ["Index", "Subscript", "affine", "indices", "shown"]

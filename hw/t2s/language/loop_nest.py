@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Self
 
-from ...spec.t2s.affine import Affine, variable
-from ...spec.t2s.loops import Loop
-from .functions import function_name
+from ...spec.t2s.loops import Affine, Loop, variable
 from .indices import Index
 from .loop_names import constant_factor, known_loop, known_loops
 from .places import MappingError, place_of_caller
 from .sizes import cut_factor
-from .tensors import Element, Products
+from .tensors import Element, Products, function_name
 
 
 class Sums:

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from ...spec.t2s.network import Copy
+from ...spec.t2s.design import Copy
 from ...spec.t2s.parts import Count
 from ...spec.t2s.periods import element_loops, functions_behind, plain_name, walked_loops
 from ...spec.t2s.program import Function, Program
 from ...spec.t2s.statements import For
-from .connections import named, packed_along
-from .steps_of import count_of
-from .transfers import Unaligned
+from .queues import named, packed_along
+from .transfers import Unaligned, count_of
 
 __all__ = ["Cuts", "Iteration", "Kind"]
 

@@ -9,24 +9,20 @@ from functools import lru_cache, wraps
 from pathlib import Path
 
 from ...spec.host.words import unknown
-from ...spec.t2s.config import T2sConfig
+from ...spec.t2s.config import T2sConfig, parsed_sizes
 from ...spec.t2s.design import Design
 from ...spec.t2s.parts import ElementPart
-from ...spec.t2s.settings import parsed_sizes
 from ...spec.t2s.timing import interval_of, timing_of
 from .. import designs
 from ..compiler.passes import compiled
 from ..language import Computation, MappingError
+from ..language.computation import load_mapping
 from ..language.isolated import Isolated
-from ..language.mapping_file import load_mapping
-from .arithmetic import arithmetic_of, sums_side_by_side
 from .completion import complete
-from .connections import all_copies, links
-from .elements import element_part, summed_loops, word_bits
-from .memory import check_managers, memory_part, stored_lanes
-from .moving import feeder_part, mover_part
+from .elements import arithmetic_of, element_part, summed_loops, sums_side_by_side, word_bits
+from .moving import check_managers, feeder_part, memory_part, mover_part, stored_lanes
 from .periods import Period, periods
-from .queues import Queues, depth_of
+from .queues import Queues, all_copies, depth_of, links
 from .routing import routes_of
 from .sparse.design import sparse_design
 from .words_through import Stopped, run

@@ -29,19 +29,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from itertools import groupby, product
 
-from ...spec.t2s.design import Design
+from ...spec.t2s.design import Copy, Design
 from ...spec.t2s.loops import Loop
-from ...spec.t2s.network import Copy
 from ...spec.t2s.parts import Count, FeederPart, MoverPart, RoutePart
 from ...spec.t2s.periods import element_loops, period_loops, plain_name, walked_loops
 from ...spec.t2s.program import Function, Program
 from ...spec.t2s.statements import Receive
-from .connections import named, turn_of
 from .cuts import Cuts, Iteration, Kind
 from .moving import buffer_loops
-from .queues import Queues
-from .steps_of import count_of, done_by
-from .transfers import Segment, Unaligned, Visit, Work, through
+from .queues import Queues, named, turn_of
+from .transfers import Segment, Unaligned, Visit, Work, count_of, done_by, through
 
 _CHOSEN = -1
 """Stands for the queue that a route chooses."""

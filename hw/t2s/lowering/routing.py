@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from ...spec.t2s.affine import Affine, variable
-from ...spec.t2s.expressions import Name
+from ...spec.t2s.loops import Affine, variable
 from ...spec.t2s.parts import ElementPart, RoutePart
 from ...spec.t2s.program import Function, Program
-from ...spec.t2s.statements import Receive, Send, Store
+from ...spec.t2s.statements import Name, Receive, Send, Store
 from .elements import word_bits
-from .memory import stored_lanes
-from .moving import needed
-from .steps_of import Done, count_of, done_by
+from .moving import needed, stored_lanes
+from .transfers import Done, count_of, done_by
 
 __all__ = ["route_name", "routed_dimensions", "routes_of"]
 

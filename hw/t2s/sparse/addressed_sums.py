@@ -12,8 +12,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...spec.t2s.sparse_parts import SparseElementPart
-from ...spec.t2s.sparse_timing import entry_timing
-from ...spec.t2s.timing import FEW_SUMS
+from ...spec.t2s.timing import FEW_SUMS, entry_timing
 from ...stream.ring import moved_count, ring_address
 
 

@@ -9,16 +9,15 @@ from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, ResetInserter, S
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...spec.t2s.arithmetic import pad_pattern
 from ...spec.t2s.design import Design
-from ...spec.t2s.functions import pad_pattern
 from ...spec.t2s.parts import Count, RoutePart
-from ...spec.t2s.sparse_parts import CollectPart
-from ...spec.t2s.tokens import TokenLayout
-from ...stream.output_register import OutputRegister
+from ...spec.t2s.sparse_parts import CollectPart, TokenLayout
+from ...stream.stream_registers import OutputRegister
 from ..loader import word_layout
 from ..route import Route
+from .entries_loader import key_fields, says_nothing, token_layout
 from .fed_element import FedElement
-from .layouts import key_fields, says_nothing, token_layout
 
 _ANY = {"intersection": False, "union": True}
 """By way of merging: an entry of one tensor alone is kept."""

@@ -13,17 +13,15 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.t2s.parts import OperandPart
 from ...spec.t2s.sparse_parts import GatherPart, SparseElementPart, SparsePlan
-from ...spec.t2s.sparse_timing import entry_timing
-from ...spec.t2s.timing import timing_of
-from ...stream.fork import Fork
+from ...spec.t2s.timing import entry_timing, timing_of
+from ...stream.fork_join import Fork
 from ...stream.queue import Queue
-from ..arithmetic.products import later
-from ..arithmetic.vector_sum import VectorSum, sum_of_products
 from ..blocks import block_depth
 from ..loader import in_containers, word_layout
 from ..nest import Nest
+from ..products import VectorSum, later, sum_of_products
 from .addressed_sums import AddressedSums
-from .layouts import ends_iteration, token_layout
+from .entries_loader import ends_iteration, token_layout
 
 
 class SparsePe(wiring.Component):

@@ -20,8 +20,7 @@ from ..layouts import (
 from .layouts import access_layout, levels, plan_layout
 from .processing_element import ProcessingElement
 from .row import Row
-from .scratchpad import Scratchpad
-from .wave_arbiter import WaveArbiter
+from .scratchpad import Scratchpad, WaveArbiter
 
 
 class JobPlan(wiring.Component):

@@ -7,9 +7,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.tensaurus import TensaurusConfig
-from ...stream.deep_queue import DeepQueue
+from ...stream.queue import DeepQueue
 from ..layouts import ROW_EVENTS, SlotKind, slot_layout, tile_token_layout
 from .head.row_head import RowHead
+from .head.sum_level import ring_step
 from .layouts import (
     answer_layout,
     decoded_layout,
@@ -26,8 +27,7 @@ from .layouts import (
     sum_layout,
 )
 from .operand_window import OperandWindow
-from .ring_step import ring_step
-from .row_control import RowControl
+from .processing_element import RowControl
 
 OPEN_TILES = 255
 """Tiles that may be open ahead of a row."""

@@ -2,13 +2,172 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Module, Signal, unsigned
+from amaranth.hdl import Array, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...spec.tensaurus import TensaurusConfig
-from .layouts import access_layout, answer_layout, place_layout
+from .layouts import (
+    access_layout,
+    answer_layout,
+    bank_answer_layout,
+    bank_reads_layout,
+    place_layout,
+    requests_layout,
+)
+
+
+class WaveNode(wiring.Component):
+    """Adds one of a row's requests to the reads of the scratchpads: the oldest one whose bank is
+    free, or reads the same vector for another row.
+
+    Combinational.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    requests: in; see :func:`requests_layout`
+    i, o: the wave before and behind the row, see :func:`bank_reads_layout`
+    granted: out; the request that is served
+    read: out; the same, with its bank, see :func:`bank_answer_layout`
+    conflict: out; there are requests, and none is
+    """
+
+    def __init__(self, config: TensaurusConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "requests": In(requests_layout(config)),
+                "i": In(bank_reads_layout(config)),
+                "o": Out(bank_reads_layout(config)),
+                "granted": Out(answer_layout(config)),
+                "read": Out(bank_answer_layout(config)),
+                "conflict": Out(1),
+            }
+        )
+
+    @property
+    def config(self) -> TensaurusConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, requests, granted = self._config, self.requests, self.granted
+        fits = Signal(config.window)
+        banks = Array(self.i[n].as_value() for n in range(config.banks))
+        for n in range(config.window):
+            place = requests.places[n]
+            bank = Signal.like(self.i[0], name=f"bank_{n}")
+            m.d.comb += bank.eq(banks[place.bank])
+            same = (bank.line == place.line) & (bank.side == place.side)
+            m.d.comb += fits[n].eq(requests.pending[n] & (~bank.enable | same))
+        # The oldest operation has priority, then the order is round: the last assignment wins.
+        newer = Signal(config.window)
+        m.d.comb += newer.eq(fits & ~((1 << requests.oldest) - 1)[: config.window])
+        for n in reversed(range(config.window)):
+            with m.If(fits[n]):
+                m.d.comb += granted.index.eq(n)
+        for n in reversed(range(config.window)):
+            with m.If(newer[n]):
+                m.d.comb += granted.index.eq(n)
+        chosen = Array(requests.places[n].as_value() for n in range(config.window))[granted.index]
+        place = Signal.like(requests.places[0], name="place")
+        m.d.comb += [
+            granted.valid.eq(fits.any()),
+            self.conflict.eq(requests.pending.any() & ~fits.any()),
+            place.eq(chosen),
+            self.o.eq(self.i),
+            self.read.valid.eq(granted.valid),
+            self.read.bank.eq(place.bank),
+            self.read.index.eq(granted.index),
+        ]
+        for n in range(config.banks):
+            bank = self.o[n]
+            with m.If(granted.valid & (place.bank == n)):
+                m.d.comb += [bank.enable.eq(1), bank.line.eq(place.line), bank.side.eq(place.side)]
+        return m
+
+
+class WaveArbiter(wiring.Component):
+    """Assigns scratchpad banks to the requests of rows. In every cycle an empty wave begins; it
+    passes all rows, one row per cycle, and each row adds a request if it finds a free bank. In
+    every cycle one wave is complete, and the scratchpads read what it holds.
+
+    Wave n begins at row ``2 * n % rows``, so that in each cycle each row has a wave of its own, and
+    none is always the first or the last. A granted request is at the output after 2 to
+    ``rows + 1`` cycles. ``rows`` requests are served a cycle, but for conflicts.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    requests: in; by row, see :func:`requests_layout`
+    granted: out; by row, the request that is served, and is to be taken back
+    conflict: out; by row: there are requests, and none is served
+    access: out; what the scratchpads read, see :func:`access_layout`
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: TensaurusConfig) -> None:
+        self._config = config
+        rows = config.rows
+        super().__init__(
+            {
+                "requests": In(data.ArrayLayout(requests_layout(config), rows)),
+                "granted": Out(data.ArrayLayout(answer_layout(config), rows)),
+                "conflict": Out(rows),
+                "access": Out(access_layout(config)),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> TensaurusConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        rows, layout = self._config.rows, access_layout(self._config)
+        waves = [Signal(layout, name=f"wave_{row}") for row in range(rows)]
+        nodes = [WaveNode(self._config) for _ in range(rows)]
+        # Row at which the wave begins: two rows on in every cycle.
+        start = Signal(range(max(2, rows)))
+        if rows > 2:
+            following = start + 2
+            m.d.sync += start.eq(Mux(following >= rows, following - rows, following))
+        for row, node in enumerate(nodes):
+            m.submodules[f"node_{row}"] = node
+            before = Signal(layout, name=f"before_{row}")
+            m.d.comb += [
+                node.i.eq(before.banks),
+                node.requests.eq(self.requests[row]),
+                self.granted[row].eq(node.granted),
+                self.conflict[row].eq(node.conflict),
+            ]
+            # With one or two rows, the first one begins every wave.
+            if rows > 2:
+                with m.If(start != row):
+                    m.d.comb += before.eq(waves[row - 1])
+            elif row:
+                m.d.comb += before.eq(waves[row - 1])
+            m.d.sync += waves[row].banks.eq(node.o)
+            for number in range(rows):
+                read = node.read if number == row else before.rows[number]
+                m.d.sync += waves[row].rows[number].eq(read)
+        ends = [waves[row - 1].as_value() for row in range(rows)]
+        complete = Array(ends)[start] if rows > 2 else ends[0]
+        m.d.sync += self.access.eq(complete)
+        with m.If(self.clear):
+            m.d.sync += [wave.eq(0) for wave in waves]
+            m.d.sync += self.access.eq(0)
+        return m
+
 
 __all__ = ["Scratchpad"]
 

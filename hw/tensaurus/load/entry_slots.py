@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.tensaurus import TensaurusConfig
 from ...stream.gearbox import entry_layout
-from ...stream.output_register import OutputRegister
+from ...stream.stream_registers import OutputRegister
 from ..layouts import SlotKind, job_layout, slot_layout, tile_layout
 
 __all__ = ["EntrySlots", "entry_sizes", "row_slots_layout"]

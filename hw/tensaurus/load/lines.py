@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import Const, Module, Mux, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...axi.layouts import address_layout, beat_layout
-from ...axi.supervision import Supervision
+from ...axi.layouts import Supervision, address_layout, beat_layout
 from ...channels.striped_reader import StripedReader
-from ...spec.tensaurus import TensaurusConfig
+from ...spec.tensaurus import KERNELS, TensaurusConfig
+
+
+def is_scalar(job: Any, mode: int) -> Value:
+    """Returns whether the operand of a mode has scalars. TTMc has them in all modes but the last
+    one, SpMV has them in its vector."""
+    mv = (job.kernel == KERNELS.index("mv")) & (mode == 1)
+    ttmc = (job.kernel == KERNELS.index("ttmc")) & (job.order != mode + 1)
+    return mv | ttmc
+
+
+def row_parts(job: Any, mode: int) -> Value:
+    """Units of a row of the operand, or its scalars."""
+    scalars: Value = getattr(job, f"scalars_{mode}") if mode < 3 else Const(1)
+    return Mux(is_scalar(job, mode), scalars, job.vectors)
+
 
 __all__ = ["connect_bus", "line_reader", "reader_id_bits", "reader_members"]
 

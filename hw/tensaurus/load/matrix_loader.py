@@ -9,14 +9,13 @@ from amaranth.hdl import Array, Cat, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...axi.supervision import supervise
+from ...axi.layouts import supervise
 from ...channels.channel_of_row import ChannelOfRow
+from ...spec.jobs.tensaurus_operations import OPERANDS
 from ...spec.tensaurus import TensaurusConfig
-from ...spec.tensaurus_tiles import OPERANDS
-from ...stream.fork import Fork
+from ...stream.fork_join import Fork
 from ...stream.gearbox import Gearbox
-from ...stream.output_register import OutputRegister
-from ...stream.skid_buffer import SkidBuffer
+from ...stream.stream_registers import OutputRegister, SkidBuffer
 from ..layouts import (
     job_layout,
     scalar_write_layout,
@@ -24,8 +23,7 @@ from ..layouts import (
     tile_token_layout,
     unit_write_layout,
 )
-from .lines import connect_bus, line_reader, reader_members
-from .operands import is_scalar, row_parts
+from .lines import connect_bus, is_scalar, line_reader, reader_members, row_parts
 
 
 def load_layout(config: TensaurusConfig) -> data.StructLayout:

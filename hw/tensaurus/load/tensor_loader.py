@@ -8,14 +8,13 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...axi.supervision import supervise
+from ...axi.layouts import supervise
 from ...channels.striped_reader import StripedReader
 from ...spec.tensaurus import TensaurusConfig
-from ...stream.deep_queue import DeepQueue
-from ...stream.fork import Fork
+from ...stream.fork_join import Fork
 from ...stream.gearbox import Gearbox
-from ...stream.output_register import OutputRegister
-from ...stream.skid_buffer import SkidBuffer
+from ...stream.queue import DeepQueue
+from ...stream.stream_registers import OutputRegister, SkidBuffer
 from ..layouts import SlotKind, job_layout, slot_layout, tile_layout
 from .entry_slots import EntrySlots, entry_sizes
 from .lines import connect_bus, line_reader, reader_members

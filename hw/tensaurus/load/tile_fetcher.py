@@ -6,17 +6,16 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...axi.supervision import supervise
+from ...axi.layouts import supervise
 from ...channels.channel_of_row import ChannelOfRow
 from ...channels.striped_reader import StripedReader
+from ...spec.jobs.tensaurus_operations import TILE_BYTES, TILE_WORDS
 from ...spec.tensaurus import KERNELS, TensaurusConfig
-from ...spec.tensaurus_tiles import TILE_BYTES, TILE_WORDS
-from ...stream.fork import Fork
+from ...stream.fork_join import Fork
 from ...stream.gearbox import Gearbox
-from ...stream.skid_buffer import SkidBuffer
+from ...stream.stream_registers import SkidBuffer
 from ..layouts import job_layout, tile_layout
-from .lines import connect_bus, line_reader, reader_members
-from .operands import is_scalar, row_parts
+from .lines import connect_bus, is_scalar, line_reader, reader_members, row_parts
 
 
 class TileCheck(wiring.Component):

@@ -14,8 +14,15 @@ from ...spec.tensaurus import KERNELS, TensaurusConfig
 from ..layouts import drain_layout, job_layout, tile_layout
 from ..load.lines import reader_members
 from .memory_sums import MemorySums
-from .output_walk import OutputWalk, output_extent
-from .store_column import StoreColumn, addend_layout, settling_cycles, unit_number_bits, walk_layout
+from .output_buffer import (
+    OutputWalk,
+    StoreColumn,
+    addend_layout,
+    output_extent,
+    settling_cycles,
+    unit_number_bits,
+    walk_layout,
+)
 
 
 def quotient(number: Value, divisor: int) -> Value:

@@ -6,15 +6,14 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...axi.supervision import supervise
+from ...axi.layouts import supervise
 from ...channels.striped_reader import StripedReader
 from ...spec.tensaurus import TensaurusConfig
-from ...stream.deep_queue import DeepQueue
+from ...stream.queue import DeepQueue
 from ...stream.ring import moved_count, ring_address
 from ...stream.valid_pipeline import ValidPipeline
 from ..load.lines import connect_bus, line_reader, reader_members
-from .output_walk import output_extent
-from .store_column import adding_cycles, slot_read_layout, unit_number_bits
+from .output_buffer import adding_cycles, output_extent, slot_read_layout, unit_number_bits
 
 
 def unit_of_lines(m: Module, config: TensaurusConfig, lines: stream.Interface) -> Value:

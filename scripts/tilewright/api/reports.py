@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..hw.spec.config import Config
-from ..hw.spec.host.notes import noting
+from ..hw.spec.host.activity import noting
 from ..hw.spec.host.words import UnknownName, unknown
 from .results import Result, python_errors, result_of
 from .units import configured, entry_named

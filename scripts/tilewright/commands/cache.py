@@ -13,7 +13,7 @@ from ..reports import console_of_reports
 from .options import JsonOption, check_output
 
 if TYPE_CHECKING:
-    from ..hw.spec.host.cache_contents import Kept
+    from ..hw.spec.host.cache import Kept
 
 __all__ = ["cache"]
 
@@ -38,8 +38,7 @@ def cache(
     json_file: JsonOption = None,
 ) -> None:
     """Show what the cache holds, or remove it."""
-    from ..hw.spec.host.cache import CacheInUse, cache_directory
-    from ..hw.spec.host.cache_contents import KINDS, contents, remove
+    from ..hw.spec.host.cache import KINDS, CacheInUse, cache_directory, contents, remove
 
     if clean is not None and clean not in (*KINDS, "all"):
         raise UserError(f"--clean must be one of all, {', '.join(KINDS)}, not {clean!r}")
@@ -77,7 +76,7 @@ def cache(
 def _print(directory: str, found: list[Kept]) -> None:
     from rich.table import Table
 
-    from ..hw.spec.host.cache_contents import KINDS
+    from ..hw.spec.host.cache import KINDS
 
     table = Table(title=directory, title_justify="left")
     for column in ("kind", "what", "entries", "size", "last used"):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
-from ..hw.spec.host.notes import note_config
+from ..hw.spec.host.activity import note_config
 from ..synth.tables import Row, Table
 from .matraptor_rates import Tables
 

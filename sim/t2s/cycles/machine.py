@@ -12,7 +12,7 @@ import numpy as np
 
 from ....hw.spec.jobs.t2s import memory_parts
 from ....hw.spec.t2s.config import T2sConfig
-from ....hw.spec.t2s.network import End
+from ....hw.spec.t2s.design import End
 from ....hw.spec.t2s.parts import ElementPart, MemoryPart
 from ...timing.bound_broken import BoundBroken
 from ...timing.bursts.bus import arbitrate, data_step, managers_idle, serve_dram

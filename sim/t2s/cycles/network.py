@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
 
-from ....hw.spec.t2s.design import Design
-from ....hw.spec.t2s.network import Copy, End
+from ....hw.spec.t2s.design import Copy, Design, End
 from ....hw.spec.t2s.parts import Count, FeederPart, MoverPart, RoutePart
 from ....hw.spec.t2s.timing import FEW_SUMS, interlocked, timing_of
 from ...timing.bursts.state import Managers

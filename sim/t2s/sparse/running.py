@@ -9,11 +9,11 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from ....hw.spec.t2s.arithmetic import pad_pattern
 from ....hw.spec.t2s.config import T2sConfig
 from ....hw.spec.t2s.design import Design
-from ....hw.spec.t2s.functions import pad_pattern
 from ....hw.spec.t2s.sparse_parts import EntriesPart, SparsePlan
-from ....hw.spec.t2s.sparse_timing import entry_timing
+from ....hw.spec.t2s.timing import entry_timing
 from ..job import Job, JobFailure
 from ..sizes import walked_indices
 from .decoding import Decoded, decoded

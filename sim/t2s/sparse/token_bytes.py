@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from ....hw.spec.t2s.tokens import Field, TokenLayout
+from ....hw.spec.t2s.sparse_parts import Field, TokenLayout
 
 __all__ = ["field_of", "put_field", "put_fields"]
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ....hw.spec.jobs.tensaurus_operations import TILE_BYTES, TILE_WORDS
 from ....hw.spec.tensaurus import TensaurusConfig
-from ....hw.spec.tensaurus_tiles import TILE_BYTES, TILE_WORDS
 from ...timing.jobs import TimedDevice
 from ..model import TensaurusModel, kernel_of
 from .machine import TensorCycles, TileJob, run_job

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....hw.spec.tensaurus_tiles import TILE_BYTES
+from ....hw.spec.jobs.tensaurus_operations import TILE_BYTES
 from ...timing.compiled import called
 from ...timing.parts import gear, skid_full, skid_put
 from .compute_array import has_room_for_token

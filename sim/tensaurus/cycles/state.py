@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ....hw.spec.jobs.tensaurus_operations import OPERANDS, TILE_WORDS
 from ....hw.spec.tensaurus import OVERDUE, READS, TensaurusConfig
-from ....hw.spec.tensaurus_tiles import OPERANDS, TILE_WORDS
 from ...timing.parts import GEAR, PORT, QUEUE, SKID, fields, record
 from ..result.kernel import Kernel
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tilewright.hw.spec.config import Config, IntRange, parameter
 from tilewright.hw.spec.formats import FORMATS
 from tilewright.hw.spec.registers.job_spec import Error, JobSpec, Rule, checks_of
-from tilewright.hw.spec.registers.register_rows import constants, number
+from tilewright.hw.spec.registers.register_map import constants, number
 from tilewright.hw.spec.sidecar.operation import Compute, Operand, OperationEntry, Size
 from tilewright.hw.spec.sidecar.placement import (
     MatrixPlacement,

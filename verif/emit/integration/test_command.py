@@ -11,7 +11,7 @@ import tilewright
 from systemrdl.node import RegNode
 from tilewright.cli import main
 from tilewright.hw.emit.integration.c.header import header
-from tilewright.hw.emit.integration.ip_xact.component import ip_xact
+from tilewright.hw.emit.integration.ip_xact_component import ip_xact
 from tilewright.hw.emit.integration.outputs import OUTPUTS, integration_text
 from tilewright.hw.emit.integration.rdl import rdl
 from tilewright.hw.emit.unit import describe

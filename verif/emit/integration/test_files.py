@@ -15,10 +15,9 @@ from pyslang.ast import Compilation
 from pyslang.syntax import SyntaxTree
 from systemrdl import RDLCompileError
 from systemrdl.node import RegNode
-from tilewright.hw.emit.integration.core import core, filelist
+from tilewright.hw.emit.integration.core import core, filelist, template
 from tilewright.hw.emit.integration.package import package
 from tilewright.hw.emit.integration.rdl import rdl
-from tilewright.hw.emit.integration.template import template
 from tilewright.hw.emit.unit import describe, emit
 from tilewright.hw.spec.host.programs import run_program
 from tilewright.registry import entries

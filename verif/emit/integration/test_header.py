@@ -14,7 +14,7 @@ from peakrdl_ipxact import IPXACTImporter
 from systemrdl import RDLCompiler
 from systemrdl.node import RegNode
 from tilewright.hw.emit.integration.c.header import header
-from tilewright.hw.emit.integration.ip_xact.component import ip_xact
+from tilewright.hw.emit.integration.ip_xact_component import ip_xact
 from tilewright.hw.emit.unit import emit
 from tilewright.registry import entries
 from tilewright.verif.emit.integration.readers import (

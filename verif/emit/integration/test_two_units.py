@@ -14,7 +14,7 @@ import tilewright
 from tilewright import formats
 from tilewright.cli import main
 from tilewright.hw.emit.integration.c.header import header
-from tilewright.hw.emit.integration.ip_xact.component import ip_xact
+from tilewright.hw.emit.integration.ip_xact_component import ip_xact
 from tilewright.hw.emit.integration.rdl import rdl
 from tilewright.hw.emit.unit import Emitted
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 from tilewright.hw.gta.layouts import Base
-from tilewright.hw.gta.limb_element import LimbElement
+from tilewright.hw.gta.mpra import LimbElement
 from tilewright.hw.spec.formats import FLOAT_FORMATS
 from tilewright.hw.spec.gta import GtaConfig, limbs
 

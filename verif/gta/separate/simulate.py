@@ -12,8 +12,7 @@ import numpy.typing as npt
 from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.formats import FORMATS
 from tilewright.hw.spec.gta import FORMATS_OF_GTA
-from tilewright.hw.spec.gta_lane.separate import GtaSeparateConfig
-from tilewright.hw.spec.gta_lane.widths import elements, sum_format, sum_words
+from tilewright.hw.spec.gta_lane.separate import GtaSeparateConfig, elements, sum_format, sum_words
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.gta.separate import Words, multiply_add
 from tilewright.sim.rtl.streams import pack

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.formats import FORMATS, FloatFormat, Format
 from tilewright.hw.spec.gta import FORMATS_OF_GTA
-from tilewright.hw.spec.gta_lane.separate import GtaSeparateConfig
-from tilewright.hw.spec.gta_lane.widths import elements, sum_format, sum_words
+from tilewright.hw.spec.gta_lane.separate import GtaSeparateConfig, elements, sum_format, sum_words
 from tilewright.sim.gta.separate import multiply_add
 from tilewright.verif.oracles import stimuli
 

@@ -14,8 +14,7 @@ from tilewright.hw.gta.float.row_adder import RowAdder
 from tilewright.hw.gta.separate.separate import IntegerMultiplyAdd
 from tilewright.hw.spec.formats import FORMATS, FloatFormat
 from tilewright.hw.spec.gta import FORMATS_OF_GTA
-from tilewright.hw.spec.gta_lane.separate import GTA_SEPARATE, GtaSeparateConfig
-from tilewright.hw.spec.gta_lane.widths import elements, sum_bits
+from tilewright.hw.spec.gta_lane.separate import GTA_SEPARATE, GtaSeparateConfig, elements, sum_bits
 from tilewright.registry import entries
 from tilewright.sim.gta.separate import golden, multiply_add
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses

@@ -5,9 +5,9 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-from tilewright.hw.arith.semiring.operands import OperandRegister
 from tilewright.hw.arith.semiring.oplus import Oplus
 from tilewright.hw.arith.semiring.otimes import Otimes
+from tilewright.hw.arith.semiring.semiring_unit import OperandRegister
 from tilewright.hw.arith.unpack import Unpack
 from tilewright.hw.spec.formats import FloatFormat
 from tilewright.hw.spec.semirings import Semiring

@@ -28,7 +28,7 @@ from tilewright.hw.axi.managers import ReadManager
 from tilewright.hw.channels import striped_reader
 from tilewright.hw.channels.striped_reader import StripedReader
 from tilewright.hw.emit.hierarchy import ports_of
-from tilewright.hw.stream.round_robin import RoundRobin
+from tilewright.hw.stream.multiplex import RoundRobin
 from tilewright.sim.rtl.toolchain import find_compiler
 from tilewright.verif.kit.front_ends import run_yosys
 from tilewright.verif.native.parts import each_of

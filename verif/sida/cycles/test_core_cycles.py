@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, diags_array
 from tilewright.hw.sida.elementwise.ewise_core import EwiseCore
-from tilewright.hw.sida.elementwise.scalar_port import ScalarPort
+from tilewright.hw.sida.elementwise.memory_ports import ScalarPort
 from tilewright.hw.sida.pass_control import PassControl
 from tilewright.hw.spec.elementwise.instructions import SCALARS
 from tilewright.hw.spec.elementwise.program import words_of

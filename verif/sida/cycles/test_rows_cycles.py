@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.sida.elementwise.row_packer import RowPacker
-from tilewright.hw.sida.held.sum_rows import SumRows
+from tilewright.hw.sida.held.late_sums import SumRows
 from tilewright.hw.sida.sums.both_sums import BothSums
 from tilewright.hw.sida.vectors.gather import Gather
 from tilewright.hw.spec.sida import SidaConfig

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from tilewright.hw.sida.elementwise.program_loader import ProgramLoader
+from tilewright.hw.sida.elementwise.memory_ports import ProgramLoader
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.verif.channels.striped.memory_bench import (
     MANNERS,

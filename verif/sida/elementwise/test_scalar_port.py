@@ -10,8 +10,8 @@ import pytest
 from amaranth.hdl import Const, Value
 from amaranth.sim import Simulator
 from tilewright.hw.sida.elementwise.layouts import row_layout, values_layout
+from tilewright.hw.sida.elementwise.memory_ports import ScalarPort
 from tilewright.hw.sida.elementwise.row_packer import RowPacker
-from tilewright.hw.sida.elementwise.scalar_port import ScalarPort
 from tilewright.hw.sida.layouts import results_layout
 from tilewright.hw.spec.elementwise.instructions import SCALARS
 from tilewright.hw.spec.sida import SidaConfig

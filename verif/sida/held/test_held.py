@@ -12,9 +12,8 @@ import pytest
 from amaranth.hdl import Cat, Elaboratable, Module, Signal
 from amaranth.sim import Simulator
 from tilewright.hw.sida.held.held_elements import SETS
-from tilewright.hw.sida.held.late_elements import Scatter, scatter_layout
+from tilewright.hw.sida.held.late_elements import Scatter, scatter_layout, scattered_layout
 from tilewright.hw.sida.held.panel_check import HASH_BITS, element_hash
-from tilewright.hw.sida.held.scatter_bank import scattered_layout
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.sida.result.products import Columns
 from tilewright.verif.kit.sampling import by_size, slow_but

@@ -18,7 +18,7 @@ from tilewright.errors import UserError
 from tilewright.hw.spec.t2s.program import Program
 from tilewright.hw.t2s.compiler.passes import MAPPED, PASSES, compiled, programs
 from tilewright.hw.t2s.language import Computation, MappingError
-from tilewright.hw.t2s.language.mapping_file import load_mapping
+from tilewright.hw.t2s.language.computation import load_mapping
 from tilewright.sim.t2s.checking import random_operands, wrong_elements
 from tilewright.sim.t2s.definition_result import definition_result
 from tilewright.sim.t2s.depths import (

@@ -12,7 +12,7 @@ from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.t2s.compiler import passes
 from tilewright.hw.t2s.compiler.passes import compiled, programs
 from tilewright.hw.t2s.language import Computation, MappingError, compute, indices, tensor
-from tilewright.hw.t2s.language.mapping_file import load_mapping
+from tilewright.hw.t2s.language.computation import load_mapping
 from tilewright.sim.t2s.checking import random_operands, wrong_elements
 from tilewright.sim.t2s.definition_result import definition_result
 from tilewright.sim.t2s.depths import (

@@ -6,11 +6,22 @@ import re
 
 import numpy as np
 import pytest
-from tilewright.hw.spec.t2s.affine import Affine, variable
-from tilewright.hw.spec.t2s.expressions import Apply, Fold, Load, Name, Neutral
-from tilewright.hw.spec.t2s.loops import Loop
+from tilewright.hw.spec.t2s.loops import Affine, Loop, variable
 from tilewright.hw.spec.t2s.program import Channel, Function, Program, TensorDeclaration
-from tilewright.hw.spec.t2s.statements import Body, Equal, For, If, Receive, Send, Store
+from tilewright.hw.spec.t2s.statements import (
+    Apply,
+    Body,
+    Equal,
+    Fold,
+    For,
+    If,
+    Load,
+    Name,
+    Neutral,
+    Receive,
+    Send,
+    Store,
+)
 from tilewright.hw.t2s.compiler.passes import compiled
 from tilewright.hw.t2s.language import compute, indices, tensor
 from tilewright.sim.t2s.interpreter import Deadlock, interpret

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tilewright.hw.t2s.compiler.passes import compiled
 from tilewright.hw.t2s.language import MappingError
-from tilewright.hw.t2s.language.mapping_file import load_mapping
+from tilewright.hw.t2s.language.computation import load_mapping
 from tilewright.verif.kit.commands import check_refused
 
 START = """\

@@ -14,22 +14,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 from amaranth.back import rtlil
-from tilewright.hw.spec.t2s.affine import Affine, variable
 from tilewright.hw.spec.t2s.config import T2sConfig
-from tilewright.hw.spec.t2s.expressions import Load, Name
-from tilewright.hw.spec.t2s.loops import Loop
+from tilewright.hw.spec.t2s.loops import Affine, Loop, variable
 from tilewright.hw.spec.t2s.parts import FeederPart, MoverPart
 from tilewright.hw.spec.t2s.program import Channel, Function, Program, TensorDeclaration
 from tilewright.hw.spec.t2s.program_text import program_text
-from tilewright.hw.spec.t2s.statements import Body, Equal, Ever, If, Phases, Receive, Send, Store
-from tilewright.hw.t2s.compiler.counting.counters import counters
-from tilewright.hw.t2s.compiler.counting.flattening import flatten
+from tilewright.hw.spec.t2s.statements import (
+    Body,
+    Equal,
+    Ever,
+    If,
+    Load,
+    Name,
+    Phases,
+    Receive,
+    Send,
+    Store,
+)
+from tilewright.hw.t2s.compiler.counting.flattening import counters, flatten
 from tilewright.hw.t2s.compiler.counting.perfection import perfect
 from tilewright.hw.t2s.compiler.passes import PASSES, compiled, infinitise
 from tilewright.hw.t2s.compiler.rewriting import all_statements, nest
 from tilewright.hw.t2s.copies import Feeder, Packer, mover
 from tilewright.hw.t2s.language import Computation, MappingError
-from tilewright.hw.t2s.language.mapping_file import load_mapping
+from tilewright.hw.t2s.language.computation import load_mapping
 from tilewright.hw.t2s.lowering.design import lowered
 from tilewright.sim.t2s.interpreter import interpret
 from tilewright.verif.kit.sampling import by_size

@@ -17,7 +17,7 @@ from amaranth.lib import wiring
 from tilewright.hw.spec.formats import FloatFormat, Format
 from tilewright.hw.spec.t2s.arithmetic import LaneSum
 from tilewright.hw.spec.t2s.parts import ElementPart, OperandPart
-from tilewright.hw.stream.output_register import OutputRegister
+from tilewright.hw.stream.stream_registers import OutputRegister
 from tilewright.hw.t2s.pe import Pe
 from tilewright.sim.numbers.fused import fused_dot_product
 from tilewright.verif.oracles import stimuli

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 from amaranth.sim import Simulator
 from tilewright.hw.spec.formats import FORMATS, FloatFormat, Format
-from tilewright.hw.spec.t2s.functions import FUNCTIONS, WordFunctions, function_of, pad_pattern
-from tilewright.hw.t2s.word_function import WordFunction
+from tilewright.hw.spec.t2s.arithmetic import FUNCTIONS, WordFunctions, function_of, pad_pattern
+from tilewright.hw.t2s.loader import WordFunction
 from tilewright.sim.numbers.scalars import through
 from tilewright.verif.oracles import stimuli
 

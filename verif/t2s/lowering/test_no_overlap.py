@@ -10,7 +10,7 @@ import pytest
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.t2s.language import MappingError
-from tilewright.hw.t2s.language.mapping_file import load_mapping
+from tilewright.hw.t2s.language.computation import load_mapping
 from tilewright.hw.t2s.lowering.design import lowered
 from tilewright.hw.t2s.lowering.periods import job
 from tilewright.hw.t2s.lowering.queues import Queues

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tilewright.hw.spec.t2s.affine import Affine
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.design import Design
+from tilewright.hw.spec.t2s.loops import Affine
 from tilewright.hw.spec.t2s.parts import MemoryPart
 from tilewright.hw.spec.t2s.program import Program
 from tilewright.sim.t2s.images import laid_out, operand_names, part_of, placement, taken_out

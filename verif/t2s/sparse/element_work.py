@@ -16,8 +16,7 @@ import numpy.typing as npt
 from tilewright.hw.spec.formats import FORMATS
 from tilewright.hw.spec.t2s.arithmetic import LaneSum
 from tilewright.hw.spec.t2s.parts import Count, ElementPart, OperandPart
-from tilewright.hw.spec.t2s.sparse_parts import SparseElementPart
-from tilewright.hw.spec.t2s.tokens import Coordinate, TokenLayout
+from tilewright.hw.spec.t2s.sparse_parts import Coordinate, SparseElementPart, TokenLayout
 from tilewright.sim.t2s.element_sums import ElementSums
 from tilewright.verif.t2s.hardware.elements import after, random_words
 

@@ -14,10 +14,8 @@ from amaranth.back import rtlil
 from tilewright.hw.spec.formats import FORMATS
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.parts import Count
-from tilewright.hw.spec.t2s.sparse_parts import EntriesPart, SparsePlan
-from tilewright.hw.spec.t2s.tokens import Coordinate, TokenLayout
-from tilewright.hw.t2s.sparse.entries_loader import EntriesLoader
-from tilewright.hw.t2s.sparse.image_requests import ImageSize
+from tilewright.hw.spec.t2s.sparse_parts import Coordinate, EntriesPart, SparsePlan, TokenLayout
+from tilewright.hw.t2s.sparse.entries_loader import EntriesLoader, ImageSize
 from tilewright.verif.kit.sampling import by_size, cases, slow_but
 from tilewright.verif.stream.agents import Pulse, run_agents
 from tilewright.verif.t2s.memory.bus import Manner

@@ -11,9 +11,8 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from tilewright.hw.spec.t2s.parts import Count
-from tilewright.hw.spec.t2s.sparse_parts import GatherPart
-from tilewright.hw.spec.t2s.tokens import Coordinate
-from tilewright.hw.stream.skid_buffer import SkidBuffer
+from tilewright.hw.spec.t2s.sparse_parts import Coordinate, GatherPart
+from tilewright.hw.stream.stream_registers import SkidBuffer
 from tilewright.hw.t2s.sparse.fed_element import GatherFeeder
 from tilewright.verif.kit.sampling import cases
 from tilewright.verif.stream.agents import Sink, Source, run_agents

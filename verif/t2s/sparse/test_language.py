@@ -16,9 +16,9 @@ from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.program import Program
 from tilewright.hw.t2s.compiler import passes
 from tilewright.hw.t2s.compiler.passes import compiled
-from tilewright.hw.t2s.compiler.sparse.visiting import visit
+from tilewright.hw.t2s.compiler.visiting import visit
 from tilewright.hw.t2s.language import Computation, MappingError
-from tilewright.hw.t2s.language.mapping_file import load_mapping
+from tilewright.hw.t2s.language.computation import load_mapping
 from tilewright.hw.t2s.lowering.completion import complete
 from tilewright.hw.t2s.lowering.design import lowered
 from tilewright.verif.kit.pages import examples, page

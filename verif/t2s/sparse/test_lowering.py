@@ -13,8 +13,7 @@ from tilewright.cli import main
 from tilewright.hw.spec.jobs.t2s import job_spec
 from tilewright.hw.spec.registers.job_spec import Rule
 from tilewright.hw.spec.t2s.config import T2sConfig
-from tilewright.hw.spec.t2s.sparse_parts import SparsePlan
-from tilewright.hw.spec.t2s.tokens import TokenLayout
+from tilewright.hw.spec.t2s.sparse_parts import SparsePlan, TokenLayout
 from tilewright.hw.t2s.language import MappingError
 from tilewright.hw.t2s.lowering.design import lowered
 from tilewright.hw.t2s.sparse.fed_element import ELEMENT_TOKENS, FEEDER_TOKENS

@@ -14,8 +14,7 @@ from amaranth.lib import wiring
 from tilewright.hw.spec.formats import FORMATS
 from tilewright.hw.spec.t2s.arithmetic import LaneSum
 from tilewright.hw.spec.t2s.parts import Count
-from tilewright.hw.spec.t2s.sparse_parts import CollectPart, GatherPart
-from tilewright.hw.spec.t2s.tokens import Coordinate, TokenLayout
+from tilewright.hw.spec.t2s.sparse_parts import CollectPart, Coordinate, GatherPart, TokenLayout
 from tilewright.hw.t2s.sparse.array import Merger, ResultCollector
 from tilewright.hw.t2s.sparse.fed_element import GatherFeeder, SparsePe
 from tilewright.verif.kit.commands import refusal

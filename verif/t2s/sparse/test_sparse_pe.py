@@ -14,7 +14,7 @@ from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.t2s.arithmetic import LaneSum
 from tilewright.hw.spec.t2s.parts import Count, OperandPart
 from tilewright.hw.spec.t2s.sparse_parts import SparseElementPart
-from tilewright.hw.spec.t2s.sparse_timing import entry_begins, entry_timing
+from tilewright.hw.spec.t2s.timing import entry_begins, entry_timing
 from tilewright.hw.t2s.sparse.fed_element import SparsePe
 from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints

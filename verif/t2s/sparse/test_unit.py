@@ -17,7 +17,7 @@ from tilewright.hw.spec.t2s.program import Program
 from tilewright.hw.spec.t2s.program_text import program_text
 from tilewright.hw.t2s.compiler.passes import compiled, programs
 from tilewright.hw.t2s.language import Computation, MappingError, compute, indices, tensor
-from tilewright.hw.t2s.language.mapping_file import load_mapping
+from tilewright.hw.t2s.language.computation import load_mapping
 from tilewright.hw.t2s.lowering.completion import complete
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.t2s.checking import random_operands, wrong_elements

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
+from tilewright.hw.spec.jobs.tensaurus_operations import TILE_BYTES, tile_words
 from tilewright.hw.spec.tensaurus import KERNELS, TensaurusConfig
-from tilewright.hw.spec.tensaurus_tiles import TILE_BYTES, tile_words
 from tilewright.hw.tensaurus.layouts import tile_layout
 from tilewright.hw.tensaurus.load.tile_fetcher import USERS, TileCheck, TileFetcher
 from tilewright.verif.channels.striped.memory_bench import MANNERS, Image, MemoryBench

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.spec.jobs.tensaurus import job_spec
-from tilewright.hw.spec.tensaurus_tiles import TILE_BYTES, tile_words
+from tilewright.hw.spec.jobs.tensaurus_operations import TILE_BYTES, tile_words
 from tilewright.sim.device.driver import JobRegisters, JobStatus
 from tilewright.sim.sparse.ciss import Ciss, from_tensor
 from tilewright.sim.tensaurus.model import Fault, TensaurusModel, read_stream

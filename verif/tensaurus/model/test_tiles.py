@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tilewright.hw.spec.jobs.tensaurus_operations import TILE_BYTES
 from tilewright.hw.spec.tensaurus import TensaurusConfig
-from tilewright.hw.spec.tensaurus_tiles import TILE_BYTES
 from tilewright.sim.tensaurus.driver import TensorDriver, plan_of
 from tilewright.sim.tensaurus.job_list import JobList
 from tilewright.sim.tensaurus.job_tiles import dense_tiles, output_bytes, sparse_tiles

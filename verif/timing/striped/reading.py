@@ -13,7 +13,7 @@ from amaranth.lib import wiring
 from tilewright.hw.axi.interconnect import ReadInterconnect
 from tilewright.hw.channels.striped_reader import StripedReader, bytes_layout
 from tilewright.hw.spec.channels import ChannelGeometry
-from tilewright.hw.stream.connect import connect_fields
+from tilewright.hw.stream.fork_join import connect_fields
 from tilewright.sim.timing.compiled import compiled
 from tilewright.sim.timing.striped.bus import step
 from tilewright.sim.timing.striped.memory import Bus, Reader

@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from ....spec.t2s.affine import Affine, variable
-from ....spec.t2s.expressions import BufferRead, Value
-from ....spec.t2s.loops import last_iteration
+from ....spec.t2s.loops import Affine, last_iteration, variable
 from ....spec.t2s.program import Function, Program
 from ....spec.t2s.statements import (
     Block,
     Body,
+    BufferRead,
     BufferWrite,
     Equal,
     For,
@@ -28,6 +27,7 @@ from ....spec.t2s.statements import (
     Phases,
     Statement,
     Until,
+    Value,
 )
 from ...language import Computation
 from ..rewriting import all_statements, revalue, without_loops

@@ -5,12 +5,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ....spec.t2s.expressions import BufferRead, Value
 from ....spec.t2s.loops import Loop
 from ....spec.t2s.program import Function, Program
-from ....spec.t2s.statements import Body, BufferWrite, For, Receive, Rotate, Statement, Until
+from ....spec.t2s.statements import (
+    Body,
+    BufferRead,
+    BufferWrite,
+    For,
+    Receive,
+    Rotate,
+    Statement,
+    Until,
+    Value,
+)
 from ...language import Computation
-from ..buffers import without_dimensions
+from ..removal import without_dimensions
 from ..rewriting import all_statements, revalue
 
 __all__ = ["rotate", "summed_inside"]

@@ -13,24 +13,23 @@ from ....spec.t2s.parts import Count, ElementPart, MemoryPart, OperandPart
 from ....spec.t2s.program import Program
 from ....spec.t2s.sparse_parts import (
     CollectPart,
+    Coordinate,
     EntriesPart,
     GatherPart,
     RowLoops,
     SparseElementPart,
     SparsePlan,
+    TokenLayout,
 )
-from ....spec.t2s.sparse_timing import entry_timing
-from ....spec.t2s.tokens import Coordinate, TokenLayout
+from ....spec.t2s.timing import entry_timing
 from ...compiler.passes import compiled
 from ...language import Computation, MappingError
 from ...language.isolated import Isolated
 from ...language.tensors import Element
-from ..arithmetic import arithmetic_of, sums_side_by_side
 from ..completion import complete
-from ..elements import check_products, word_bits
-from ..memory import check_managers, memory_part, stored_lanes
-from .loops import SparseLoops, loops_of
-from .refusals import refused
+from ..elements import arithmetic_of, check_products, sums_side_by_side, word_bits
+from ..moving import check_managers, memory_part, stored_lanes
+from .loops import SparseLoops, loops_of, refused
 
 
 @dataclass(frozen=True)

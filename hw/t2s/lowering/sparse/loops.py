@@ -6,8 +6,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ....spec.t2s.loops import Loop
-from ...language import Computation
-from .refusals import refused
+from ...language import Computation, MappingError
+
+
+def refused(computation: Computation, why: str, place: str = "") -> MappingError:
+    """Returns the error for a computation that has no hardware, and why.
+
+    ``place``: of the directive at fault, if one is.
+    """
+    return MappingError(
+        f"{place or computation.place}: {computation.name} has no hardware yet: {why}"
+    )
+
 
 __all__ = ["SparseLoops", "loops_of"]
 

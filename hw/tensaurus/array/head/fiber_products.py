@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -17,9 +20,7 @@ from ..layouts import (
     plan_layout,
     slot_range,
 )
-from ..ring_step import ring_step
-
-__all__ = ["FiberProducts"]
+from .sum_level import SumLevel, ring_step
 
 
 class FiberProducts(wiring.Component):
@@ -124,3 +125,40 @@ class FiberProducts(wiring.Component):
         with m.If(self.clear):
             m.d.sync += [loaded.eq(0), vector.eq(0), scalar.eq(0)]
         return m
+
+
+__all__ = ["Choice"]
+
+
+@dataclass
+class Choice:
+    """Choice among the sources of operations: those that offer one, have space, and are granted;
+    and the operation issued.
+
+    Members
+    -------
+    plan: of the job, see :func:`plan_layout`
+    operation: that is issued in this cycle, see :func:`operation_layout`
+    sums: the levels of sums, the output register last
+    fibers: the products of each level's sums but the last one's
+    fiber_room, fiber_goes; product, product_room, product_goes: of each of those, and of a value:
+      there is room for what it is added to; it goes. ``product``: there is one
+    pause_goes: an operation that is none goes
+    ready: an operation may be issued
+    issued: one is
+    closing: groups end, of sums of fibers
+    """
+
+    plan: Any
+    operation: data.View[data.StructLayout]
+    sums: list[SumLevel]
+    fibers: list[FiberProducts]
+    fiber_room: list[Signal]
+    fiber_goes: list[Signal]
+    product: Signal
+    product_room: Signal
+    product_goes: Signal
+    pause_goes: Signal
+    ready: Signal
+    issued: Signal
+    closing: list[Signal]

@@ -19,8 +19,7 @@ from ..layouts import (
     released_layout,
     slice_range,
 )
-from .choice import Choice
-from .fiber_products import FiberProducts
+from .fiber_products import Choice, FiberProducts
 from .sum_level import SumLevel
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -21,7 +21,18 @@ from ..layouts import (
     plan_layout,
     slot_range,
 )
-from ..ring_step import ring_step
+
+
+def ring_step(m: Module, name: str, place: ValueLike, steps: ValueLike, size: int) -> Value:
+    """Computes the place so many steps, up to ``size``, after another on a ring of ``size``
+    places."""
+    total = Signal(range(2 * size), name=f"{name}_total")
+    found = Signal(range(size), name=name)
+    m.d.comb += [
+        total.eq(Value.cast(place) + Value.cast(steps)),
+        found.eq(Mux(total >= size, total - size, total)),
+    ]
+    return found
 
 
 class Pair(Enum):

@@ -14,8 +14,7 @@ from .mapping_given import MappingOptions
 
 if TYPE_CHECKING:
     from ...hw.spec.t2s.config import T2sConfig
-    from ...hw.spec.t2s.design import Design
-    from ...hw.spec.t2s.network import End, Link
+    from ...hw.spec.t2s.design import Design, End, Link
     from ...hw.spec.t2s.parts import ElementPart
     from ...hw.spec.t2s.program import Program
     from ...hw.t2s.language import Computation
@@ -94,7 +93,7 @@ def queues(file: Path, options: MappingOptions) -> dict[str, Any]:
 def entry_rate(file: Path, options: MappingOptions) -> str:
     """Describes how often elements with sparse entries start operations; empty if there is no
     hardware, or no sparse operand."""
-    from ...hw.spec.t2s.sparse_timing import entry_interval_text
+    from ...hw.spec.t2s.timing import entry_interval_text
 
     try:
         plan = hardware_config(file, options).plan.sparse
@@ -192,8 +191,7 @@ def predicted_rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:
 def element_of(computation: Computation, program: Program) -> ElementPart | None:
     """Returns the hardware element, in the formats and the pipeline of the mapping. None if there
     is no hardware for it yet, or if it waits for entries of sparse tensors."""
-    from ...hw.t2s.lowering.arithmetic import arithmetic_of
-    from ...hw.t2s.lowering.elements import element_part
+    from ...hw.t2s.lowering.elements import arithmetic_of, element_part
 
     if program.sparse:
         return None
@@ -206,8 +204,7 @@ def element_of(computation: Computation, program: Program) -> ElementPart | None
 def counters_of(program: Program) -> dict[str, list[dict[str, Any]]]:
     """Lists the loop counters of each function that only moves words or computes. A counter without
     bits is a loop whose trip count a register has."""
-    from ...hw.t2s.compiler.counting.counters import counters
-    from ...hw.t2s.compiler.counting.flattening import uses_memory
+    from ...hw.t2s.compiler.counting.flattening import counters, uses_memory
 
     return {
         function.name: [one._asdict() for one in counters(function)]

@@ -46,7 +46,7 @@ class MappingOptions:
 
 def mapping_given(file: Path, options: MappingOptions) -> Computation:
     """The computation of a file. Raises UserError for what cannot be loaded or followed."""
-    from ...hw.t2s.language.mapping_file import load_mapping
+    from ...hw.t2s.language.computation import load_mapping
 
     texts = named_parameters(None, options.settings or ())
     sizes = {name: whole(f"--set {name}", 1, _MOST)(text) for name, text in texts.items()}

@@ -35,7 +35,7 @@ def t2s_designs(target: str, progress: Callable[[str], None] = lambda said: None
     from ...hw.t2s import designs
     from ...hw.t2s.compiler.operations import multiplications
     from ...hw.t2s.compiler.passes import compiled
-    from ...hw.t2s.language.mapping_file import load_mapping
+    from ...hw.t2s.language.computation import load_mapping
 
     if target != "cmos":
         raise UserError(f"t2s-designs is counted by the compiler: no --target, not {target!r}")

@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tilewright.hw.spec.t2s.affine import variable
-from tilewright.hw.spec.t2s.arithmetic import LaneSum
+from tilewright.hw.spec.t2s.arithmetic import LaneSum, pad_pattern
 from tilewright.hw.spec.t2s.config import T2sConfig
-from tilewright.hw.spec.t2s.functions import pad_pattern
+from tilewright.hw.spec.t2s.loops import variable
 from tilewright.hw.spec.t2s.parts import Count, ElementPart, OperandPart
 from tilewright.hw.spec.t2s.program import Program, TensorDeclaration
 from tilewright.hw.spec.t2s.sparse_parts import (
     CollectPart,
+    Coordinate,
     EntriesPart,
     RowLoops,
     SparseElementPart,
     SparsePlan,
+    TokenLayout,
 )
-from tilewright.hw.spec.t2s.tokens import Coordinate, TokenLayout
 from tilewright.sim.t2s.driver import Driver
 from tilewright.sim.t2s.model import T2sModel
 from tilewright.sim.t2s.sparse.decoding import Decoded, decoded

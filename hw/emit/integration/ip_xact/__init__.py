@@ -1,1 +1,0 @@
-"""A component of IEEE 1685-2014 (IP-XACT)."""

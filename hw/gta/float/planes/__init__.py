@@ -1,1 +1,0 @@
-"""Floats that lie by planes, as vectors do."""

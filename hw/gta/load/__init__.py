@@ -1,1 +1,0 @@
-"""Transfer of operands from memory to the lanes."""

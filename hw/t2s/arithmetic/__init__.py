@@ -1,1 +1,0 @@
-"""Arithmetic that adds products to the sums of an element."""
