@@ -194,7 +194,7 @@ def test_every_module_is_seen(imports: Imports) -> None:
 
 
 def test_the_root_names_the_public_api_only(imports: Imports) -> None:
-    """Type checkers need these imports; ``verif/api/test_names.py`` checks that the root imports
+    """Type checkers need these imports; ``verif/api/test_formats.py`` checks that the root imports
     nothing."""
     named = {one.target for one in imports["scripts"]}
     public = {name for name in named if name.startswith("scripts.api.")}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tilewright.hw.engine.layouts import Sizes
-from tilewright.hw.engine.row_walker import RowWalker
+from tilewright.hw.engine.operand_walk import RowWalker
 from tilewright.hw.spec.engine import SIZE_BITS
 from tilewright.verif.engine.jobs import CONFIGS
 from tilewright.verif.native.parts import NativeParts

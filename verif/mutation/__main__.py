@@ -75,12 +75,12 @@ SYSTEMS = {
         *("-k", "(two and not every_cycle) or c2sr_converter:0"),
     ),
     "engine": _system(
-        tuple(f"hw/engine/{n}" for n in ("job_", "load", "operand_w", "row_w", "seq", "stor")),
+        tuple(f"hw/engine/{n}" for n in ("job_", "block_tr", "operand_w", "feeder")),
         *("verif/engine/test_native.py", "verif/engine/test_row_walker.py", _CONFORMANCE),
         *("-k", "small or row_walk or engine_simd2:0"),
     ),
     "gta": _system(
-        ("hw/gta/control/", "hw/gta/load/"),
+        ("hw/gta/control/", "hw/gta/lane_loader"),
         *("verif/gta/test_lists.py", _CONFORMANCE, "-k", "tiny or gta:0"),
     ),
     "matraptor": _system(
@@ -88,16 +88,16 @@ SYSTEMS = {
         *("verif/matraptor/test_native.py", _CONFORMANCE, "-k", "plus_times or matraptor:0"),
     ),
     "sida": _system(
-        ("hw/sida/control", "hw/sida/pass_control", "hw/sida/load/"),
+        ("hw/sida/pass_control", "hw/sida/load/"),
         *("verif/sida/test_native.py", _CONFORMANCE, "-k", "small or sida:0"),
     ),
     "t2s": _system(
-        tuple(f"hw/t2s/{n}" for n in ("job_control", "feeder", "loader", "run_walker")),
+        tuple(f"hw/t2s/{n}" for n in ("t2s", "loader")),
         *("verif/t2s/unit/test_designs.py", "verif/t2s/memory/test_native_loader.py"),
         *(_CONFORMANCE, "-k", "test_random_jobs and gemm or test_numbers or run_walk or t2s:0"),
     ),
     "tensaurus": _system(
-        ("hw/tensaurus/control", "hw/tensaurus/load/"),
+        ("hw/tensaurus/tensaurus", "hw/tensaurus/load/"),
         *("verif/tensaurus/test_native.py", _CONFORMANCE, "-k", "small or tensaurus:0"),
     ),
 }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import random
+import sys
 import tempfile
 import weakref
 from collections import Counter
@@ -246,8 +247,10 @@ class Designs:
         return [design for design in self._built.values() if design is not None]
 
     def install(self) -> None:
-        """Build with mutations from now on. To be called before anything imports the function."""
-        setattr(build, "build_library", self.build_library)  # noqa: B010
+        """Builds with mutations from now on, in modules that have imported the function, too."""
+        for module in [*sys.modules.values()]:
+            if vars(module).get("build_library") is self._build_library:
+                setattr(module, "build_library", self.build_library)  # noqa: B010
 
     def build_library(
         self,

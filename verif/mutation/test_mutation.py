@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import random
 from pathlib import Path
 
 import pytest
 from tilewright.hw.emit.unit import emit_component
-from tilewright.verif.mutation.__main__ import run
+from tilewright.verif.mutation.__main__ import PARTS, ROOT, STAND_INS, run
 from tilewright.verif.mutation.example.bench import Parity
 from tilewright.verif.mutation.proof import ORIGIN, Mutation, all_mutations, is_equivalent, sample
 from tilewright.verif.mutation.settings import Settings, read_end, read_rows, table
@@ -137,3 +138,21 @@ def test_a_sample_is_of_different_cells() -> None:
     cells = [one.cell for one in chosen if one.module == "a.py"]
     assert (len(cells), len(set(cells[:4])), len(chosen)) == (6, 4, 7)
     assert sample(rows, {"a.py": 6}, random.Random(1)) == chosen[:6]
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_has_modules_and_tests(name: str) -> None:
+    """Each path of a part begins the path of a module; each of its tests is there."""
+    part = PARTS[name]
+    for folder in part.folders:
+        assert list(ROOT.glob(f"{folder}*")), folder
+    for test in part.tests:
+        if test.startswith("verif/"):
+            assert (ROOT / test.partition("::")[0]).exists(), test
+
+
+@pytest.mark.parametrize("component", STAND_INS)
+def test_a_stand_in_has_a_module(component: str) -> None:
+    module, _, kind = component.rpartition(".")
+    assert hasattr(importlib.import_module(f"tilewright.{module}"), kind)
+    assert (ROOT / STAND_INS[component]).exists()

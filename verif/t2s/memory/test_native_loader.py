@@ -7,8 +7,7 @@ from collections import deque
 from typing import Any
 
 import pytest
-from tilewright.hw.t2s.loader import Loader
-from tilewright.hw.t2s.run_walker import RunWalker
+from tilewright.hw.t2s.loader import Loader, RunWalker
 from tilewright.verif.native.parts import NativeParts
 
 from .loading import Walk, around, memory_part, runs

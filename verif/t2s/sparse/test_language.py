@@ -101,7 +101,7 @@ def test_refused(before: str, line: str, message: str, tmp_path: Path) -> None:
 
 
 def test_feeders_of_dense_computations_have_no_hardware(tmp_path: Path) -> None:
-    """Such feeders run in the interpreter: `verif/t2s/compiler/test_random_mappings.py`."""
+    """Such feeders run in the interpreter: `verif/t2s/compiler/test_designs.py`."""
     file = tmp_path / "mine.py"
     file.write_text(DENSE + "feed.buffer(k).unroll(ii).forward(ii=1)\n")
     compiled(load_mapping(file))
