@@ -18,7 +18,7 @@ from tilewright.cli import main
 from tilewright.hw.spec.host.words import UnknownName
 from tilewright.registry import commands
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
-from tilewright.verif.catalogue.described.operations import LABELS, config_of, emitted
+from tilewright.verif.catalogue.sidecars import LABELS, config_of, emitted
 from tilewright.verif.kit.commands import refused
 from tilewright.verif.kit.pages import examples, page
 from tilewright.verif.kit.sampling import rng_of, slow_but

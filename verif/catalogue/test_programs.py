@@ -25,8 +25,8 @@ from tilewright.sim.gta.golden.vector import OPERATIONS, elementwise
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.sim.sida.images import matrix_images, program_image
 from tilewright.sim.sida.result.products import Columns
-from tilewright.verif.catalogue.described.operations import as_read
 from tilewright.verif.catalogue.described.programs import ProgramJob, command_job, program_job
+from tilewright.verif.catalogue.sidecars import as_read
 from tilewright.verif.kit.options import small
 from tilewright.verif.kit.pages import error_rows, page, register_rows
 from tilewright.verif.kit.reports import any_behaviour

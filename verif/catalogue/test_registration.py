@@ -168,8 +168,8 @@ def test_simulate(
 @pytest.mark.usefixtures("toy")
 def test_synth_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = {name: str(tmp_path / f"{name}.json") for name in ("synth", "table")}
-    assert main(["synth", "toy_adder", "--json", files["synth"]]) == 0
-    assert main(["synth", "toy_adder", "--period", "100"]) == 0
+    assert main(["synth", "toy_adder", "--effort", "area", "--json", files["synth"]]) == 0
+    assert main(["synth", "toy_adder", "--effort", "area", "--period", "100"]) == 0
     assert "met" in capsys.readouterr().out
     assert main(["synth", "toy_adder", "--frequency", "1e5", "--json", files["table"]]) == 1
     assert "NOT met" in capsys.readouterr().out

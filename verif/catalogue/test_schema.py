@@ -12,7 +12,7 @@ from tilewright.hw.emit import sidecar as sidecar_module
 from tilewright.hw.emit.sidecar import schema
 from tilewright.hw.emit.unit import describe
 from tilewright.registry import entries
-from tilewright.verif.catalogue.described.operations import as_read, checker, faults
+from tilewright.verif.catalogue.sidecars import as_read, checker, faults
 from tilewright.verif.kit.options import OPTIONS, small
 from tilewright.verif.kit.pages import page
 from tilewright.verif.kit.sampling import slow_but

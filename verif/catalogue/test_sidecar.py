@@ -22,22 +22,17 @@ from tilewright.sim.rtl.streams import NativeSimulation, Pauses
 from tilewright.verif.catalogue.described import streams
 from tilewright.verif.catalogue.described.jobs import JobDriver, check_bus
 from tilewright.verif.catalogue.described.operations import (
-    LABELS,
-    Golden,
     Matrices,
-    as_read,
     by_definition,
     contracted,
     decode,
-    emitted,
-    faults,
-    golden_of,
     numbers_of,
     operands,
     operands_of,
     padded,
 )
 from tilewright.verif.catalogue.described.streams import StreamDriver, illegal_opcodes, sizes_of
+from tilewright.verif.catalogue.sidecars import LABELS, Golden, as_read, emitted, faults, golden_of
 from tilewright.verif.kit.pages import examples, page
 from tilewright.verif.kit.sampling import by_size, slow_but
 

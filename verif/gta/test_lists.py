@@ -46,7 +46,7 @@ Device = NativeAccelerator[GtaConfig]
 Pair = tuple[Device, GtaModel]
 
 
-@pytest.fixture(scope="module", params=slow_but(["tiny"], DEVICES, ["all"]))
+@pytest.fixture(scope="module", params=slow_but(["tiny"], DEVICES, []))
 def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
     built = DEVICES[request.param]
     made = emit(built.unit, built.config)

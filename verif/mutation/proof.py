@@ -85,11 +85,25 @@ def all_mutations(
     run_yosys(
         f"read_verilog -sv unit.v; hierarchy -top {top}; proc; flatten; opt -full; wreduce; "
         "opt -full; delete t:$scopeinfo; opt_clean -purge; rename -top mutated; "
-        "write_rtlil prepared.il; mutate -list 10000000 -o list.txt",
+        "write_rtlil prepared.il",
         directory,
     )
     places, lines = _places(verilog, stand_ins), verilog.split("\n")
-    always_read = _read_at_once((directory / "prepared.il").read_text())
+    netlist = (directory / "prepared.il").read_text()
+    always_read = _read_at_once(netlist)
+    cells = _cells(netlist)
+    if len(cells) > _MANY_CELLS:
+        # yosys weighs all mutations against one another: more than these do not fit into memory.
+        cells = {
+            cell: numbers
+            for cell, numbers in cells.items()
+            if any(places[n].startswith(tuple(folders)) for n in numbers)
+        }
+    (directory / "cells.txt").write_text("".join(f"mutated/{cell}\n" for cell in cells))
+    run_yosys(
+        "read_rtlil prepared.il; select -read cells.txt; mutate -list 10000000 -o list.txt",
+        directory,
+    )
     found = []
     for row in (directory / "list.txt").read_text().splitlines():
         match = re.fullmatch(r"mutate (.*?)((?: -src \S+)*)", row)
@@ -105,6 +119,20 @@ def all_mutations(
             text = lines[wanted[0] - 1].strip()
             found.append(Mutation(places[wanted[0]], cell[1], match[1], text))
     return sorted(found, key=lambda one: one.change)
+
+
+def _cells(netlist: str) -> dict[str, list[int]]:
+    """Returns the cells of a netlist in RTLIL with the lines of the Verilog that they come from."""
+    found, numbers = {}, list[int]()
+    for line in netlist.splitlines():
+        if line.startswith("  attribute \\src "):
+            numbers = [int(n) for n in re.findall(r"unit\.v:(\d+)\.", line)]
+        elif line.startswith("  cell "):
+            found[line.split()[2].removeprefix("\\")] = numbers
+            numbers = []
+        elif not line.startswith("  attribute"):
+            numbers = []
+    return found
 
 
 def _read_at_once(netlist: str) -> set[str]:
@@ -146,6 +174,9 @@ def with_selector(mutations: Sequence[Mutation], top: str, directory: Path) -> s
     run_yosys("script apply.ys", directory)
     return (directory / "mutated.v").read_text()
 
+
+_MANY_CELLS = 20_000
+"""Cells of a netlist whose mutations are listed whole."""
 
 _START = 10
 """Seconds of processor time that yosys takes before the prover starts, at most."""

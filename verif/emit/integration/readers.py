@@ -17,7 +17,7 @@ from tilewright.hw.emit.unit import describe
 from tilewright.hw.spec.host.programs import Completed, run_program
 from tilewright.registry import entries
 from tilewright.sim.rtl.toolchain import find_compiler
-from tilewright.verif.catalogue.described.operations import as_read
+from tilewright.verif.catalogue.sidecars import as_read
 from tilewright.verif.kit.sampling import slow_but
 
 UNITS = list(entries())

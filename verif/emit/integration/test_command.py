@@ -16,7 +16,7 @@ from tilewright.hw.emit.integration.outputs import OUTPUTS, integration_text
 from tilewright.hw.emit.integration.rdl import rdl
 from tilewright.hw.emit.unit import describe
 from tilewright.registry import entries
-from tilewright.verif.catalogue.described.operations import as_read, emitted
+from tilewright.verif.catalogue.sidecars import as_read, emitted
 from tilewright.verif.emit.integration.readers import compile_text, compiled_rdl, standard_faults
 from tilewright.verif.kit.commands import check_refused
 from tilewright.verif.kit.options import OPTIONS, small

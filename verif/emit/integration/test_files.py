@@ -22,7 +22,7 @@ from tilewright.hw.emit.unit import describe, emit
 from tilewright.hw.spec.host.programs import run_program
 from tilewright.registry import entries
 from tilewright.sim.rtl.toolchain import ToolMissing, find_icarus, find_verilator
-from tilewright.verif.catalogue.described.operations import as_read
+from tilewright.verif.catalogue.sidecars import as_read
 from tilewright.verif.emit.integration.readers import (
     SOME_ACCELERATORS,
     SOME_UNITS,

@@ -126,7 +126,7 @@ def test_cocotb() -> None:
         # Another format's number; an addend that is left out; a format that is not known.
         ("== 3'h3", "== 3'h2"),
         (".c(i__payload[386:131])", ".c(256'h0)"),
-        ("{eq_3, eq_2, eq_1}", "{eq_3, eq_2}"),
+        ("|{selects_2, selects_1, selects_0}", "|{selects_2, selects_1}"),
     ],
 )
 def test_a_wrong_unit_is_found(old: str, new: str) -> None:

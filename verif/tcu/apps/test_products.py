@@ -78,7 +78,7 @@ def test_a_wrong_result_is_told(
     def wrong(unit: Any, a: int, b: int, piece: int) -> int:
         return a * b ^ 5
 
-    monkeypatch.setattr("tilewright.apps.tcu.integers.karatsuba", wrong)
+    monkeypatch.setattr("tilewright.apps.tcu.polynomials.karatsuba", wrong)
     assert main(["run", "bigmul", "a.txt", "b.hex"]) == 1
     assert "2 DIFFERENT" in capsys.readouterr().out
 
