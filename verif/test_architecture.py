@@ -316,7 +316,7 @@ LONGER = {
     "verif.sida.jobs": "random jobs and their check, for all benches of SIDA",
     "verif.ciss.test_image": "images of one format",
     "verif.bench.axi_memory": "one memory with its modes",
-    "verif.mutation.proof": "what a mutant is, from the list of yosys to the proof that it changes nothing",
+    "verif.mutation.proof": "a mutant from the list of yosys to its proof",
     "verif.emit.test_style": "one test a rule of the text, with its measures",
     "hw.emit.blocks": "processes of a module, from cells to statements",
     "hw.arith.round": "one algorithm: rounding and packing, with its parameters",
