@@ -96,8 +96,8 @@ def test_what_is_suggested(words: str, capsys: pytest.CaptureFixture[str]) -> No
     [
         ("run", ["dense", "graphs", "sparse", "tensors", "solvers", "tensor-unit algorithms",
                  "mapping"]),
-        ("table", ["M3XU", "SIMD2", "MatRaptor", "Tensaurus", "SIDA and the OEI dataflow", "GTA",
-                   "(m, l)-TCU model", "T2S-Tensor"]),
+        ("table", ["All units", "M3XU", "SIMD2", "MatRaptor", "Tensaurus",
+                   "SIDA and the OEI dataflow", "GTA", "(m, l)-TCU model", "T2S-Tensor"]),
         ("tcu", []),
         ("t2s", []),
     ],

@@ -139,7 +139,10 @@ def table(
     target: str = "cmos",
     full: bool = False,
     scale: float | None = None,
-    only: str | None = None,
+    only: str | Iterable[str] | None = None,
+    unit: str | Iterable[str] = (),
+    small: bool = False,
+    kept: bool = False,
     csv: FileName | None = None,
     svg: FileName | None = None,
     **parameters: Any,
@@ -152,6 +155,8 @@ def table(
     files: what to measure, of tables that take files
     target: as for :func:`tilewright.synth`
     full, scale, only: the paper's size, a part of it, what is named so: of tables that take these
+    unit, small, kept: of "clocks": names of units, their small configurations, and only what the
+        cache has; ``only`` names its libraries
     csv, svg: files to write, of tables that are written so
     parameters: of what is measured, of tables that take these
 
@@ -172,7 +177,10 @@ def table(
         "files": [Path(file) for file in each],
         "full": full or None,
         "scale": scale,
-        "only": only,
+        "only": only if only is None or isinstance(only, str) else ",".join(only),
+        "unit": [unit] if isinstance(unit, str) else list(unit),
+        "small": small or None,
+        "kept": kept or None,
     }
     if parameters:
         given["settings"] = [f"{key}={setting_text(value)}" for key, value in parameters.items()]

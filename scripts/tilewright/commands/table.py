@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..choices import a_table
+from ..choices import a_table, a_unit
 from ..errors import UserError, user_errors
 from ..hw.spec.host.activity import activity
 from ..hw.spec.host.words import unknown
@@ -42,11 +42,29 @@ def table(
         ),
     ] = None,
     only: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            metavar="TEXT", help="Measure only rows whose name contains TEXT (some tables)."
+            metavar="TEXT",
+            help="Measure only rows whose name contains TEXT (some tables); of clocks only a "
+            "library, repeatable.",
         ),
     ] = None,
+    unit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="UNIT",
+            help="Measure only this unit (clocks); repeatable.",
+            autocompletion=a_unit,
+        ),
+    ] = None,
+    small: Annotated[
+        bool,
+        typer.Option("--small", help="Measure small configurations of the units (clocks)."),
+    ] = False,
+    kept: Annotated[
+        bool,
+        typer.Option("--kept", help="Measure nothing, and print what the cache has (clocks)."),
+    ] = False,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter (some tables); repeatable."),
@@ -72,8 +90,9 @@ def table(
         check_output(csv, ".csv")
     if svg is not None:
         check_output(svg, ".svg")
-    given: dict[str, object] = {"files": files, "full": full or None, "scale": scale, "only": only}
-    given |= {"settings": settings, "csv": csv, "svg": svg}
+    given: dict[str, object] = {"files": files, "full": full or None, "scale": scale}
+    given |= {"only": ",".join(only) if only else None, "unit": unit, "small": small or None}
+    given |= {"kept": kept or None, "settings": settings, "csv": csv, "svg": svg}
     measured = measured_table(name, known[name].function, target, given)
     measured.print(console_of_reports())
     if json_file is not None:
