@@ -75,20 +75,22 @@ class Clock:
 
 @dataclass(frozen=True)
 class Column:
-    """A library: its name, a digest of its text, and its FO4 in ns, the delay of an inverter that
-    drives four."""
+    """A library: its name, a digest of its text, its FO4 in ns, the delay of an inverter that
+    drives four, and the folder of the known libraries, if it is not that of the environment."""
 
     name: str
     digest: str
     fo4: float
+    liberty_path: Path | None = None
 
 
-def column(name: str) -> Column:
+def column(name: str, liberty_path: Path | None = None) -> Column:
     """The library of a name. Raises ValueError if its files are missing or wrong."""
-    library = target_library(name)
+    library = target_library(name, liberty_path=liberty_path)
     assert library is not None
     texts = library.text, library.outlines, library.gates
-    return Column(name, sha256("\0".join(texts).encode()).hexdigest(), fo4(library)[0])
+    digest = sha256("\0".join(texts).encode()).hexdigest()
+    return Column(name, digest, fo4(library)[0], liberty_path)
 
 
 @cache
@@ -122,11 +124,12 @@ def _limit(path: PathReport) -> Limit:
     )  # fmt: skip
 
 
-def _measure(emitted: Emitted, name: str, effort: str) -> Clock:
+def _measure(emitted: Emitted, library: Column, effort: str) -> Clock:
     def report(effort: str, *, together: bool) -> AsicReport:
         made = synthesize_verilog(
-            emitted.verilog, emitted.sidecar["module"], name, config=emitted.sidecar["config"],
-            source=emitted.source, effort=effort, together=together,
+            emitted.verilog, emitted.sidecar["module"], library.name, source=emitted.source,
+            config=emitted.sidecar["config"], effort=effort, together=together,
+            liberty_path=library.liberty_path,
         )  # fmt: skip
         assert isinstance(made, AsicReport)
         return made
@@ -167,4 +170,4 @@ def measured_clock(emitted: Emitted, library: Column, effort: str) -> Clock:
     Raises as ``synthesize_verilog``.
     """
     key = _key(emitted, library, effort)
-    return _read(cached(key, lambda: json.dumps(asdict(_measure(emitted, library.name, effort)))))
+    return _read(cached(key, lambda: json.dumps(asdict(_measure(emitted, library, effort)))))

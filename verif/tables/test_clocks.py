@@ -180,6 +180,10 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     found = json.loads(Path(file).read_text())
     assert [row["label"] for row in found["parts"][0]["rows"]] == ["m3xu", "gta"]
     assert [one["what"] for one in found["missing"]] == ["asap7"]
+    capsys.readouterr()
+    assert main([*words, "--kept", "--only", "asap7", "--liberty-path", str(tmp_path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"liberty path {tmp_path} must have asap7, asap7.lib or asap7.lib.gz" in said
     assert main([*words, "--small", "--kept"]) == 0
     assert "not measured yet" not in capsys.readouterr().out
     assert main([*words, "--kept"]) == 0

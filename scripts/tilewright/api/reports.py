@@ -143,6 +143,7 @@ def table(
     unit: str | Iterable[str] = (),
     small: bool = False,
     kept: bool = False,
+    liberty_path: FileName | None = None,
     csv: FileName | None = None,
     svg: FileName | None = None,
     **parameters: Any,
@@ -157,6 +158,7 @@ def table(
     full, scale, only: the paper's size, a part of it, what is named so: of tables that take these
     unit, small, kept: of "clocks": names of units, their small configurations, and only what the
         cache has; ``only`` names its libraries
+    liberty_path: of "clocks": folder of the known libraries
     csv, svg: files to write, of tables that are written so
     parameters: of what is measured, of tables that take these
 
@@ -181,10 +183,11 @@ def table(
         "unit": [unit] if isinstance(unit, str) else list(unit),
         "small": small or None,
         "kept": kept or None,
+        "liberty_path": None if liberty_path is None else Path(liberty_path),
     }
     if parameters:
         given["settings"] = [f"{key}={setting_text(value)}" for key, value in parameters.items()]
-    keywords = {f"--{key}" for key in (*given, "target", "csv", "svg")}
+    keywords = {f"--{key.replace('_', '-')}" for key in (*given, "target", "csv", "svg")}
     with python_errors(keywords), noting() as notes:
         for suffix, file in ((".csv", csv), (".svg", svg)):
             given[suffix[1:]] = None if file is None else Path(file)

@@ -65,6 +65,13 @@ def table(
         bool,
         typer.Option("--kept", help="Measure nothing, and print what the cache has (clocks)."),
     ] = False,
+    liberty_path: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of the known libraries (clocks), by default that of TILEWRIGHT_LIBERTY.",
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter (some tables); repeatable."),
@@ -92,7 +99,13 @@ def table(
         check_output(svg, ".svg")
     given: dict[str, object] = {"files": files, "full": full or None, "scale": scale}
     given |= {"only": ",".join(only) if only else None, "unit": unit, "small": small or None}
-    given |= {"kept": kept or None, "settings": settings, "csv": csv, "svg": svg}
+    given |= {
+        "kept": kept or None,
+        "liberty_path": liberty_path,
+        "settings": settings,
+        "csv": csv,
+        "svg": svg,
+    }
     measured = measured_table(name, known[name].function, target, given)
     measured.print(console_of_reports())
     if json_file is not None:
@@ -129,4 +142,4 @@ def measured_table(
 
 
 def _option(name: str) -> str:
-    return f"--{name.replace('settings', 'set')}"
+    return f"--{name.replace('settings', 'set').replace('_', '-')}"

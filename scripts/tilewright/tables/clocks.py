@@ -13,6 +13,8 @@ from ..synth.tables import Row, Table
 from .matraptor_rates import Tables
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
     from ..hw.emit.unit import Emitted
@@ -142,13 +144,13 @@ class _Measuring:
         self.missing: dict[str, str] = {}
         self.libraries: dict[str, Column] = {}
 
-    def read(self, names: Sequence[str]) -> None:
+    def read(self, names: Sequence[str], liberty_path: Path | None) -> None:
         """Reads libraries; those that are not there are missing."""
         from ..synth.tables.clocks import column
 
         for name in names:
             try:
-                self.libraries[name] = column(name)
+                self.libraries[name] = column(name, liberty_path)
             except ValueError as error:
                 self.missing[name] = str(error)
 
@@ -188,6 +190,7 @@ def clocks(
     unit: Sequence[str] = (),
     small: bool = False,
     kept: bool = False,
+    liberty_path: Path | None = None,
 ) -> Clocks:
     """Measures the clock and the area of units in cell libraries, for area and for speed, without
     wires. The cache keeps each result: a table that was interrupted goes on where it stopped.
@@ -200,6 +203,7 @@ def clocks(
     unit: names of units; all without any
     small: their small configurations, not the default ones
     kept: measure nothing, and show what the cache has
+    liberty_path: folder of the known libraries, by default that of ``TILEWRIGHT_LIBERTY``
 
     A library whose files are not there, and a unit that a tool fails for, are told as missing.
     Raises UserError for another target, and for an unknown library or unit.
@@ -208,7 +212,7 @@ def clocks(
         raise UserError(f"clocks takes its libraries by --only: no --target, not {target!r}")
     names, units = _chosen(only, unit)
     work = _Measuring(small=small, kept=kept, progress=progress)
-    work.read(names)
+    work.read(names, liberty_path)
     libraries = list(work.libraries)
     for number, (name, entry) in enumerate(units.items() if libraries else ()):
         work.unit(entry, f"{name}, {number + 1} of {len(units)}")
