@@ -15,7 +15,10 @@ PAGES = sorted(
     for path in ROOT.glob(f"{folder}/*.md")
 )
 
+TESTS = {path.name for path in (ROOT / "verif").rglob("test_*.py")}
+
 _PATH = re.compile(rf"`((?:{'|'.join(ROOMS)}|docs|examples)/[\w./*{{}},-]+)`")
+_FILE = re.compile(r"`(test_\w+\.py)`")
 _OBJECT = re.compile(rf"`((?:tilewright\.)?(?:{'|'.join(ROOMS)})(?:\.[a-z0-9_]+)+(?:[.:]\w+)*)[`(]")
 _LINK = re.compile(r"\]\(([^)#:]+)(?:#[\w-]+)?\)")
 
@@ -44,6 +47,8 @@ def _is_there(name: str) -> bool:
 def test_pages_name_what_is_there(page: Path) -> None:
     text = page.read_text()
     assert missing(text) == []
+    tests = [name for name in _FILE.findall(text) if not re.search(r"[A-Z]{2}", name)]
+    assert [name for name in tests if name not in TESTS] == []
     assert [link for link in _LINK.findall(text) if not (page.parent / link).exists()] == []
 
 

@@ -22,9 +22,8 @@ from amaranth.lib import data, wiring
 from .layouts import Struct
 
 # Finds a module's source in the Python: file and line of it and of its signals, the names of
-# values that are no signals, and the words of its component's docstring that are printed above
-# it in
-# the Verilog.
+# values that are no signals, and the words of its component's docstring that are printed above it
+# in the Verilog.
 
 _PACKAGE = Path(__file__).parents[2]
 _BELOW = f"{_PACKAGE}{os.sep}"

@@ -28,12 +28,9 @@ from .schedule.cost import Accesses, Cost, Moved, PGemm, port_cycles
 # A systolic array of a format's own, whose shape and dataflow are fixed: weights stay.
 #
 # It has as many multipliers of whole elements as GTA's limbs make, and as many adders: the
-# rectangle
-# closest to a square of as many elements as possible. Memories on chip have no limit, so that
-# each
-# operand moves once and a fold takes all of M; folds overlap as GTA's do, and registers before
-# and
-# behind the array cost nothing.
+# rectangle closest to a square of as many elements as possible. Memories on chip have no limit, so
+# that each operand moves once and a fold takes all of M; folds overlap as GTA's do, and registers
+# before and behind the array cost nothing.
 
 
 def fixed_shape(config: GtaConfig, format_: str) -> tuple[int, int]:

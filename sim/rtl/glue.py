@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 # Payloads of a stream as rows of 32-bit words, and their fields as arrays.
 #
 # The layout comes from a stream's entry in the sidecar: a field starts at any bit. Arrays carry
-# bit
-# patterns; the first axis counts transfers.
+# bit patterns; the first axis counts transfers.
 
 Words = NDArray[np.uint32]
 _NATIVE = (8, 16, 32, 64)

@@ -28,12 +28,10 @@ from .iterations.problem import Problem
 #   writes its result, and each product reads the matrix, by columns;
 # * *fused*: the same, but all element-wise work behind a product is done on the way;
 # * *oracle*: the OEI dataflow with buffers without limits: the matrix once for two products, x
-# from
-#   memory once in all.
+#   from memory once in all.
 #
-# Source: SIDA, methodology (the idealised sparse accelerator, which is what *ideal* is here)
-# and the
-# oracle of its section on cross-iteration reuse.
+# Source: SIDA, methodology (the idealised sparse accelerator, which is what *ideal* is here) and
+# the oracle of its section on cross-iteration reuse.
 
 POINTER_BYTES = INDEX_BITS // 8
 """Bytes of a pointer to a column, or a row."""

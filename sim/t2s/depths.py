@@ -26,23 +26,17 @@ from .sizes import shape_of
 # Which transfers a function does, and in which order, does not depend on values, and on the trip
 # counts of registers only through conditions for the first and the last iteration. Cut the run of
 # every function at the iterations of these loops, into periods that carry the same numbers. Two
-# facts
-# then do for all bounds:
+# facts then do for all bounds:
 #
 # * if in each period as many words are received from every queue as are sent to it, and each
-# period
-#   ends by itself, starting with empty queues, then any sequence of them ends: run one after
-#   another.
-#   (Whether it ends does not depend on the order in which functions run.)
-# * what a period contains depends on whether an iteration is the first, the last, both or
-# neither,
+#   period ends by itself, starting with empty queues, then any sequence of them ends: run one
+#   after another. (Whether it ends does not depend on the order in which functions run.)
+# * what a period contains depends on whether an iteration is the first, the last, both or neither,
 #   of each loop. Trip counts of 1 and 3 have all of these.
 #
 # The other way round, a run whose periods are such can end only if each of them does by itself:
-# the
-# constraints among its transfers are a part of the run's. So a depth that a period needs, all
-# longer
-# runs need.
+# the constraints among its transfers are a part of the run's. So a depth that a period needs, all
+# longer runs need.
 
 Queue = tuple[str, tuple[int, ...]]
 Transfer = tuple[Queue, bool]

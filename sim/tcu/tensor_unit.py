@@ -14,8 +14,7 @@ from .words import Array, Words
 # A left operand of any number of rows against one block: the call that algorithms are made of.
 #
 # A tall unit takes it whole, padded to s rows if there are fewer; a weak one in squares, which
-# costs
-# a latency each (section 4 of the paper).
+# costs a latency each (section 4 of the paper).
 
 
 # The tensor unit of the model: checks what an algorithm asks of it, and counts it.

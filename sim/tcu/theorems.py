@@ -25,8 +25,7 @@ from .formulas import (
 
 # Theorem 12: what a lower bound on input and output says of time on a weak unit.
 #
-# A call of the weak unit is done by a memory of 3 m words that loads two blocks and stores one,
-# so
+# A call of the weak unit is done by a memory of 3 m words that loads two blocks and stores one, so
 # that a bound for such a memory holds for the time of the unit, up to a constant.
 
 STANDARD_EXPONENT = 1.5

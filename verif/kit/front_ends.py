@@ -19,9 +19,8 @@ from tilewright.sim.rtl.toolchain import ToolMissing, find_icarus, find_verilato
 # A test bench in Verilog that finds unknown bits after the reset, for any generated unit.
 #
 # Before the reset everything is unknown. During it and afterwards, payloads stay unknown while
-# their
-# ``valid`` is low, but for those of AXI's managers: RREADY may depend on RID. Behind the reset no
-# handshake signal may ever be unknown, and no payload while its ``valid`` is high.
+# their ``valid`` is low, but for those of AXI's managers: RREADY may depend on RID. Behind the
+# reset no handshake signal may ever be unknown, and no payload while its ``valid`` is high.
 
 RESET_CYCLES = 1
 IDLE_CYCLES = 20

@@ -32,8 +32,7 @@ from tilewright.verif.mutation.proof import (
 # Repeats the recorded simulations of tests on a mutant, without the tests around them.
 #
 # A test whose simulations all give what they gave before passes as it did before; so only those
-# need
-# to run for which something differs.
+# need to run for which something differs.
 
 _OPAQUE = ("run_fields", "run_streams", "close")
 """Methods of simulations that are not repeated."""

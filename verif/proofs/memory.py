@@ -17,11 +17,9 @@ from tilewright.verif.proofs.claim import Claim, Proof, opened
 
 # A memory for claims, which does anything that AXI4 allows, with the claims on its bus.
 #
-# With ``patience`` it answers in time, but no sooner than a memory may that waits for all that
-# it may
-# wait for: AWREADY for the data and for all responses before, WREADY for the address, ARREADY
-# until
-# no read is under way. A wait counts while nothing is left to wait for.
+# With ``patience`` it answers in time, but no sooner than a memory may that waits for all that it
+# may wait for: AWREADY for the data and for all responses before, WREADY for the address, ARREADY
+# until no read is under way. A wait counts while nothing is left to wait for.
 
 
 def _of_bus(payload: Any, name: str) -> Value:

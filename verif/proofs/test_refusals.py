@@ -24,9 +24,8 @@ from tilewright.verif.stream.prover import prove
 #
 # The valid of a lazy fork's output follows the ready of the others, so it may fall before its
 # transfer. That is harmless if a refused offer has no effect. Two copies of a netlist share their
-# inputs, the values of all registers and the data read from memories. In the second, any valid
-# of a
-# lazy fork may be inverted while the ready of the same output is low. All next states, ports of
+# inputs, the values of all registers and the data read from memories. In the second, any valid of
+# a lazy fork may be inverted while the ready of the same output is low. All next states, ports of
 # memories and outputs of the design must be the same in both. The question is combinational: no
 # state is excluded, whether it can be reached or not.
 

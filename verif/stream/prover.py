@@ -27,15 +27,13 @@ from tilewright.verif.kit.front_ends import run_yosys
 # reachability.
 #
 # A claim is a component around the hardware, which stays as it is. Of its outputs each
-# ``broken_...``
-# must never be set, and each ``reached_...`` can be: so it is known that what is proved is not
-# about
-# a design in which nothing happens. Runs count only while ``allowed`` is set, if there is such an
-# output: what the surroundings promise. Everything else is free in every cycle.
+# ``broken_...`` must never be set, and each ``reached_...`` can be: so it is known that what is
+# proved is not about a design in which nothing happens. Runs count only while ``allowed`` is set,
+# if there is such an output: what the surroundings promise. Everything else is free in every
+# cycle.
 #
-# The prover is ABC, which yosys holds: ``pdr`` for all sequences, ``bmc3`` for all of some
-# length. In
-# the first cycle the reset is on, and never again; memories hold anything.
+# The prover is ABC, which yosys holds: ``pdr`` for all sequences, ``bmc3`` for all of some length.
+# In the first cycle the reset is on, and never again; memories hold anything.
 
 _SECONDS = 300
 """A proof that takes so long does not end."""

@@ -152,8 +152,7 @@ def test_sizes_that_cannot_be(sizes: tuple[int, ...]) -> None:
 # The gearbox moves every byte to its place, for every sequence of inputs, however long.
 #
 # One byte of all lines is marked, any one. The gearbox moves bytes without looking at them, so
-# that
-# what it does to this one it does to any.
+# that what it does to this one it does to any.
 
 COUNT_BITS = 2
 PLACE_BITS = 5

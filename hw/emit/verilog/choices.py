@@ -17,12 +17,9 @@ from .statements import COLUMNS, Assign, Branch, Item, Process, Statement, Switc
 # Values that a process sets first and then perhaps again, as the last of its branches.
 #
 # Each signal is then set once whenever the process runs. (In Icarus 11 processes that set one
-# twice
-# may wake each other, and a simulation stand still: processes of its ``always_comb`` start at
-# changes
-# that others see. ``always @*`` is no way out: it does not run until something that it reads
-# changes,
-# and so leaves unknown what depends on an input that is not known yet.)
+# twice may wake each other, and a simulation stand still: processes of its ``always_comb`` start
+# at changes that others see. ``always @*`` is no way out: it does not run until something that it
+# reads changes, and so leaves unknown what depends on an input that is not known yet.)
 
 
 def _sets(body: Sequence[Statement], target: str) -> bool:

@@ -31,8 +31,7 @@ from .statements import Assign, Instance, Item, Process, Raw, items, written
 
 # All parts of a signal driven in one way: by processes, if one of them is.
 #
-# (SystemVerilog allows an ``assign`` to one field of a structure and a process for another;
-# Icarus
+# (SystemVerilog allows an ``assign`` to one field of a structure and a process for another; Icarus
 # does not.)
 
 

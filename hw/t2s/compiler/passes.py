@@ -49,17 +49,14 @@ from .visiting import unless_sparse, visit
 # 1. nothing in them needs their variables,
 # 2. all loops around them go round for ever, too,
 # 3. the function neither is the first one on the device nor the last, which read and write
-# memory: it
-#    would never come to an end,
+# memory: it would never come to an end,
 # 4. the loop is the only one at its place: of two that follow each other the first would never
-# give
-#    way to the second.
+#    give way to the second.
 
 
 # A product taken out of a sum: ``sum of B (A C)`` over lanes is ``B (sum of A C)``.
 #
-# The thesis changed generated code by hand for it (section 3.5.2), in MTTKRP and TTMc, and
-# counted
+# The thesis changed generated code by hand for it (section 3.5.2), in MTTKRP and TTMc, and counted
 # the multiplications that are not done any more. Floats are rounded otherwise than without it.
 
 

@@ -17,15 +17,13 @@ from .state import Grid, Shape, State, walks
 # memory.
 #
 # How a job is cut into blocks is fixed: A is read once for every block column, B once for every
-# block
-# row, C once, and D is written once. So it is certain
+# block row, C once, and D is written once. So it is certain
 #
 # 1. that the unit takes all operations, one in so many cycles;
 # 2. that every manager moves all beats of its operands, one a cycle each way;
 # 3. that a DRAM moves at least as many accesses as hold the beats of each row of each block, one
-#    after the other, but for the last ones that are written: it answers a write as soon as that
-#    is in
-#    its queue. No more can be left than fill the queue, than its controller may decide ahead
+#    after the other, but for the last ones that are written: it answers a write as soon as that is
+#    in its queue. No more can be left than fill the queue, than its controller may decide ahead
 #    (within the time of a precharge and an activate), and one burst.
 #
 # The bound is the largest of these times. It leaves out every latency, every dependence and every

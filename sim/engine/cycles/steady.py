@@ -17,12 +17,10 @@ from .state import KNOWN, NEVER, PENDING, RING
 
 # Periods of a job on DRAMs: what tells two states of the memories apart, and how one is shifted.
 #
-# Banks are alike, so that a channel whose requests all lie some pages further does the same, in
-# as
+# Banks are alike, so that a channel whose requests all lie some pages further does the same, in as
 # many banks further. All operands of the channel must have moved as far, by whole pages. Times of
 # a DRAM are fractions of cycles: they are compared only if they are such as are added without
-# being
-# rounded.
+# being rounded.
 
 
 _PAST = 1 << 10

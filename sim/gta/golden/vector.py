@@ -22,11 +22,9 @@ from ...numbers.values import Patterns, decode, encode, order, unorder
 # Golden model of the reductions of a vector: sum, smallest and largest element.
 #
 # **Order.** A sum of floats is a chain in ascending order, as in a product of matrices: to the
-# start
-# the first element is added and the sum rounded to the format, then the second, and so on to the
-# last. The start is +0 unless given, so that a sum of negative zeros is +0. The other
-# reductions do
-# not depend on an order.
+# start the first element is added and the sum rounded to the format, then the second, and so on to
+# the last. The start is +0 unless given, so that a sum of negative zeros is +0. The other
+# reductions do not depend on an order.
 
 REDUCTIONS = {"sum": "0", "min": "+inf", "max": "-inf"}
 """The start value of each reduction, as ``Format.constant`` names it; infinities are the ends of

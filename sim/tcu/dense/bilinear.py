@@ -15,9 +15,9 @@ from ..words import Array
 # A Strassen-like algorithm as data: products of sums of blocks, and sums of the products.
 #
 # Source: section 3.1 of the paper, after Ballard, Demmel, Holtz and Schwartz. Blocks of the
-# operands
-# are called A11 to Ann and B11 to Bnn, those of the result C11 to Cnn; each statement names a new
-# value as a sum of earlier ones, so that sums that several need are made once (Winograd's form).
+# operands are called A11 to Ann and B11 to Bnn, those of the result C11 to Cnn; each statement
+# names a new value as a sum of earlier ones, so that sums that several need are made once
+# (Winograd's form).
 
 _TERM = re.compile(r"([+-])([A-Z]\w*)")
 

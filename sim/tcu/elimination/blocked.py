@@ -15,10 +15,8 @@ from .substitution import divide_by_lower, divide_upper_from_right
 # Bounds the errors of L U against A, and of A x against b, in floats; measures element growth.
 #
 # Source: Higham, "Accuracy and stability of numerical algorithms", theorems 9.3 and 9.4, which
-# hold
-# in any order of sums, that of blocks among them. Quotients and products that underflow are off
-# by
-# half the smallest subnormal at most, quotients times the pivot; overflow is not covered.
+# hold in any order of sums, that of blocks among them. Quotients and products that underflow are
+# off by half the smallest subnormal at most, quotients times the pivot; overflow is not covered.
 
 
 def lower(triangles: Array) -> Array:

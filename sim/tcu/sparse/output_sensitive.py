@@ -32,13 +32,10 @@ from .freivalds import fields_for, is_product
 
 # Values of floats where the structure of a product is known.
 #
-# An entry that is alone in its bucket has its true value there, as if nothing had been
-# compressed:
-# where one of its two lines of the compressed operands mixes entries of several rows, or
-# columns, the
-# other is zero, or a second entry would be in the bucket. So operands are written, not summed,
-# and
-# errors are those of the sum of its terms.
+# An entry that is alone in its bucket has its true value there, as if nothing had been compressed:
+# where one of its two lines of the compressed operands mixes entries of several rows, or columns,
+# the other is zero, or a second entry would be in the bucket. So operands are written, not summed,
+# and errors are those of the sum of its terms.
 
 
 class ValueRound(NamedTuple):

@@ -32,8 +32,7 @@ from ..words.modular import Residues
 #
 # Norms and errors in the 2-norm follow the statements; what rounding does to a transform is
 # `transform_error`. Sums of magnitudes bound the largest frequencies. Underflow has its own
-# bounds;
-# overflow is not covered.
+# bounds; overflow is not covered.
 
 
 class _Bound(NamedTuple):

@@ -20,10 +20,8 @@ from .residues import PrimeField, largest_modulus, who_takes
 # Lengths with prime factors above the unit's side: a transform as a convolution with a chirp.
 #
 # Source: Bluestein, "A linear filtering approach to the computation of discrete Fourier
-# transform";
-# products of places are differences of triangular numbers, so that no root of a root is needed
-# and
-# residues do as well: ``j k = T(j + k) - T(j) - T(k)``, ``T(x) = x (x - 1) / 2``.
+# transform"; products of places are differences of triangular numbers, so that no root of a root
+# is needed and residues do as well: ``j k = T(j + k) - T(j) - T(k)``, ``T(x) = x (x - 1) / 2``.
 
 
 # Theorem 7: the algorithm of Cooley and Tukey with as large factors as the unit takes.

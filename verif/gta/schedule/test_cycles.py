@@ -184,9 +184,8 @@ def test_no_floats_without_adders_and_no_numbers_of_another_type() -> None:
 
 # The array's elements moved register by register, with names in place of numbers.
 #
-# Written from the description of an element alone: two operand registers, one that is held, a
-# sum and
-# one that drains; controls that travel right. Nothing here knows a formula of cycles.
+# Written from the description of an element alone: two operand registers, one that is held, a sum
+# and one that drains; controls that travel right. Nothing here knows a formula of cycles.
 
 
 class Seen(NamedTuple):

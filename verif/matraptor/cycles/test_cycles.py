@@ -205,8 +205,7 @@ def test_what_bandwidth_refuses() -> None:
         bandwidth(sp.csr_array((3, 3)), 2, "csr")
 
 
-# The cycle model of MatRaptor's outer products: cycle for cycle the RTL on a flat memory; what
-# the
+# The cycle model of MatRaptor's outer products: cycle for cycle the RTL on a flat memory; what the
 # device model and the command make of it.
 
 """The model of this mode is compiled apart, which takes half a minute."""

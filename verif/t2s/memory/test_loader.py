@@ -159,8 +159,7 @@ def test_any_width(word_bytes: int) -> None:
 
 # The packer of beats against a plain count of bytes, for every sequence of inputs of some cycles.
 #
-# Words carry their bytes' numbers. The packer moves bytes without looking at them, so that what
-# it
+# Words carry their bytes' numbers. The packer moves bytes without looking at them, so that what it
 # does to these it does to any.
 
 SIZES = {

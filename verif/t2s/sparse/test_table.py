@@ -174,8 +174,7 @@ def test_merging() -> None:
             assert visited < entries / 2, row.label
 
 
-# The text of a design in the hardware's arithmetic equals its model's results from images, bit
-# for
+# The text of a design in the hardware's arithmetic equals its model's results from images, bit for
 # bit.
 
 

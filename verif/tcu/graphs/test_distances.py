@@ -166,8 +166,7 @@ def test_words_that_are_too_narrow_are_named() -> None:
         distances(unit_of(4, integer(4)), matrix(networkx.star_graph(20)))
 
 
-# Distances by squares of lengths: results beside NetworkX, counts beside formulas; the same by
-# the
+# Distances by squares of lengths: results beside NetworkX, counts beside formulas; the same by the
 # CPU, counted as it is done.
 
 

@@ -43,10 +43,8 @@ from ..rewriting import all_statements, inside, loops_in, revalue, rewrite, with
 # Flattening: a nest of loops becomes one counter with a field of bits for each (section 3.4.2).
 #
 # Loops whose variables nothing needs have a field together with their neighbours. What has its
-# trip
-# count from a register, or counts turns, stays a loop: a counter of its own. So do loops of
-# functions
-# that read or write memory: these move pointers, by a stride each.
+# trip count from a register, or counts turns, stays a loop: a counter of its own. So do loops of
+# functions that read or write memory: these move pointers, by a stride each.
 
 
 class Counter(NamedTuple):

@@ -32,9 +32,8 @@ from ..common.units.matraptor_products import SparseProducts, sparse_report
 
 # Triangles of a graph by one sparse product.
 #
-# L holds the edges from a vertex to a lower one. Entry i, j of L L counts the paths from i down
-# to j
-# by a vertex between them; where L has an entry, too, each of them closes a triangle, and every
+# L holds the edges from a vertex to a lower one. Entry i, j of L L counts the paths from i down to
+# j by a vertex between them; where L has an entry, too, each of them closes a triangle, and every
 # triangle is counted once.
 
 
