@@ -144,9 +144,6 @@ class FloatDivide(IterativeOperator):
         return m
 
 
-__all__ = ["FloatSquareRoot"]
-
-
 class FloatSquareRoot(IterativeOperator):
     """Computes ``o = RNE(sqrt(a))`` by trial subtraction.
 

@@ -98,8 +98,6 @@ def window_bits(operand: FloatFormat, result: FloatFormat, *, normalised: bool) 
     return factors * operand.fraction_bits + result.significand_bits + 3
 
 
-__all__ = ["MULTIPLY_ADD_CUTS", "FloatMultiplyAdd"]
-
 MULTIPLY_ADD_CUTS: dict[int, tuple[str, ...]] = {
     0: (),
     1: ("result",),

@@ -68,8 +68,6 @@ def shift_right_sticky(
     return window, Cat(*lost).any() if lost else C(0, 1)
 
 
-__all__ = ["CUTS", "Bundle", "Pipeline"]
-
 #: Which register stages a dot product of so many has, in the order of the data.
 CUTS: dict[int, tuple[str, ...]] = {
     1: ("result",),

@@ -348,8 +348,6 @@ class RoundPack(wiring.Component):
         return m
 
 
-__all__ = ["normalise_and_round"]
-
 _SPECIALS = ("nan", "infinite", "negative")
 
 

@@ -265,9 +265,6 @@ class ScalarProduct(ScalarOperator):
         return Mux(padded, C(identity, fmt.bits), found)
 
 
-__all__ = ["OptionalSum", "ScalarSum"]
-
-
 class ScalarSum(ScalarOperator):
     """Computes ``o = a (+) b``: a sum, rounded once or modulo ``2**bits``, a minimum, a maximum, or
     a disjunction (0 or 1).

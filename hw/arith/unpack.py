@@ -44,9 +44,6 @@ def format_layout(fmt: FloatFormat) -> data.StructLayout:
     return unpacked_layout(exponent_bits(lowest, fmt.emax + 1), fmt.significand_bits)
 
 
-__all__ = ["Unpack"]
-
-
 class Unpack(wiring.Component):
     """Unpacks a float.
 

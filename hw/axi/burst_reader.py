@@ -126,9 +126,6 @@ class BurstSplitter(wiring.Component):
         return beats, ends
 
 
-__all__ = ["BurstReader"]
-
-
 class BurstReader(wiring.Component):
     """Reads the requested beats, as INCR bursts that never cross 4 KiB.
 

@@ -45,19 +45,6 @@ def supervise(m: Module, group: Any, parts: Sequence[Any], *, busy: Value | None
             m.d.comb += group.error_address.eq(part.error_address)
 
 
-__all__ = [
-    "address_layout",
-    "beat_layout",
-    "burst_layout",
-    "data_layout",
-    "request_layout",
-    "response_layout",
-    "routed_layout",
-    "store_layout",
-    "write_layout",
-]
-
-
 def _identified(fields: dict[str, int], id_bits: int) -> data.StructLayout:
     return data.StructLayout(fields | ({"id": id_bits} if id_bits else {}))
 

@@ -117,9 +117,6 @@ class ConverterCounters(wiring.Component):
         return m
 
 
-__all__ = ["Converter"]
-
-
 class Converter(AcceleratorTop):
     """Converts a sparse matrix from CSR to C2SR, or back. One entry per cycle.
 

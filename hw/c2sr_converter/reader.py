@@ -206,8 +206,6 @@ class SharedEntries(wiring.Component):
         return m
 
 
-__all__ = ["ConverterReader"]
-
 _AHEAD = 4
 _LEAST_AHEAD = 64
 """Rows ahead of the entries that are sent, for each burst in flight and at least. If rows are

@@ -142,8 +142,6 @@ class StripePairs(wiring.Component):
         return Mux(fresh, self.beats.payload.data, read.data), number, fresh
 
 
-__all__ = ["RowSpans", "asked_span_layout"]
-
 _FINAL_BITS = 33
 
 

@@ -125,8 +125,6 @@ class PointerWriter(wiring.Component):
             m.d.sync += channel.eq(0)
 
 
-__all__ = ["ConverterWriter"]
-
 _BITS = 32
 
 

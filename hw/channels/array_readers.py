@@ -123,8 +123,6 @@ def entry_place(
     return place, place.all()
 
 
-__all__ = ["READERS", "array_reader", "connect_readers", "reader_members"]
-
 READERS = ("pairs", "entries")
 """Arrays that have readers of their own."""
 

@@ -147,9 +147,6 @@ class WordPlacer(wiring.Component):
         return beat, places, beat_last, Mux(beat_last, apart, 0)
 
 
-__all__ = ["BeatPacker", "count_bits", "write_request_layout"]
-
-
 def count_bits(geometry: ChannelGeometry) -> int:
     """Width of a number of beats of a block."""
     return max(2, geometry.block_beats.bit_length())

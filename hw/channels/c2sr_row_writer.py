@@ -48,8 +48,6 @@ def lane_share(lane_map: LaneMap, lane: Value) -> Value:
     return _of_lane(lane_map, lane, width, lambda n: n // lane_map.channels)
 
 
-__all__ = ["WRITERS", "C2srRowWriter", "lane_entry_layout"]
-
 WRITERS = ("pair", "entry")
 """Arrays that have burst writers of their own, one in each of the lane's channels."""
 

@@ -130,9 +130,6 @@ def _fields(geometry: ChannelGeometry) -> list[tuple[str, ShapeLike]]:
     return [(name, field.shape) for name, field in span_layout(geometry)]
 
 
-__all__ = ["FlatBlocks"]
-
-
 class FlatBlocks(wiring.Component):
     """Sends the blocks of an array, from block 0 on, as spans of one block each. One span per
     cycle, no latency.

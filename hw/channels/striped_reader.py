@@ -106,8 +106,6 @@ class BlockShare(wiring.Component):
         return m
 
 
-__all__ = ["BYTES_BITS", "StripedReader", "bytes_layout"]
-
 BYTES_BITS = 48
 """Bits of the number of a request's bytes."""
 

@@ -104,8 +104,6 @@ class BlockBeats(wiring.Component):
         return Mux(ends, last, Const(-1, geometry.beat_bytes))
 
 
-__all__ = ["StripedWriter", "extent_layout"]
-
 _BUFFER_BLOCKS = 4
 
 

@@ -264,9 +264,6 @@ class Block:
     exhausted: bool = False
 
 
-__all__ = ["Variants", "add_probes", "parameters_of"]
-
-
 def _declared(component: wiring.Component) -> Mapping[str, str]:
     declared: Mapping[str, str] = getattr(component, "verilog_parameters", {})
     return declared

@@ -112,9 +112,6 @@ class Loader(wiring.Component):
             m.d.sync += beat.eq(0)
 
 
-__all__ = ["Storer"]
-
-
 class Storer(wiring.Component):
     """Requests a burst writer to write the rows of finished blocks, and reads their beats.
 

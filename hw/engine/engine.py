@@ -144,9 +144,6 @@ class Counters(wiring.Component):
         return m
 
 
-__all__ = ["Engine"]
-
-
 class Engine(AcceleratorTop):
     """Computes ``D = C (+) A (x) B`` for matrices of any size in memory.
 

@@ -173,9 +173,6 @@ def _tiles(last: Value, length: int) -> Value:
     return last[log2(length) :] if len(last) > log2(length) else Const(0)
 
 
-__all__ = ["Feeder", "tag_layout"]
-
-
 def tag_layout(config: EngineConfig) -> data.StructLayout:
     """Tag of an operation in flight: the tile of its result, and whether it ends its block."""
     return data.StructLayout({"tile": tile_layout(config), "block_end": 1})

@@ -125,9 +125,6 @@ class RowWalker(wiring.Component):
         return m
 
 
-__all__ = ["connect_walk"]
-
-
 class _Job:
     """Values derived from a job's fields; ``choose`` picks by the width of an element."""
 

@@ -179,9 +179,6 @@ class RightScratchpad(wiring.Component):
         return data_lanes, enable
 
 
-__all__ = ["ResultScratchpad", "tile_layout"]
-
-
 def tile_layout(config: EngineConfig) -> data.StructLayout:
     """Place of a tile of the result in the scratchpad: tiles down, tiles across, buffer."""
     rows, cols, _ = config.block

@@ -166,9 +166,6 @@ class CommandQueue(wiring.Component):
         return m
 
 
-__all__ = ["Gta"]
-
-
 class Gta(AcceleratorTop):
     """Executes a list of commands: LOADs, EXECUTEs and STOREs.
 

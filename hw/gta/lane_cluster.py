@@ -198,9 +198,6 @@ class SlideUnit(wiring.Component):
         return m
 
 
-__all__ = ["LaneCluster"]
-
-
 class LaneCluster(wiring.Component):
     """Lanes that stand ``1 << csr.layout`` across and work together where their masks are equal.
 

@@ -121,9 +121,6 @@ class Dealer(wiring.Component):
         return here, there
 
 
-__all__ = ["LaneLoader"]
-
-
 class LaneLoader(wiring.Component):
     """Executes LOADs in order; requests of the next overlap with the data of the one before.
 

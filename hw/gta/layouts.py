@@ -174,18 +174,6 @@ def x_layout(config: GtaConfig) -> data.StructLayout:
     return data.StructLayout(fields)
 
 
-__all__ = [
-    "MOST_PLANES",
-    "STEP_TO_BYTE",
-    "STEP_TO_LAST",
-    "STEP_TO_WRITE",
-    "left_planes",
-    "plane_step_layout",
-    "result_planes",
-    "steps_layout",
-    "vector_step_layout",
-]
-
 MOST_PLANES = 16
 """Planes of the longest product of integers."""
 

@@ -169,9 +169,6 @@ def _chosen(held: Value, choices: Sequence[tuple[Value, Value]]) -> Value:
     return found
 
 
-__all__ = ["Mpra"]
-
-
 class Mpra(wiring.Component):
     """Multi-precision reconfigurable array: 8 x 8 :class:`LimbElement`.
 

@@ -90,9 +90,6 @@ def result_fold_layout(config: GtaConfig) -> data.StructLayout:
     )
 
 
-__all__ = ["path_members"]
-
-
 def path_members(config: GtaConfig) -> dict[str, Member]:
     """Members of a path for integers, and of one for floats.
 

@@ -85,9 +85,6 @@ class OperandRegister(wiring.Component):
         return m
 
 
-__all__ = ["BaselineUnit"]
-
-
 class BaselineUnit(GridUnit):
     """``d = a * b + c`` in fp16, bf16 or tf32 on 11-bit multipliers, without data assignment.
 

@@ -162,9 +162,6 @@ class AddendBuffer(wiring.Component):
         return m
 
 
-__all__ = ["GridUnit"]
-
-
 class GridUnit(wiring.Component):
     """Matrix unit with operand stages at the edge of a grid of dot product units.
 

@@ -134,9 +134,6 @@ class DataAssignment(wiring.Component):
                 m.d.sync += entries[i].sign.eq(~entries[i].sign)
 
 
-__all__ = ["M3xu"]
-
-
 class M3xu(GridUnit):
     """``d = a * b + c`` in fp16, bf16, tf32, fp32 or complex fp32 on narrow multipliers.
 

@@ -100,9 +100,6 @@ class ElementDecoder(wiring.Component):
         )
 
 
-__all__ = ["OperandDecoder", "decode_lanes", "entry_layout", "select_layout"]
-
-
 def select_layout(modes: tuple[str, ...]) -> data.StructLayout:
     """Selected mode: one bit for each mode, at most one set."""
     return data.StructLayout(dict.fromkeys(modes, 1))

@@ -209,9 +209,6 @@ class LaneRows(wiring.Component):
         return quotient, rest
 
 
-__all__ = ["Control", "failure_layout"]
-
-
 def failure_layout(config: MatRaptorConfig) -> data.StructLayout:
     """Why a lane cannot go on: ``code`` (0: it can), and the ``address`` on the bus or the ``row``,
     whichever belongs to the code."""

@@ -282,9 +282,6 @@ class Lane(wiring.Component):
                 m.d.comb += [failure[name].eq(detail) for name, detail in details.items()]
 
 
-__all__ = ["MatRaptor"]
-
-
 class MatRaptor(AcceleratorTop):
     """Computes ``C = A (x) B`` of sparse matrices in C2SR.
 

@@ -223,9 +223,6 @@ class Control(wiring.Component):
         )
 
 
-__all__ = ["PassControl"]
-
-
 class PassControl(wiring.Component):
     """Controls the passes of a job.
 

@@ -183,9 +183,6 @@ def like(config: type[Config], name: str, **changes: Any) -> Any:
     return parameter(said["default"], allowed=said["allowed"], doc=said["doc"])
 
 
-__all__ = ["OperatorStages"]
-
-
 @dataclass(frozen=True, kw_only=True)
 class OperatorStages(Config):
     """Latencies of the operators of values; each begins an operation a cycle."""

@@ -12,19 +12,6 @@ from .matrix_unit import RESULT_FLAGS, Operation, matrix_operations
 from .sidecar.operation import Compute, OperationEntry, ResultFlag
 from .unit import Unit
 
-__all__ = [
-    "M3XU",
-    "M3XU_BASELINE",
-    "M3XU_WIDE",
-    "MODES",
-    "UNITS",
-    "BaselineConfig",
-    "GridUnitConfig",
-    "M3xuConfig",
-    "Mode",
-    "WideConfig",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Mode:

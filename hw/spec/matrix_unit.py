@@ -114,8 +114,6 @@ class MatrixUnitConfig(Protocol):
     def __hash__(self) -> int: ...
 
 
-__all__ = ["Lanes", "matrix_operand", "matrix_operations", "product_sizes"]
-
 _GROUP, _KEPT = 4, 2
 """Structured sparsity of a: two of every four elements are stored."""
 

@@ -67,9 +67,6 @@ class Join(wiring.Component):
         return m
 
 
-__all__ = ["Fork"]
-
-
 class Fork(wiring.Component):
     """Sends each transfer once to every output it is for. No latency.
 

@@ -104,9 +104,6 @@ class RoundRobin(wiring.Component):
         return m
 
 
-__all__ = ["bypass_unless", "demultiplex", "multiplex"]
-
-
 def demultiplex(m: Module, select: Value, source: Any, sinks: tuple[Any, Any]) -> None:
     """Connects a stream to the first sink, or while ``select`` is set to the second.
 

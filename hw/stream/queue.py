@@ -73,9 +73,6 @@ class DeepQueue(wiring.Component):
         return m
 
 
-__all__ = ["Queue"]
-
-
 class Queue(wiring.Component):
     """Holds up to ``depth`` transfers. Neither side's handshake depends on the other's.
 

@@ -68,9 +68,6 @@ def moved_count(count: Value, up: Value, down: Value) -> Value:
     return Mux(up == down, count, Mux(up, count + 1, count - 1))
 
 
-__all__ = ["DelayRing"]
-
-
 class DelayRing(wiring.Component):
     """Delays ``i`` by ``cycles`` cycles; the first outputs are undefined.
 

@@ -56,9 +56,6 @@ class OutputRegister(wiring.Component):
         return m
 
 
-__all__ = ["SkidBuffer"]
-
-
 class SkidBuffer(wiring.Component):
     """Passes a stream on, with ``i.ready`` straight from a register.
 

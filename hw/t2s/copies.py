@@ -331,9 +331,6 @@ def mover(part: MoverPart, trip_bits: int) -> Mover:
     return _CLASSES.get(part.role, Mover)(part, trip_bits)
 
 
-__all__ = ["component_of"]
-
-
 def component_of(design: Design, copy: Copy, trip_bits: int) -> Any:
     """Returns the component of a part between loaders and the unloader; None for others.
 

@@ -243,9 +243,6 @@ def run_count_bits(config: T2sConfig) -> int:
     return max(*runs, *bursts).bit_length()
 
 
-__all__ = ["Loader"]
-
-
 class Loader(wiring.Component):
     """Requests the runs of an image, cuts their beats into words, and repeats the words.
 

@@ -175,9 +175,6 @@ class DrainedSums(wiring.Component):
         return m
 
 
-__all__ = ["Pe"]
-
-
 class Pe(wiring.Component):
     """Processing element that adds products to the sums it keeps, one sum after the other.
 

@@ -334,9 +334,6 @@ class TripleSum(wiring.Component):
         return words.word_select(number, self._part.arithmetic.element.container_bits)
 
 
-__all__ = ["VectorSum", "sum_of_products"]
-
-
 class VectorSum(wiring.Component):
     """Computes ``o = c (+) product of all operands`` in each lane: a vector of sums.
 

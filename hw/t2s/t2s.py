@@ -207,9 +207,6 @@ class Counters(wiring.Component):
         return m
 
 
-__all__ = ["T2s"]
-
-
 class T2s(AcceleratorTop):
     """Executes a computation in the loops and the space that its mapping describes.
 

@@ -174,9 +174,6 @@ class Counters(wiring.Component):
         return m
 
 
-__all__ = ["Tensaurus"]
-
-
 class Tensaurus(AcceleratorTop):
     """Computes scalar-fiber products and then fiber-fiber products, tile by tile of a list in
     memory.

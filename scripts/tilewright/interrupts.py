@@ -78,8 +78,6 @@ def _text(descriptor: int, before: Any, *, needed: bool) -> io.TextIOWrapper:
     return io.TextIOWrapper(binary, encoding, errors, line_buffering=lines)
 
 
-__all__ = ["exit_status", "leave_to_the_system", "listen"]
-
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PATIENCE = 3.0
 """Seconds for undoing what is under way, in which a further signal would only disturb."""

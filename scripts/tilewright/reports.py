@@ -157,8 +157,6 @@ def print_rows(title: str, rows: Iterable[tuple[str, str]]) -> Console:
     return console
 
 
-__all__ = ["STANDARD_OUTPUT", "compiled_rows", "reported", "write_json"]
-
 STANDARD_OUTPUT = Path("-")
 """In place of a file's name: the report, and nothing else, on standard output."""
 

@@ -64,9 +64,6 @@ def _shown(kind: Any) -> list[Field[Any]]:
     return [known[name] for name in getattr(kind, "shown", ()) or known]
 
 
-__all__ = ["choose_entry", "choose_unit", "read_config"]
-
-
 def choose_entry(name: str) -> Entry:
     """The registered unit of that name. Raises UserError if there is none."""
     known = entries()

@@ -206,8 +206,6 @@ class Placement:
             self._next = mark
 
 
-__all__ = ["JobDriver"]
-
 Config = TypeVar("Config")
 
 

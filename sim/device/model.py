@@ -67,9 +67,6 @@ def first_broken(spec: JobSpec, values: Mapping[str, int]) -> Check | None:
     return next((check for check in spec.checks if breaks(spec, check, values)), None)
 
 
-__all__ = ["ModelDevice"]
-
-
 class ModelDevice(ABC):
     """Registers and memory of an accelerator whose jobs are over as soon as they are started.
 

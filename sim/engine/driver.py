@@ -48,8 +48,6 @@ class Counts:
 assert [item.name for item in fields(Counts)] == list(COUNTERS)
 
 
-__all__ = ["Driver", "EngineDevice"]
-
 EngineDevice = AcceleratorDevice[EngineConfig]
 """An engine with its memory."""
 

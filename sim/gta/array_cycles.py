@@ -106,9 +106,6 @@ PIPELINE = Pipeline()
 """The pipeline of the hardware, as the RTL has it."""
 
 
-__all__ = ["array_cycles", "chain_cycles", "folds_of", "product_cycles"]
-
-
 def folds_of(config: GtaConfig, job: ArrayJob, k: int | None = None) -> Folds:
     """The folds of a systolic job, or of a segment of ``k`` products a sum."""
     down, across, time = job.extent(config, k)

@@ -49,8 +49,6 @@ class Schedule:
         return f"{self.dataflow} {self.rows}x{self.cols}{more}, {direction}{filled}"
 
 
-__all__ = ["DATAFLOWS", "ArrayJob"]
-
 DATAFLOWS = ("ws", "is", "os", "simd")
 """Weight, input and output stationary, and vector operations."""
 

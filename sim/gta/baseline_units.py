@@ -69,8 +69,6 @@ def fixed_array_cost(config: GtaConfig, problem: PGemm) -> Cost:
     )
 
 
-__all__ = ["REGISTERS", "vector_rate", "vector_unit_cost"]
-
 REGISTERS = 32
 
 _DATAPATH_BYTES = 8

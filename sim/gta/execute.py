@@ -62,8 +62,6 @@ def execute_vectors(memories: LaneMemories, region: Region, fields: Mapping[str,
     memories.result[lanes, :, begin:end] = to_planes(found.reshape(shape), width)
 
 
-__all__ = ["execute"]
-
 Bytes = npt.NDArray[np.uint8]
 Patterns = npt.NDArray[np.uint64]
 

@@ -14,8 +14,6 @@ from ...hw.spec.formats import FORMATS, IntFormat
 from ...hw.spec.gta import LIMB_BITS, limbs
 from ..numbers.values import decode
 
-__all__ = ["limbs_of", "partial_sums"]
-
 Ints = npt.NDArray[np.int64]
 Exact = npt.NDArray[np.object_]
 """Python's integers."""

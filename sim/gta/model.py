@@ -170,8 +170,6 @@ def _fits(config: GtaConfig, fields: Mapping[str, int], name: str, rows: int, wi
     )
 
 
-__all__ = ["TIMELESS", "GtaModel"]
-
 TIMELESS = (
     "operations", "bytes_read", "bytes_written", "bytes_list", "bytes_left", "bytes_top",
     "bytes_result",

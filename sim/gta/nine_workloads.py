@@ -135,9 +135,6 @@ WORKLOADS = {
 """Workloads by the paper's names."""
 
 
-__all__ = ["reduced"]
-
-
 _LONGEST = 2048
 
 

@@ -16,8 +16,6 @@ from ...hw.spec.gta_lane.separate import GtaSeparateConfig, sum_format
 from ..numbers import multiply_add as fused
 from ..numbers.scalars import convert
 
-__all__ = ["golden", "multiply_add"]
-
 Words = npt.NDArray[np.uint64]
 
 

@@ -79,8 +79,6 @@ def tiles_of(
     return Tiles(shape=shape, rows=int(height[best]), columns=int(width[best]))
 
 
-__all__ = ["SparseDevice", "SparseDriver", "SparseJob", "most_entries"]
-
 Ints = npt.NDArray[np.int64]
 
 SparseDevice = AcceleratorDevice[MatRaptorConfig]

@@ -34,9 +34,6 @@ def to_places(matrix: C2sr) -> dict[tuple[int, int], int]:
     return dict(zip(places, values.tolist(), strict=True))
 
 
-__all__ = ["golden"]
-
-
 def golden(
     config: MatRaptorConfig, operation: str, sizes: Mapping[str, int], operands: Mapping[str, Any]
 ) -> dict[str, Any]:

@@ -84,9 +84,6 @@ def first_about(lanes: int, t: C2sr, row_of_b: int) -> int:
     return first + int(np.argmax(t.lengths[first : first + lanes] > 0))
 
 
-__all__ = ["MatRaptorModel"]
-
-
 class MatRaptorModel(ModelDevice):
     """Behavioural model of MatRaptor. Its jobs leave the same bits in memory as the hardware's. The
     counters come from the cycle model; without one, those that do not depend on time are exact and

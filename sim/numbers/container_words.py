@@ -68,8 +68,6 @@ def _refuse(values: npt.NDArray[Any], bad: Any, rule: str) -> None:
         raise ValueError(f"{rule}, not {np.extract(bad, values)[0]}")
 
 
-__all__ = ["from_container", "to_container"]
-
 _DTYPES = {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64}
 
 

@@ -39,18 +39,6 @@ def through(functions: Iterable[str], words: Words, fmt: Format) -> Words:
     return words
 
 
-__all__ = [
-    "Comparison",
-    "Patterns",
-    "add",
-    "compare",
-    "convert",
-    "maximum",
-    "minimum",
-    "multiply",
-    "round_value",
-]
-
 Patterns = npt.NDArray[np.uint64]
 
 

@@ -25,8 +25,6 @@ from .glue import STREAMS, Harness
 from .toolchain import find_compiler, find_verilator
 from .waves import WaveFormat
 
-__all__ = ["BuildError", "build_library", "build_program", "cache_errors"]
-
 _VERILATOR_FLAGS = (
     *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--no-timing", "--no-assert"),
     *(

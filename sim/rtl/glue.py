@@ -166,9 +166,6 @@ def unpack(rows: Words, stream: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     }
 
 
-__all__ = ["STREAMS", "Harness", "glue_head", "harness_files", "member"]
-
-
 @dataclass(frozen=True)
 class Harness:
     """The C++ and SystemVerilog that is compiled with Verilator's output.

@@ -31,8 +31,6 @@ def bank_span(config: SidaConfig) -> int:
     return config.channels * HBM.banks * HBM.page_bytes
 
 
-__all__ = ["SidaDevice", "SidaDriver"]
-
 SidaDevice = AcceleratorDevice[SidaConfig]
 """A SIDA with its memory."""
 

@@ -60,17 +60,6 @@ def first_fault(
     return None if wrong == columns else MatrixFault("pointers", wrong)
 
 
-__all__ = [
-    "ROWS",
-    "job_images",
-    "late_step",
-    "matrix_images",
-    "program_image",
-    "program_words",
-    "scalars_image",
-    "spilled_bytes",
-]
-
 ROWS = ("late", "whole")
 """Elements of a matrix that are stored by rows: the late ones, which are all that is read there, or
 all."""

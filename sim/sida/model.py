@@ -94,7 +94,6 @@ def _operand(kind: str, word: int) -> int:
 
 Ints = npt.NDArray[np.int64]
 
-__all__ = ["TIMELESS", "SidaModel", "timeless"]
 
 TIMELESS = ("operations", "elements", "passes_done", "ended", "bytes_written")
 """Counters that do not depend on time; bytes that are written only if no part stores a vector

@@ -186,9 +186,6 @@ def oracle(machine: Machine, demand: Demand) -> Spent:
     return total
 
 
-__all__ = ["OnChip", "ideal_bytes", "pass_bytes"]
-
-
 @dataclass(frozen=True, kw_only=True)
 class OnChip:
     """Bytes of a pass of two products.

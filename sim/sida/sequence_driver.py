@@ -145,9 +145,6 @@ def job_registers(setup: Setup, job: Job, places: Mapping[str, int]) -> dict[str
     }
 
 
-__all__ = ["SequenceDriver", "sum_of"]
-
-
 class SequenceDriver(JobDriver[SidaConfig]):
     """The ``Machine`` that a device is.
 

@@ -51,8 +51,6 @@ def join_rows(rows: int, parts: Iterable[tuple[Ints, CsrPatterns]]) -> CsrPatter
     return CsrPatterns(starts, columns, values)
 
 
-__all__ = ["csr_image", "from_csr_image"]
-
 _WORD = 1 << 32
 
 

@@ -102,8 +102,6 @@ class PythonNumbers:
         return sums
 
 
-__all__ = ["definition_result"]
-
 Words = npt.NDArray[Any]
 
 

@@ -279,9 +279,6 @@ def _check_balance(period: Period, loops: tuple[str, ...], key: Key) -> None:
             raise DependsOnBounds(f"words stay in {channel} from one iteration to another: {where}")
 
 
-__all__ = ["needed_depths", "run_empty"]
-
-
 def needed_depths(program: Program, bounds: Mapping[str, int], least: int = 1) -> dict[str, int]:
     """Finds depths with which the program ends for these bounds; with one less of any above
     ``least`` it does not. Depths that the program gives are not changed.

@@ -46,8 +46,6 @@ class Counts:
 assert [item.name for item in fields(Counts)] == list(COUNTERS)
 
 
-__all__ = ["Driver", "T2sDevice"]
-
 T2sDevice = AcceleratorDevice[T2sConfig]
 """An array with its memory."""
 

@@ -19,8 +19,6 @@ from ..numbers.scalars import through
 from .element_sums import ElementSums
 from .sizes import check_bounds, shape_of, trip_count, walked, walked_indices
 
-__all__ = ["ordered_sums", "result_of_walked"]
-
 Words = npt.NDArray[np.uint64]
 Places = dict[str, npt.NDArray[np.int64]]
 

@@ -121,9 +121,6 @@ def lanes_text(indices: tuple[Affine, ...], lanes: Loop, bounds: Mapping[str, in
     return f"[{tuple_text(indices)} for v_{lanes.name} in range({trip_count(lanes, bounds)})]"
 
 
-__all__ = ["python_text"]
-
-
 def python_text(function: Function, bounds: Mapping[str, int]) -> str:
     """Returns the source of a function ``run``. Its parameters are the instance's loops; it returns
     a list of generators: its body, and the body that runs at the same time.

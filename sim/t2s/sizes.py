@@ -232,9 +232,6 @@ def _compare(
     )
 
 
-__all__ = ["iterations", "memory_words", "operations", "products"]
-
-
 def iterations(function: Function, bounds: Mapping[str, int]) -> int:
     """Iterations of innermost loops, in the instance that has most.
 

@@ -90,9 +90,6 @@ def calibrate(name: str, side: int, call_cycles: Callable[[int], int]) -> Calibr
     return fit(name, side, rows, [call_cycles(n) for n in rows])
 
 
-__all__ = ["PRESETS", "TPU", "VOLTA", "Preset"]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Preset:
     """A unit.

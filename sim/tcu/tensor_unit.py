@@ -293,9 +293,6 @@ def divide(unit: TensorUnit, x: Array, y: Array) -> Array:
     return found
 
 
-__all__ = ["NumpyBackend"]
-
-
 class NumpyBackend:
     """A unit of side ``side`` in NumPy; it measures no cycles.
 

@@ -45,8 +45,6 @@ def product_bound(n: int, s: int, exponent: float = STANDARD_EXPONENT) -> float:
     return float(memory * (n * n / memory) ** exponent)
 
 
-__all__ = ["BOUNDS", "THEOREMS", "Growth", "Theorem", "growth", "slope"]
-
 CELLS = 1 << 24
 """Side of the grid where sweeps are what grows."""
 SWEEPS = 64

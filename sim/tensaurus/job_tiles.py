@@ -72,8 +72,6 @@ def output_from_bytes(
     return from_bytes(content, config.sum_format).reshape(-1, kernel.slice_values(config))
 
 
-__all__ = ["TensorTiles", "dense_tiles", "sparse_tiles"]
-
 Ints = npt.NDArray[np.int64]
 
 

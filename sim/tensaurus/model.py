@@ -100,9 +100,6 @@ def _entries(
     )
 
 
-__all__ = ["TensaurusModel", "kernel_of"]
-
-
 _COUNTED = ("products", "operations", "drains", "bytes_written", "bytes_output")
 _PIECE = 1 << 14
 """Units in memory that are added to at once."""

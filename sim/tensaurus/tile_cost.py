@@ -82,8 +82,6 @@ def expected_cycles(
     )
 
 
-__all__ = ["Cost", "Spread", "cost_of", "loads"]
-
 Ints = npt.NDArray[np.int64]
 
 

@@ -79,8 +79,6 @@ def truth_table(function: str, inputs: Sequence[str]) -> tuple[bool, ...]:
     return tuple(evaluate(function, dict(zip(inputs, p, strict=True))) for p in points)
 
 
-__all__ = ["INVERTER", "NAND2", "Arc", "Cell", "Library", "Pin", "Table", "WireLoad"]
-
 Array = npt.NDArray[np.float64]
 INVERTER = (True, False)
 NAND2 = (True, True, True, False)

@@ -187,8 +187,6 @@ COMPARATOR_RULES = (
 """Techmap rules for the four ordering cells of at least four bits, neither side constant."""
 
 
-__all__ = ["MAPPINGS", "map_module", "scripts"]
-
 _BEGIN = "strash; ifraig; scorr; "
 _END = "topo; buffer -c -N 16; topo; upsize; dnsize; topo"
 

@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from ..library.cells import Cell, Library
 
-__all__ = ["Driver", "Kept", "MappedModule", "Netlist", "flatten", "read_mapped"]
-
 Nets = npt.NDArray[np.int64]
 Kept = Mapping[str, npt.NDArray[np.bool_]]
 """Which of the cells of each kind count."""

@@ -159,9 +159,6 @@ def compress(
     return current[0], current[1], waiting[0] if waiting else C(0, 1)
 
 
-__all__ = ["AlignedSum", "head_bits"]
-
-
 def head_bits(products: int) -> int:
     """``G`` such that ``products`` terms below 4 and one below 2 sum to less than ``2**G``."""
     return ceil(log2(4 * products + 2))

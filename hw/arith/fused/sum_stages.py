@@ -88,18 +88,6 @@ class ExponentMaximum(wiring.Component):
         return m
 
 
-__all__ = [
-    "add_rows",
-    "align_terms",
-    "carry_save_rows",
-    "largest_exponent",
-    "measure_distances",
-    "named",
-    "normalise",
-    "round_pack",
-]
-
-
 def named(m: Module, name: str, value: Value) -> Value:
     """The value as a signal of that name."""
     signal = Signal.like(value, name=name)

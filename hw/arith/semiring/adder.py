@@ -104,9 +104,6 @@ class Extremum(wiring.Component):
         )
 
 
-__all__ = ["SelectingAdder"]
-
-
 class SelectingAdder(wiring.Component):
     """Computes ``a + b``, ``a - b`` or one of a and b, normalised but not rounded.
 

@@ -154,9 +154,6 @@ class AddendRegister(wiring.Component):
         return unpack.o
 
 
-__all__ = ["SemiringUnit"]
-
-
 class SemiringUnit(wiring.Component):
     """Computes ``o = c (+) (+)_k (a[k] (x) b[k])`` in one of several semirings.
 

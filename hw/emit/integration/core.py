@@ -52,9 +52,6 @@ def template(sidecar: Mapping[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
-__all__ = ["core", "filelist"]
-
-
 def core(sidecar: Mapping[str, Any], files: Sequence[str]) -> str:
     """The core ``tilewright:generated:MODULE:VERSION`` with the targets ``default`` and ``lint``.
 

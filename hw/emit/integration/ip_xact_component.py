@@ -214,8 +214,6 @@ def bus_interface(sidecar: Mapping[str, Any], port: Mapping[str, Any]) -> Elemen
     )
 
 
-__all__ = ["ip_xact"]
-
 _FILES = "rtl"
 """Name of the set of files, and of the model that is made from it."""
 

@@ -53,8 +53,6 @@ def with_last_branches(items: Sequence[Item]) -> list[Item]:
     ]
 
 
-__all__ = ["with_choices", "without_choice"]
-
 MOST_OF_BITS, MOST_OF_VECTORS = 3, 1
 """Choices in one assignment; more of vectors read better with a line each."""
 

@@ -87,8 +87,6 @@ def _takes(item: Item, signal: str) -> bool:
     return not _constant(item) and signal not in read
 
 
-__all__ = ["with_few_branches"]
-
 LONGEST = 70
 """Characters of a condition that is made of two."""
 

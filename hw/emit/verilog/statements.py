@@ -8,9 +8,6 @@ from dataclasses import dataclass, field
 
 from .expressions import Node, Tokens, Unreadable, width
 
-__all__ = ["Assign", "Branch", "Instance", "Item", "Process", "Raw", "Statement", "Switch",
-           "is_complete", "items", "wrapped", "written"]  # fmt: skip
-
 COLUMNS = 100
 
 

@@ -58,8 +58,6 @@ def with_one_kind_of_driver(items: Sequence[Item]) -> list[Item]:
     ]
 
 
-__all__ = ["LINT_WAIVERS", "to_verilog"]
-
 LINT_WAIVERS: dict[str, str] = {
     "DECLFILENAME": "one file holds the unit and all modules below it, under any name",
     "SYMRSVDWORD": "a name that C++ reserves is a good name in Verilog",

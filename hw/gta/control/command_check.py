@@ -170,9 +170,6 @@ class ExecuteCheck(wiring.Component):
         }
 
 
-__all__ = ["CommandCheck"]
-
-
 class CommandCheck(wiring.Component):
     """Checks commands and passes valid ones on to their kind's queue, in order.
 

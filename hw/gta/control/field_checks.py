@@ -136,8 +136,6 @@ class RowsCheck(wiring.Component):
         return over
 
 
-__all__ = ["VectorCheck"]
-
 _CHAINS = ("dot", "sum")
 _PLANES = LEFT_WORD_BYTES // OCTET
 """Planes of a word."""

@@ -245,9 +245,6 @@ class MaskCheck(wiring.Component):
         return m
 
 
-__all__ = ["JobControl"]
-
-
 class JobControl(wiring.Component):
     """Controls a job: its state, see :class:`JobStates`, and the arrangement of lanes.
 

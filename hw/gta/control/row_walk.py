@@ -82,9 +82,6 @@ class RowRequests(wiring.Component):
         return m
 
 
-__all__ = ["RowWalk", "log2"]
-
-
 def log2(number: int) -> int:
     """Returns the logarithm of a power of two."""
     return number.bit_length() - 1

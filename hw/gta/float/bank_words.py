@@ -85,8 +85,6 @@ class PackedOperand(wiring.Component):
         return m
 
 
-__all__ = ["ResultWords"]
-
 _WORD = 32
 """Bits of a row's result in a word of a bank."""
 

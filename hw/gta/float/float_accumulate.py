@@ -85,8 +85,6 @@ class FloatOperand(wiring.Component):
         return m
 
 
-__all__ = ["ACCUMULATE_CUTS", "FloatAccumulate"]
-
 ACCUMULATE_CUTS: dict[int, tuple[str, ...]] = {
     1: (),
     2: ("total",),

@@ -19,8 +19,6 @@ from .headers import column_header, one_of, product_bits, row_header, sum_bits, 
 from .plane_product import PlaneProduct
 from .row_adder import RowAdder, columns_of_adder, formats_of_adder
 
-__all__ = ["FloatBack", "row_result"]
-
 
 def row_result(config: GtaConfig) -> data.StructLayout:
     """A row's results: ``value``, fp32 in the low bits, and the ``column`` it is of, a bit each;

@@ -212,9 +212,6 @@ def _planes(word: Value, row: int) -> Value:
     return Cat(*(word.word_select(ROWS * k + row, LIMB_BITS) for k in range(_NARROW // LIMB_BITS)))
 
 
-__all__ = ["FloatPath"]
-
-
 class FloatPath(wiring.Component):
     """Feeds a lane with floats, sums their products, and connects the memory of results.
 

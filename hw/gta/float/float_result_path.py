@@ -101,8 +101,6 @@ class BankWave(wiring.Component):
         return m
 
 
-__all__ = ["STEP_TO_SUM", "FloatResultPath"]
-
 STEP_TO_SUM = 5
 """Cycles, beside the adder's stages, from the last step of row 0 to its result in column 0."""
 

@@ -138,8 +138,6 @@ def one_of(selected: Sequence[Value], values: Sequence[Value]) -> Value:
     return found[0]
 
 
-__all__ = ["SUM_BITS", "WholeProduct", "product_bits"]
-
 SUM_BITS = 2 * LIMB_BITS
 """Top bits of a product of significands, which an element's sum holds in the end."""
 

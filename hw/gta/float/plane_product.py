@@ -239,9 +239,6 @@ class PlaneProduct(wiring.Component):
         return operand
 
 
-__all__ = ["FloatLimbs"]
-
-
 class FloatLimbs(wiring.Component):
     """Puts the hidden bits into bytes of significands, which lie as they do in memory.
 

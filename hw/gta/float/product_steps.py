@@ -153,9 +153,6 @@ def _word(turn: data.View[data.StructLayout]) -> Value:
     return word
 
 
-__all__ = ["ProductSteps", "most_limbs", "step_layout"]
-
-
 def most_limbs(config: GtaConfig) -> int:
     """Returns the most limbs that one of the configuration's floats has."""
     return max(limbs(name) for name in config.floats)

@@ -213,9 +213,6 @@ class ProductOfHeaders(wiring.Component):
         return m
 
 
-__all__ = ["RowAdder", "columns_of_adder", "formats_of_adder"]
-
-
 def formats_of_adder(config: GtaConfig, number: int) -> tuple[str, ...]:
     """Returns the formats of the products that an adder of a row adds; only adder 0 adds fp64."""
     return tuple(name for name in config.floats if name != "fp64" or not number)

@@ -149,8 +149,6 @@ class FoldWalk(wiring.Component):
         return top, word
 
 
-__all__ = ["FoldSequencer"]
-
 _TAIL = 20
 """Cycles, beside two for each row of the region, from when a fold could follow the last one, to
 when its last result is written: columns of a lane, accumulator, adder and memory, rounded up."""

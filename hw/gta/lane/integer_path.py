@@ -248,9 +248,6 @@ class TopFeeder(wiring.Component):
                 m.d.sync += left.eq(left - 1)
 
 
-__all__ = ["IntegerPath"]
-
-
 class IntegerPath(wiring.Component):
     """Feeds a lane with integers, sums limbs under the columns, and writes the results.
 

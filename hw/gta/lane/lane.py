@@ -194,9 +194,6 @@ class LaneSequencer(wiring.Component):
         m.d.comb += [self.mode[name].eq(mode[name] & active) for name, _ in self.mode.shape()]
 
 
-__all__ = ["Lane"]
-
-
 class Lane(wiring.Component):
     """Lane of 8 x 8 elements, with memories for their rows, columns and results, and its control.
 

@@ -81,8 +81,6 @@ class LaneMemory(wiring.Component):
         return m
 
 
-__all__ = ["LaneMemories"]
-
 _WORD_BITS = 8 * RESULT_WORD_BYTES
 
 _EDGES = {"left": LaneMemoryName.LEFT, "top": LaneMemoryName.TOP}

@@ -104,8 +104,6 @@ class FoldWindow(wiring.Component):
         return m
 
 
-__all__ = ["FOLD_TO_X", "LeftFeeder"]
-
 FOLD_TO_X = 4
 """Cycles from a fold to its first x at the region's first element in OS; in WS R - 1 more."""
 

@@ -63,9 +63,6 @@ def by_format(
 assert COLS % max(limbs(name) for name in FORMATS_OF_GTA[:4]) == 0
 
 
-__all__ = ["MultiPrecisionAccumulator", "column_sums_layout"]
-
-
 def column_sums_layout(config: GtaConfig) -> data.StructLayout:
     """Sums of the groups whose last column is c, of all columns that end a group."""
     widths = {f"column_{c}": sum_bits(config, c) for c in range(COLS)}

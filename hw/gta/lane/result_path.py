@@ -81,8 +81,6 @@ def edge_layout(config: GtaConfig) -> data.StructLayout:
 assert LEFT_WORD_BYTES * 2 == RESULT_WORD_BYTES
 
 
-__all__ = ["ResultPath"]
-
 Step: TypeAlias = "data.View[data.StructLayout]"
 
 

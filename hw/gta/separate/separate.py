@@ -153,9 +153,6 @@ class FormatUnit(wiring.Component):
         return IntegerMultiplyAdd(operand.bits, sum_bits(self._name), stages=self._pipeline - 1)
 
 
-__all__ = ["GtaSeparate"]
-
-
 class GtaSeparate(wiring.Component):
     """Computes ``d = a * b + c``, element by element, in the format of each operation.
 

@@ -107,8 +107,6 @@ class Narrower(wiring.Component):
         return m
 
 
-__all__ = ["BeatBuilder"]
-
 _OCTET = LEFT_WORD_BYTES // 2
 
 

@@ -69,8 +69,6 @@ class Gatherer(wiring.Component):
         return m
 
 
-__all__ = ["READ_CYCLES", "LaneStorer"]
-
 READ_CYCLES = 2
 """Cycles from a read of the memory of results to its data."""
 

@@ -102,8 +102,6 @@ class NanWatch(wiring.Component):
         return m
 
 
-__all__ = ["ByteSlice", "slice_control_layout"]
-
 _FLAGS = (
     "x",
     "y",

@@ -247,9 +247,6 @@ class ColumnOperands(wiring.Component):
         return list(x_limbs.o), list(y_limbs.o)
 
 
-__all__ = ["VectorPath"]
-
-
 class VectorPath(wiring.Component):
     """Feeds planes of each column's banks to its elements, and stores the resulting planes.
 

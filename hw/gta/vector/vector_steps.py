@@ -172,9 +172,6 @@ class LimbPairs(wiring.Component):
         return m
 
 
-__all__ = ["VectorSteps"]
-
-
 class VectorSteps(wiring.Component):
     """Goes through octets, ``octet_cycles`` each.
 

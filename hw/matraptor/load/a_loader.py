@@ -280,9 +280,6 @@ class RowEntries(wiring.Component):
         return m
 
 
-__all__ = ["SparseALoader"]
-
-
 class SparseALoader(wiring.Component):
     """Walks the lane's rows, prefetches their pairs, then reads and sends their entries.
 

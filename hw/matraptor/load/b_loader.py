@@ -270,8 +270,6 @@ class RowLookup(wiring.Component):
         return m
 
 
-__all__ = ["SparseBLoader"]
-
 _WALKED = 4
 """Rows between a queue's beginning and the reader's slots."""
 

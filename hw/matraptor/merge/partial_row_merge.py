@@ -114,9 +114,6 @@ class QueueOrder(wiring.Component):
                 m.d.sync += places[n].eq(inserted)
 
 
-__all__ = ["PartialRowMerge", "move_layout", "row_end_layout", "source_layout"]
-
-
 def source_layout(config: MatRaptorConfig) -> data.StructLayout:
     """Queue that is merged: its first entry, whether that is present already (``valid``), whether
     the queue is ``empty``, and whether it has a ``single`` entry."""

@@ -114,9 +114,6 @@ class QueueSet(wiring.Component):
         return m
 
 
-__all__ = ["ProcessingElement"]
-
-
 class ProcessingElement(wiring.Component):
     """Multiplies, and merges the products of each row.
 

@@ -270,9 +270,6 @@ class MinimumColumn(wiring.Component):
         return m
 
 
-__all__ = ["RowMerge"]
-
-
 class RowMerge(wiring.Component):
     """Merges the queues of a set, smallest column first, equal columns summed: one entry per cycle.
 

@@ -166,9 +166,6 @@ class OuterDrain(wiring.Component):
         return present.any(), ~others.any(), bank
 
 
-__all__ = ["OuterProduct"]
-
-
 class OuterProduct(wiring.Component):
     """Sums outer products of the lane's part of A's columns and the rows of B in the queue memories
     of the processing element, then sends the sums as rows of C.

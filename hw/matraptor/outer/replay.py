@@ -134,8 +134,6 @@ class OuterColumns(wiring.Component):
         return outside | self.index_error
 
 
-__all__ = ["BUFFERS", "RowReplay"]
-
 BUFFERS = 2
 
 

@@ -178,9 +178,6 @@ class LaneArithmetic(wiring.Component):
             m.d.comb += plain.eq(Mux(roots, root.o, divide.o))
 
 
-__all__ = ["Lane", "lane_stages"]
-
-
 def lane_stages(config: SidaConfig) -> int:
     """Cycles of a lane's arithmetic: a fused multiplication and addition has one more than a
     multiplication."""

@@ -61,9 +61,6 @@ class BlockWalk(wiring.Component):
         return m
 
 
-__all__ = ["LoadWalker"]
-
-
 class LoadWalker(wiring.Component):
     """Runs through a part's program ahead of the lanes, per block, and requests its operands.
 

@@ -112,9 +112,6 @@ class ProgramLoader(wiring.Component):
         return m
 
 
-__all__ = ["ScalarPort"]
-
-
 class ScalarPort(wiring.Component):
     """Transfers scalars between rows and the core, and compares two of them with a third.
 

@@ -148,9 +148,6 @@ class ReductionTree(wiring.Component):
         return m
 
 
-__all__ = ["Reductions"]
-
-
 class Reductions(wiring.Component):
     """Reduces what each reducing instruction of a part is given, row by row.
 

@@ -155,9 +155,6 @@ class ListReader(wiring.Component):
         return m
 
 
-__all__ = ["HeldBank"]
-
-
 class HeldBank(wiring.Component):
     """Buffers elements by panel; returns those of one panel, or evicts them.
 

@@ -84,8 +84,6 @@ def read_again(m: Module, held: Any, control: PanelControl) -> list[stream.Inter
     return sources
 
 
-__all__ = ["SETS", "HeldElements"]
-
 SETS = 16
 """Sets that may wait in a bank, so that sets of few banks do not hold up those of others."""
 

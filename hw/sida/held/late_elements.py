@@ -168,9 +168,6 @@ class Scatter(wiring.Component):
         return m
 
 
-__all__ = ["LateElements"]
-
-
 class LateElements(wiring.Component):
     """Selects the deferred elements of a set: their rows are less than two steps behind.
 

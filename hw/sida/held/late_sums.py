@@ -195,9 +195,6 @@ class FirstValues(wiring.Component):
         return m
 
 
-__all__ = ["LateSums", "line_layout"]
-
-
 def line_layout(config: SidaConfig) -> data.StructLayout:
     """Rows of z that are written: their ``side`` and ``line`` in it, and ``values``."""
     return data.StructLayout(

@@ -138,8 +138,6 @@ class PanelSum(wiring.Component):
         return m
 
 
-__all__ = ["PanelCheck"]
-
 _TERMS = 4
 """Terms that are added up in a cycle."""
 

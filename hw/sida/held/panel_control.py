@@ -160,9 +160,6 @@ class PanelsAhead(wiring.Component):
         return reads_with_writes(m, bits, write, {"first": following[:width], "due": due[:width]})
 
 
-__all__ = ["PanelControl"]
-
-
 class PanelControl(wiring.Component):
     """Controls the order of panels.
 

@@ -57,9 +57,6 @@ def connect_bus(m: Module, config: SidaConfig, part: Any, readers: Mapping[str, 
         wiring.connect(m, wiring.flipped(part.r[channel]), bus.r)
 
 
-__all__ = ["ArrayEntries", "entries_layout"]
-
-
 def entries_layout(config: SidaConfig) -> data.StructLayout:
     """Request of ``count`` entries from ``address`` on, which have ``bytes``, at least one.
 

@@ -115,8 +115,6 @@ class ColumnEnds(wiring.Component):
             m.d.sync += column.eq(0)
 
 
-__all__ = ["ARRAYS", "ColumnLoader"]
-
 ARRAYS = ("pointers", "rows", "values")
 """Arrays that are read, in the order of the readers' IDs."""
 

@@ -170,9 +170,6 @@ class SetLeaves(wiring.Component):
             m.d.sync += [self.pointer_error.eq(0), self.row_error.eq(0), self.order_error.eq(0)]
 
 
-__all__ = ["ColumnCut"]
-
-
 class ColumnCut(wiring.Component):
     """Matches the ends of columns with the blocks of elements.
 

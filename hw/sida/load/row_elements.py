@@ -155,9 +155,6 @@ class RowCut(wiring.Component):
         return m
 
 
-__all__ = ["RowElements"]
-
-
 def _judged_layout(config: SidaConfig) -> data.StructLayout:
     """Elements that may leave, and their errors.
 

@@ -156,8 +156,6 @@ def _shift(count: int) -> int:
     return count.bit_length() - 1
 
 
-__all__ = ["ROW_ARRAYS", "RowLoader"]
-
 ROW_ARRAYS = ("pointers", "columns", "values")
 """Arrays that are read, in the order of the readers' IDs."""
 

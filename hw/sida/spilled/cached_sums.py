@@ -164,8 +164,6 @@ class WaitingElement(wiring.Component):
         return m
 
 
-__all__ = ["CachedSums"]
-
 _AHEAD = 4
 """Elements between the one that waits and the one whose row is requested."""
 

@@ -92,9 +92,6 @@ class RowSpill(wiring.Component):
         return m
 
 
-__all__ = ["ExchangedRows"]
-
-
 class ExchangedRows(wiring.Component):
     """Reads out the rows that leave, then fetches the missing ones.
 

@@ -101,9 +101,6 @@ class ExchangeTable(wiring.Component):
         return m
 
 
-__all__ = ["RowExchange"]
-
-
 class RowExchange(wiring.Component):
     """Fetches the rows that elements wait for, or will wait for, each to its only slot.
 

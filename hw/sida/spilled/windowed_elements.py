@@ -165,9 +165,6 @@ class SumStream(wiring.Component):
         return m
 
 
-__all__ = ["WindowedElements"]
-
-
 class WindowedElements(HeldElements):
     """Buffers elements as :class:`HeldElements` does, but with w in memory.
 

@@ -220,9 +220,6 @@ class ColumnSlots(wiring.Component):
         return m
 
 
-__all__ = ["ColumnSums"]
-
-
 class ColumnSums(wiring.Component):
     """Computes ``(+) over a column's elements of operand (x) value``, one set per cycle.
 

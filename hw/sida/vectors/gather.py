@@ -121,9 +121,6 @@ class WindowTags(wiring.Component):
         return has_x, has_z
 
 
-__all__ = ["Gather"]
-
-
 def _vector_members(config: SidaConfig) -> dict[str, Member]:
     """Returns the ports through which vectors arrive."""
     if not config.windowed:

@@ -145,8 +145,6 @@ class RowLane(wiring.Component):
         return missed
 
 
-__all__ = ["MISSES", "MissTable"]
-
 MISSES = 8
 """Most blocks in flight."""
 

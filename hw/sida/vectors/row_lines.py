@@ -151,9 +151,6 @@ class RowCut(wiring.Component):
         return Cat(*found, line.data)
 
 
-__all__ = ["RowJoin", "piece_layout", "placed_row_layout"]
-
-
 def placed_row_layout(config: SidaConfig) -> data.StructLayout:
     """``values`` from element ``base`` on of a vector that has ``columns`` elements and begins at
     address ``origin``; ``slot``: which one it is of those that come at a time; where vectors are in

@@ -48,9 +48,6 @@ def row_request_layout(config: SidaConfig) -> data.StructLayout:
     )
 
 
-__all__ = ["VectorBanks"]
-
-
 class VectorBanks(wiring.Component):
     """Reads one pair per bank and cycle, for a lane and all others that want the same pair.
 

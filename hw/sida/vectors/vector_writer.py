@@ -88,8 +88,6 @@ class Acknowledgements(wiring.Component):
         return m
 
 
-__all__ = ["VectorWriter"]
-
 _REQUESTS = 4
 """Requests queued while their channels are computed: only if these are no power of two."""
 

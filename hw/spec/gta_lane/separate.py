@@ -38,8 +38,6 @@ def sum_bits(name: str) -> int:
     return sum_words(name) * sum_format(name).bits
 
 
-__all__ = ["GTA_SEPARATE", "GtaSeparateConfig"]
-
 _DOC = (
     "d = a b + c, element by element: integers exactly, modulo the width of c; floats rounded once"
 )

@@ -71,8 +71,6 @@ def note_config(unit: str, config: Mapping[str, Any]) -> None:
             notes.configs.append(one)
 
 
-__all__ = ["Activity", "Event", "Listener", "Stopwatch", "activity", "compile_seconds", "listening"]
-
 Event = Literal["begin", "step", "end"]
 
 

@@ -181,8 +181,6 @@ def _private() -> Path:
     return path
 
 
-__all__ = ["KINDS", "Kept", "contents", "remove"]
-
 KINDS = {
     "simulations": "Verilog compiled to programs and libraries",
     "code": "cycle models compiled to machine code",

@@ -104,8 +104,6 @@ def _outer(config: MatRaptorConfig) -> OperationEntry:
     )
 
 
-__all__ = ["ARRAYS", "BY_ROWS", "COUNTERS", "ERRORS", "MODES", "OUTER", "job_spec", "limits"]
-
 ARRAYS = tuple(f"{operand}_{what}" for operand in "abc" for what in ("pairs", "entries"))
 """Arrays in memory whose bases are in the job registers: members and, in upper case, registers."""
 

@@ -249,19 +249,6 @@ def _said(tensor: TensorDeclaration, *, result: bool = False) -> str:
     return text
 
 
-__all__ = [
-    "COUNTERS",
-    "ERRORS",
-    "base_register",
-    "entries_parts",
-    "image_parts",
-    "job_spec",
-    "memory_parts",
-    "steps_register",
-    "stride_register",
-    "trips_register",
-]
-
 COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
     "busy_cycles": "cycles in which the last element began products",

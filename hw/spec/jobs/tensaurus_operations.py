@@ -60,9 +60,6 @@ def tile_words(fields: dict[str, int]) -> bytes:
     return number.to_bytes(TILE_BYTES, "little")
 
 
-__all__ = ["Described", "described", "kernels", "operations"]
-
-
 class Described(NamedTuple):
     """Kind of an operation's job: kernel, modes of the tensor, whether it is dense."""
 

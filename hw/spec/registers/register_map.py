@@ -231,15 +231,6 @@ class RegisterMap:
         return [register.describe() for register in self.registers]
 
 
-__all__ = [
-    "CONTROL",
-    "COUNTER_BITS",
-    "constants",
-    "counter_registers",
-    "identity",
-    "number",
-]
-
 COUNTER_BITS = 48
 """Width of a counter; it reads as 64 bits, the upper ones zero."""
 

@@ -185,20 +185,6 @@ class CommandList:
     rules: tuple[str, ...]
 
 
-__all__ = [
-    "Compute",
-    "Condition",
-    "Factor",
-    "JobList",
-    "Limit",
-    "Operand",
-    "OperationEntry",
-    "Region",
-    "ResultFlag",
-    "Size",
-]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Condition:
     """Condition that a field of a job register has a value.

@@ -80,8 +80,6 @@ class WordFunctions:
         return pattern
 
 
-__all__ = ["LaneSum"]
-
 _OF_PRODUCTS = {"int8": "int16", "int16": "int32"}
 """Formats that have all products of two words."""
 

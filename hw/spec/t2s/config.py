@@ -62,8 +62,6 @@ def parsed_sizes(text: str) -> dict[str, int]:
     return {name: int(number) for name, _, number in pairs}
 
 
-__all__ = ["ID_BITS", "T2S", "UNITS", "T2sConfig"]
-
 ID_BITS = 3
 """Width of an AXI ID: which function reads, or writes."""
 

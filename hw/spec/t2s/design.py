@@ -77,9 +77,6 @@ class Link:
         return "_".join((self.channel, *map(str, self.at)))
 
 
-__all__ = ["Design"]
-
-
 @dataclass(frozen=True)
 class Design:
     """Program with all parts of its hardware.

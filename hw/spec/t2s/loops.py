@@ -100,9 +100,6 @@ def grouped(loops: Iterable[tuple[int | None, bool]]) -> list[list[int]]:
     return found
 
 
-__all__ = ["Loop", "last_iteration"]
-
-
 @dataclass(frozen=True)
 class Loop:
     """One loop of a nest.

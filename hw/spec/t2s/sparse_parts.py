@@ -108,16 +108,6 @@ class TokenLayout:
         return replace(self, words=words, lacking=lacking)
 
 
-__all__ = [
-    "CollectPart",
-    "EntriesPart",
-    "GatherPart",
-    "RowLoops",
-    "SparseElementPart",
-    "SparsePlan",
-]
-
-
 @dataclass(frozen=True)
 class EntriesPart:
     """Loader of a sparse tensor: vectors of tokens, one for each element, one after the other.

@@ -96,29 +96,6 @@ class Flagged:
 Value = Neutral | Name | Load | BufferRead | Apply | Fold | Together | Pack | Flagged
 
 
-__all__ = [
-    "Block",
-    "Body",
-    "BufferWrite",
-    "Counted",
-    "Equal",
-    "Ever",
-    "Field",
-    "For",
-    "If",
-    "Phase",
-    "Phases",
-    "Receive",
-    "Rotate",
-    "Send",
-    "Statement",
-    "Store",
-    "Until",
-    "Visit",
-    "When",
-]
-
-
 @dataclass(frozen=True)
 class For:
     """A loop over statements, from ``first`` to ``last``.

@@ -111,9 +111,6 @@ def interval_text(part: ElementPart) -> str:
     return f"{said} every {interval.cycles} cycles: {takes}, and it keeps {part.sums}"
 
 
-__all__ = ["EntryTiming", "entry_begins", "entry_interval_text", "entry_timing"]
-
-
 class EntryTiming(NamedTuple):
     """Times at which the operations of entries read sums, and at which these can be read again.
 

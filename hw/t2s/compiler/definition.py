@@ -13,8 +13,6 @@ from ..language import Computation
 from ..language.tensors import Element
 from .rewriting import nest
 
-__all__ = ["define", "tile"]
-
 
 def define(computation: Computation) -> Program:
     """Defines the computation in its own indices: an initial definition, and an update."""

@@ -348,8 +348,6 @@ def fifo(program: Program, computation: Computation) -> Program:
     return replace(program, channels=tuple(channels))
 
 
-__all__ = ["MAPPED", "PASSES", "compiled", "programs"]
-
 MAPPED = "fifo"
 """Last pass that implements directives; all loops are still present.
 

@@ -78,9 +78,6 @@ def without_dimensions(function: Function, loops: Iterable[str]) -> Function:
     return replace(function, body=body, buffers=tuple(buffers))
 
 
-__all__ = ["drop_loops", "remove"]
-
-
 def drop_loops(
     program: Program, chain: tuple[Isolated, ...], first: int, names: Iterable[str]
 ) -> Program:

@@ -212,9 +212,6 @@ def _reordered(program: Program, image: str, loop: Loop, level: str) -> Program:
     return with_image(program, image, places)
 
 
-__all__ = ["counting", "gather", "scatter"]
-
-
 def counting(loop: Loop) -> Loop:
     """Returns the loop in which a copy counts turns."""
     return replace(loop, name=f"{loop.name}_t")

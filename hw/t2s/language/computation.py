@@ -133,9 +133,6 @@ class Computation(Partition):
             )
 
 
-__all__ = ["load_mapping"]
-
-
 def load_mapping(
     file: Path, sizes: Mapping[str, int] | None = None, largest: int | None = None
 ) -> Computation:

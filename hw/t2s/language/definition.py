@@ -50,9 +50,6 @@ def check_merging(place: str, name: str, semiring: str, products: Products) -> N
             )
 
 
-__all__ = ["Definition", "compute"]
-
-
 HAVING_ONE = ("mul", "add", "min", "max", "and")
 """Operators (x) with a neutral word: a product may have a single factor."""
 

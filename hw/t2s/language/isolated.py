@@ -213,9 +213,6 @@ class IsolatedFunction:
         return place, name
 
 
-__all__ = ["CONSUMERS", "MOST_BITS", "PRODUCERS", "Isolated"]
-
-
 class Isolated(IsolatedFunction):
     """One function of a chain, and all that is said about it: made as its base is, and with more
     members.

@@ -142,9 +142,6 @@ class Sums:
             raise MappingError(f"{place}: {directive}: {name} is sparse: {why}")
 
 
-__all__ = ["LoopNest"]
-
-
 class LoopNest(Sums):
     """Sums of products, and the loops that walk them.
 

@@ -140,9 +140,6 @@ class ElementClock(ElementArray):
         return self
 
 
-__all__ = ["Partition"]
-
-
 class Partition(ElementClock):
     """Sums of products, and functions that are isolated from them.
 

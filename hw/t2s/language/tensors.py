@@ -221,9 +221,6 @@ def tensor(name: str, number_format: str, *dimensions: Index, sparse: str = "") 
     return Tensor(name, number_format, tuple(one.name for one in dimensions), sparse)
 
 
-__all__ = ["absolute", "function_name", "negate", "relu"]
-
-
 def absolute(element: Element) -> Element:
     """A word without its sign."""
     return _applied("absolute", element)

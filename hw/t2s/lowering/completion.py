@@ -45,8 +45,6 @@ def gather_words(computation: Computation, feeder: Isolated, loader: Isolated) -
     ]
 
 
-__all__ = ["complete"]
-
 _PRODUCING = ("feeder", "loader", "serializer")
 _CONSUMING = ("unloader", "deserializer")
 

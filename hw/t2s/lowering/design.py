@@ -177,8 +177,6 @@ def check_stalls(computation: Computation, element: ElementPart, *, cut: bool) -
     )
 
 
-__all__ = ["DESIGNS", "design_of", "lowered"]
-
 _FOLDER = Path(designs.__file__).parent
 
 DESIGNS = (

@@ -79,9 +79,6 @@ def _vectorised(computation: Computation) -> Loop | None:
     return computation.loop(computation.vectorised[0]) if computation.vectorised else None
 
 
-__all__ = ["check_products", "element_part", "lanes_of", "summed_loops", "word_bits"]
-
-
 def summed_loops(function: Function) -> tuple[Loop, ...]:
     """Loops of an element that are summed over, outermost first."""
     found = [loop.loop for one in done_by(function) for loop in one.loops if loop.loop.reduces]

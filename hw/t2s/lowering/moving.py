@@ -63,9 +63,6 @@ def check_managers(program: Program, loaders: int, managers: int) -> None:
         )
 
 
-__all__ = ["buffer_loops", "feeder_part", "mover_part", "needed"]
-
-
 def needed(loops: tuple[Count, ...], names: Collection[str]) -> tuple[Count, ...]:
     """Loops from the outermost of some names inwards: those around need not be counted."""
     places = [n for n, one in enumerate(loops) if one.name in names]

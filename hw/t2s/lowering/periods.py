@@ -224,8 +224,6 @@ class Workers:
         return tuple(found)
 
 
-__all__ = ["Period", "Unbounded", "job", "periods"]
-
 Levels = tuple[int, ...]
 """Words in each queue."""
 

@@ -139,8 +139,6 @@ def _first_packing(function: Function) -> Equal | None:
     return None
 
 
-__all__ = ["Queues", "depth_of"]
-
 ENDLESS = 1 << 60
 """Capacity of a queue whose ends wait for memory only."""
 

@@ -81,8 +81,6 @@ def _is_own(bound: Affine) -> bool:
     return bool(bound.terms)
 
 
-__all__ = ["Segment", "Unaligned", "Visit", "Work", "through"]
-
 Segment = tuple[int, tuple[int, ...], tuple[int, ...]]
 """Number of words; queues that each is taken from, and queues that it is put into at once."""
 

@@ -132,9 +132,6 @@ class Scoreboard(wiring.Component):
         return m
 
 
-__all__ = ["AddressedSums"]
-
-
 class _Walk(NamedTuple):
     """Sums that leave, or that are cleared after a reset.
 

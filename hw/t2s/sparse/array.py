@@ -196,9 +196,6 @@ class ResultCollector(wiring.Component):
         return RoutePart("results", part.word_bits, nest, (part.elements,), joins=True)
 
 
-__all__ = ["SparseArray"]
-
-
 class SparseArray(wiring.Component):
     """Connects processing elements for entries to their feeders and to the results.
 

@@ -201,9 +201,6 @@ class ImageRequests(wiring.Component):
         return m
 
 
-__all__ = ["EntriesLoader"]
-
-
 class EntriesLoader(wiring.Component):
     """Requests an image of vectors of tokens and cuts its beats into tokens.
 

@@ -301,8 +301,6 @@ class GatherFeeder(wiring.Component):
         return Cat(*half, *reversed(digits))
 
 
-__all__ = ["ELEMENT_TOKENS", "FEEDER_TOKENS", "FedElement"]
-
 ELEMENT_TOKENS = 4
 """Tokens that wait for an element: words for them come two cycles later."""
 

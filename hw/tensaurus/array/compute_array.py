@@ -151,9 +151,6 @@ class DrainGrant(wiring.Component):
         return m
 
 
-__all__ = ["ComputeArray"]
-
-
 class ComputeArray(wiring.Component):
     """Multiplies the values in the slots by the operands in the scratchpads, and adds the products
     by slices.

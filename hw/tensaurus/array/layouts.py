@@ -9,30 +9,6 @@ from amaranth.lib import data
 
 from ...spec.tensaurus import TensaurusConfig
 
-__all__ = [
-    "Source",
-    "access_layout",
-    "answer_layout",
-    "decoded_layout",
-    "group_layout",
-    "info_layout",
-    "level_offset",
-    "level_slots",
-    "levels",
-    "log_layout",
-    "multiply_layout",
-    "operand_layout",
-    "operation_layout",
-    "place_layout",
-    "plan_layout",
-    "released_layout",
-    "requests_layout",
-    "slice_range",
-    "slot_range",
-    "store_layout",
-    "sum_layout",
-]
-
 
 class Source(IntEnum):
     """Sources of an operation's operand."""

@@ -48,9 +48,6 @@ def scratchpad_place(
     return place, lane if len(lane) else Const(0, 1)
 
 
-__all__ = ["OperandWindow"]
-
-
 class OperandWindow(wiring.Component):
     """Requests the operands of up to ``window`` operations at once, and issues the operations in
     order, each when its operand is available.

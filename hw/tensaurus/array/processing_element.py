@@ -133,9 +133,6 @@ class RowControl(wiring.Component):
         return m
 
 
-__all__ = ["ProcessingElement"]
-
-
 class ProcessingElement(wiring.Component):
     """Computes a vector product and a vector sum per cycle, in a datapath that never stalls.
 

@@ -206,8 +206,6 @@ class SlotDecoder(wiring.Component):
         return found
 
 
-__all__ = ["Row"]
-
 _TILES = 2
 """Tokens of tiles that wait for a row."""
 

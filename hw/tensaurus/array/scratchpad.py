@@ -169,9 +169,6 @@ class WaveArbiter(wiring.Component):
         return m
 
 
-__all__ = ["Scratchpad"]
-
-
 class Scratchpad(wiring.Component):
     """Scratchpad of operand vectors, which all rows read and the loader writes.
 

@@ -27,9 +27,6 @@ def row_parts(job: Any, mode: int) -> Value:
     return Mux(is_scalar(job, mode), scalars, job.vectors)
 
 
-__all__ = ["connect_bus", "line_reader", "reader_id_bits", "reader_members"]
-
-
 def reader_id_bits(config: TensaurusConfig) -> int:
     """Width of a reader's IDs, the same of all."""
     return (config.outstanding - 1).bit_length()

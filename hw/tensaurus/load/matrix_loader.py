@@ -202,8 +202,6 @@ class OperandSides(wiring.Component):
         return m
 
 
-__all__ = ["MatrixLoader"]
-
 _TILES = 31
 """More than there is room for inside."""
 

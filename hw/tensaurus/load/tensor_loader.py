@@ -207,8 +207,6 @@ class DenseWalk(wiring.Component):
         return m
 
 
-__all__ = ["TensorLoader"]
-
 _TILES = 63
 """Tiles that may be in flight."""
 

@@ -229,8 +229,6 @@ class TileCheck(wiring.Component):
         return (slices == 0) | (slices > most) | too_many
 
 
-__all__ = ["USERS", "TileFetcher"]
-
 USERS = ("matrices", "tensor", "store")
 """Receivers of each tile."""
 

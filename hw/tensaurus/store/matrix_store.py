@@ -94,9 +94,6 @@ class Places(wiring.Component):
         return m
 
 
-__all__ = ["MatrixStore"]
-
-
 class MatrixStore(wiring.Component):
     """Adds the vectors of the rows to the output buffer, and writes complete outputs to memory.
 

@@ -206,9 +206,6 @@ class UnitAnswers(wiring.Component):
         return m
 
 
-__all__ = ["MemorySums"]
-
-
 class MemorySums(wiring.Component):
     """Adds the vectors of rows to units in memory, in the order in which the rows send them.
 

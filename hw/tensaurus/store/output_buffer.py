@@ -216,9 +216,6 @@ class StoreColumn(wiring.Component):
         ]
 
 
-__all__ = ["OutputWalk", "output_extent"]
-
-
 def output_extent(config: TensaurusConfig) -> data.StructLayout:
     """Memory that a side's result occupies at most: ``address`` and ``bytes``."""
     return extent_layout(config.geometry, config.out_bytes.bit_length())

@@ -169,9 +169,6 @@ def _paths(value: object) -> Iterator[Path]:
         yield from (one for one in value if isinstance(one, Path))
 
 
-__all__ = ["application", "not_used"]
-
-
 def _print_version(wanted: bool) -> None:
     if wanted:
         print(f"tilewright {__version__}")

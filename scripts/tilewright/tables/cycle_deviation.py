@@ -21,23 +21,6 @@ from ..sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from ..sim.sparse.c2sr import from_csr
 from ..sim.timing.dram import FLAT
 
-__all__ = [
-    "CONFIGS",
-    "INPUTS",
-    "LATENCIES",
-    "OUTER_INPUTS",
-    "Counters",
-    "Deviation",
-    "Operands",
-    "compare",
-    "config_of",
-    "deviation",
-    "device_of",
-    "power_law",
-    "square",
-    "uniform",
-]
-
 CONFIGS: dict[str, dict[str, Any]] = {
     "1x1": {"lanes": 1, "channels": 1, "queues": 4, "queue_depth": 2048, "data_bits": 64},
     "2x2": {"lanes": 2, "channels": 2, "queues": 5, "outstanding": 16},

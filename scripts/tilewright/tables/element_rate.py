@@ -105,8 +105,6 @@ def compare_modes(
     return rates[0], rates[1]
 
 
-__all__ = ["ELEMENT", "element_rate", "element_unit"]
-
 ELEMENT = MatRaptorConfig(queues=10, queue_depth=16)
 """Ten queues and an adder of three stages, as by default; values do not matter."""
 

@@ -79,8 +79,6 @@ KINDS: dict[str, Callable[[int, int], sp.csr_array]] = {
 """Generators of matrices from the number of products in their square, and a seed."""
 
 
-__all__ = ["GRAPHS", "grid_2d", "grid_3d", "rmat", "road"]
-
 _QUARTERS = (0.57, 0.19, 0.19)
 """Shares of an R-MAT graph's edges in three of the matrix's quarters, as Graph500 has them."""
 _EDGES = 16

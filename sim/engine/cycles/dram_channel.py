@@ -77,8 +77,6 @@ def grant(c: Shape, s: State, manager: int, now: int) -> int:
     return reader
 
 
-__all__ = ["dram_event", "next_event"]
-
 SERVES, WRITES, TAKES, GRANTS = range(4)
 """Kinds of events at a manager, in their order within a cycle."""
 

@@ -236,8 +236,6 @@ def ask_next(c: Shape, s: State, reader: int) -> None:
     r.asks_at = r.issued_at + 1
 
 
-__all__ = ["run_job"]
-
 _spec = cache(job_spec)
 
 

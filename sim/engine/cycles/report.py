@@ -121,8 +121,6 @@ def bound(
     )
 
 
-__all__ = ["EngineCycles", "report"]
-
 _BEHIND = 2
 """Cycles outside of the simulated ones: from the last response to the end of the job, and from the
 check of the job to the start of its parts."""

@@ -95,9 +95,6 @@ def walks(config: EngineConfig, operation: Operation, job: Job) -> Any:
     return found
 
 
-__all__ = ["KNOWN", "NEVER", "PENDING", "RESULTS", "RING", "SHAPE", "STATE", "Shape", "State",
-           "set_up", "shape"]  # fmt: skip
-
 NEVER = 1 << 62
 """A cycle that does not come, or is not known yet."""
 

@@ -246,8 +246,6 @@ def _shift_controller(d: Channels, channel: int, pages: int, bursts: Any, later:
     d.clock[channel] += later
 
 
-__all__ = ["WORTH", "Periods"]
-
 _MOST = 72
 """States that are kept of a row of blocks, or of a column; if none comes back, none will soon."""
 

@@ -102,8 +102,6 @@ def _bf16_chain(terms: Patterns, fmt: FloatFormat) -> Patterns:
     return encode(total.astype(np.float64), fmt)
 
 
-__all__ = ["OPERATIONS", "Operation", "elementwise"]
-
 IntFunction = Callable[..., npt.NDArray[Any]]
 """Maps a format and operands to words of which the low bits count."""
 

@@ -213,9 +213,6 @@ def needed(problem: PGemm, dataflow: str, array: tuple[int, int], size: Block) -
     )
 
 
-__all__ = ["Placed", "accesses_of", "block_cost", "port_cycles"]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Placed:
     """The region and the dataflow of a p-GEMM; a stationary operand is B.

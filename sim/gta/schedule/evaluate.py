@@ -203,9 +203,6 @@ def cut(problem: PGemm, schedule: Schedule) -> tuple[PGemm, PGemm] | None:
     return replace(problem, **{axis: size - rest}), later
 
 
-__all__ = ["FilledChoice", "choose_filled", "filled_candidates"]
-
-
 @dataclass(frozen=True)
 class FilledChoice:
     """A choice for both parts, which run one after the other, one job each.

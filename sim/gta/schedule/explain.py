@@ -104,8 +104,6 @@ def choose(config: GtaConfig, problem: PGemm, *, port: bool = False) -> Evaluate
     return ranked(space(config, problem), port=port)[0].evaluated
 
 
-__all__ = ["COLUMNS", "Line", "explain"]
-
 COLUMNS: tuple[str, ...] = (
     "cycles", "busy, %", "a", "b", "sums in", "sums out", "bytes", "cycles over least",
     "accesses over least", "score",

@@ -228,9 +228,6 @@ def last_tile(sizes: tuple[int, int], tile: tuple[int, int], *, lateral: bool) -
     return m, n
 
 
-__all__ = ["segmented_cost"]
-
-
 def segmented_cost(
     config: GtaConfig,
     job: ArrayJob,

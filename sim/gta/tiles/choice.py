@@ -280,9 +280,6 @@ def choose_on(
     return _best(found)
 
 
-__all__ = ["Wanted", "choose_side_by_side", "region_of_lanes"]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
     """A product that needs a region.

@@ -70,8 +70,6 @@ def merged(products: Iterable[Iterator[int]]) -> Iterator[int]:
             heapreplace(waiting, (done + taken, number, steps))
 
 
-__all__ = ["LaneJob", "Operands", "Program", "add_commands", "widened"]
-
 Words = npt.NDArray[np.uint64]
 
 Operands = tuple[Words, Words, Words | None]

@@ -143,8 +143,6 @@ class Slots:
         return slot, not held
 
 
-__all__ = ["WIDTH", "SegmentSums", "SumsPlace", "format_of_sums", "segment_sums"]
-
 WIDTH = 8
 """Bytes of a sum of sums in the lanes."""
 

@@ -157,8 +157,6 @@ def _lanes(first: int, step: int, count: int) -> dict[str, int]:
     return {"first": first, "step": step, "lanes": count}
 
 
-__all__ = ["SegmentedProduct", "segment_sizes"]
-
 Words = npt.NDArray[np.uint64]
 
 

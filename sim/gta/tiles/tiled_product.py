@@ -135,8 +135,6 @@ class TileParts:
                 yield row, tile * tiling.m + row * each, min(each, m - row * each)
 
 
-__all__ = ["TiledProduct"]
-
 Words = npt.NDArray[np.uint64]
 
 

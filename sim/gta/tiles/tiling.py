@@ -59,8 +59,6 @@ class Problem:
         return element_bytes(self.format)
 
 
-__all__ = ["Tiling"]
-
 _COMMANDS = 3
 """Commands of a tile: one LOAD for each operand, and an EXECUTE."""
 

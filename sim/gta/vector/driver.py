@@ -215,8 +215,6 @@ class VectorCommands:
         return into.add("load", fields, behind=slot.used)
 
 
-__all__ = ["FUNCTIONS", "VectorDriver"]
-
 FUNCTIONS = ("dot", "slide", "sum")
 """Not of ``VectorDriver.vector``: they have methods of their own."""
 

@@ -250,9 +250,6 @@ class VectorTiling:
         return np.ascontiguousarray(found[:, :m].T)
 
 
-__all__ = ["VectorChoice", "choose_vectors", "laid_out", "vector_schedules"]
-
-
 _CHECK_CYCLES = 6
 """Approximate cycles of the check of a command, beside one for each lane."""
 

@@ -318,9 +318,6 @@ def drain(c: Shape, s: State, p: Plan, o: OuterState, lane: int, now: int, waiti
         record.mask = o.begun[lane, record.line]
 
 
-__all__ = ["simulate_outer"]
-
-
 @compiled
 def _run(
     c: Shape, s: State, d: Any, dram: Any, p: Plan, t: Latency, o: OuterState, most: int

@@ -239,9 +239,6 @@ def account(s: State, lane: int, waiting: int, took: int, passed: int, fed: int,
     s.spent[lane, reason] += 1
 
 
-__all__ = ["Cycles", "QueueOverflow", "simulate"]
-
-
 @compiled
 def _run(c: Shape, s: State, d: Any, dram: Any, p: Plan, t: Latency, most: int) -> Any:
     """Step until all lanes have finished. Returns (cycles, first product, last product, cycles

@@ -63,8 +63,6 @@ REASONS = {
 ) = range(len(REASONS))
 
 
-__all__ = ["Latency", "Shape", "State", "begin", "latency", "shape", "state"]
-
 _UNITS = 4
 
 

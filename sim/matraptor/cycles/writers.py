@@ -117,8 +117,6 @@ def store_step(c: Shape, s: State, d: Any, t: Latency, channel: int, now: int) -
             record.writing -= 1
 
 
-__all__ = ["write_rows"]
-
 _PAIRS, _ENTRIES = range(2)
 _BEAT_ENDS, _RUN_ENDS = 1, 2
 _REGION = 1 << 24

@@ -20,18 +20,6 @@ from ...numbers.values import Patterns
 from ...sparse.c2sr import C2sr, CsrPatterns, from_patterns, run_indices, starts_of
 from .queues import Expressions, merge_rows
 
-__all__ = [
-    "SparseProduct",
-    "Statistics",
-    "cut_rows",
-    "least_capacity",
-    "multiply_terms",
-    "place_rows",
-    "products_per_row",
-    "spgemm",
-    "terms_of",
-]
-
 Ints = npt.NDArray[np.int64]
 
 _CHUNK = 1 << 22

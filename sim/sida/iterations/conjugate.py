@@ -55,8 +55,6 @@ def right_side(right: npt.ArrayLike, tolerance: float, fmt: Format) -> RightSide
     )
 
 
-__all__ = ["PROGRAMS", "conjugate_gradients"]
-
 PROGRAMS = together(
     """
 vector direction

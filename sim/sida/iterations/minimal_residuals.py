@@ -210,8 +210,6 @@ class KrylovSpace:
         self._machine.run(Job(program=program, x=x, matrix=matrix, second=second, stored=places))
 
 
-__all__ = ["minimal_residuals"]
-
 _TIGHTER, _LOOSER = 0.25, 1.5
 """Factors by which the share of the limit that a cycle aims at changes."""
 

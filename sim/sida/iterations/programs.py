@@ -143,9 +143,6 @@ def _add(count: int) -> str:
     return "\n".join([*lines, "store sum_so_far, r1", "out r1"])
 
 
-__all__ = ["CORENESS", "LABELS", "PAGERANK", "PATHS", "PIPELINED", "REACH", "halves"]
-
-
 def halves(declared: str, body: str) -> Program:
     """The program of an iteration; vectors x and z are declared."""
     parts = []

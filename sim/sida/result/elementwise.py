@@ -124,8 +124,6 @@ OPERATIONS: dict[str, Operation] = {
 }
 
 
-__all__ = ["Outcome", "begin", "run"]
-
 _ROWS = {"rsum": SEMIRINGS["mma"], "rmin": SEMIRINGS["minplus"], "rmax": SEMIRINGS["maxplus"],
          "ror": SEMIRINGS["orand"]}  # fmt: skip
 """Semiring of each reduction, whose (+) the reduction applies."""

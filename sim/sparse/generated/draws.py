@@ -7,8 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Cumulated", "counts_of", "distinct", "zipf"]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Draw = Callable[[Ints], Ints]

@@ -23,8 +23,6 @@ def tile_ends(trips: tuple[int, ...]) -> npt.NDArray[np.uint64]:
     return found
 
 
-__all__ = ["Decoded", "decoded"]
-
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]

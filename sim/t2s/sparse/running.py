@@ -151,14 +151,6 @@ def _keys(plan: SparsePlan, image: Decoded) -> Ints:
     return found
 
 
-__all__ = [
-    "entries_bytes",
-    "entries_of_images",
-    "fetched_entries",
-    "sparse_operations",
-    "times_again",
-]
-
 Bytes = npt.NDArray[np.uint8]
 
 

@@ -191,8 +191,6 @@ def _combined(one: Sum, of: Mapping[str, Array]) -> Array:
     return np.asarray(np.sum([sign * of[name] for sign, name in one.terms], axis=0))
 
 
-__all__ = ["STANDARD", "STRASSEN"]
-
 STANDARD = Bilinear(
     name="standard",
     side=2,

@@ -40,9 +40,6 @@ def square_operands(unit: TensorUnit, a: Array, b: Array) -> tuple[Array, Array]
     return left, right
 
 
-__all__ = ["recursive", "standard", "strassen"]
-
-
 def recursive(unit: TensorUnit, scheme: Bilinear, a: Array, b: Array) -> Array:
     """``a b`` of square matrices of one side n, by ``scheme`` down to blocks of the unit's side.
 

@@ -39,9 +39,6 @@ def in_squares(unit: TensorUnit, scheme: Bilinear, a: Array, b: Array) -> Array:
     return c[:n, :p]
 
 
-__all__ = ["rectangular", "tall"]
-
-
 def tall(unit: TensorUnit, a: Array, b: Array) -> Array:
     """``a b`` of square matrices of one side n: q^2 calls of n rows, q = ceil(n / s).
 

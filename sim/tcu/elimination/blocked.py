@@ -110,9 +110,6 @@ def check_pivot(unit: TensorUnit, pivot: Array, row: int, limits: Array) -> None
         raise PivotError(row, len(limits), float(abs(pivot)), limit)
 
 
-__all__ = ["eliminate"]
-
-
 def eliminate(unit: TensorUnit, a: Array) -> Array:
     """L and U of ``a = L U`` in one matrix: L below the diagonal, without its ones, U above.
 

@@ -13,19 +13,6 @@ from ..cost import Cost, UnitWork
 from ..tensor_unit import multiple
 from .dense import levels, rectangular, recursive
 
-__all__ = [
-    "ERROR_BITS",
-    "SPREAD",
-    "Sizes",
-    "buckets_for",
-    "check",
-    "exact_round",
-    "products_of",
-    "sizes_of",
-    "spmul",
-    "value_round",
-]
-
 SPREAD = 2
 """c: there are c sqrt(Z) buckets of rows and of columns."""
 

@@ -123,12 +123,6 @@ INTEGERS = NumberCost(result_multiplies=1, sum_multiplies=1, product_multiplies=
 """Residues on a unit of integers: the CPU reduces, a division each."""
 
 
-__all__ = [
-    "dft", "dft_complex", "level_rows", "moved", "multiplied", "ntt", "planes", "together",
-    "transforms",
-]  # fmt: skip
-
-
 def dft(n: int, s: int, weak: bool = False) -> Cost:
     """A signal of ``n`` numbers on real words. Where n = s^h, h > 1: 4 h calls of n / s rows, time
     4 (n + l) h; ``n (8 h - 2)`` words: two sums a level, six operations a twiddle factor, and two

@@ -53,9 +53,6 @@ def zeros_and_ones(x: Array) -> bool:
     return bool(np.all((x == 0) | (x == 1)))
 
 
-__all__ = ["closure"]
-
-
 def closure(unit: TensorUnit, adjacency: Array) -> Array:
     """Finds the vertices that each vertex (row) reaches over one edge or more: 0 and 1, or
     booleans. For min-plus words it finds the distances.

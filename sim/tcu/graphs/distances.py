@@ -33,9 +33,6 @@ def components(unit: TensorUnit, adjacency: Array) -> list[Array]:
     return found
 
 
-__all__ = ["distances"]
-
-
 def distances(unit: TensorUnit, adjacency: Array) -> Array:
     """Edges of a shortest path between any two vertices, as float64; inf if there is none.
 

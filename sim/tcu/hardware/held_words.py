@@ -202,8 +202,6 @@ class HardwareBackend(Backend, Protocol):
         ...
 
 
-__all__ = ["BackendOverflow", "Patterns", "check_operands", "patterns", "results"]
-
 Patterns = npt.NDArray[np.uint64]
 
 _PAIRS = "fp32c"

@@ -75,9 +75,6 @@ def carried(unit: TensorUnit, coefficients: Array, piece: int) -> int:
     return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
 
 
-__all__ = ["product", "schoolbook"]
-
-
 def schoolbook(unit: TensorUnit, a: int, b: int, piece: int | None = None) -> int:
     """``a b`` of integers from 0: of p and q <= p pieces, ceil(q / m) calls of p + s - 1 rows.
 

@@ -68,9 +68,6 @@ def draw_buckets(unit: TensorUnit, rng: np.random.Generator, n: int, most: int) 
     return Buckets(most, rng.permutation(n) % most)
 
 
-__all__ = ["Compressed", "compressed_product"]
-
-
 @dataclass(frozen=True)
 class Compressed:
     """Sums over the entries of a bucket (row, column).

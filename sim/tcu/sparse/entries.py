@@ -26,9 +26,6 @@ def summed(words: Words, size: int, places: Array, values: Array) -> Array:
     return words.array(total)
 
 
-__all__ = ["Entries", "as_entries", "sparse_operands"]
-
-
 @dataclass(frozen=True)
 class Entries:
     """Entries by row and column, no place twice, ascending.

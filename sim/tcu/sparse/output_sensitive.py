@@ -189,8 +189,6 @@ def _number(
     return number, sound & (buckets.of[number] == place)
 
 
-__all__ = ["MOST_ROUNDS", "Round", "SparseProduct", "spmul"]
-
 MOST_ROUNDS = 64
 """Most rounds; after them every row and every column has a bucket of its own."""
 

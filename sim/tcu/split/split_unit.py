@@ -161,9 +161,6 @@ class SplitBackend:
         return joined(sums, self.bits)
 
 
-__all__ = ["SplitUnit"]
-
-
 class SplitUnit(TensorUnit):
     """Any algorithm runs on it, and pays for limbs.
 

@@ -201,8 +201,6 @@ def _places(side: int, k: int, boundary: str) -> Array:
     return np.where((places >= 0) & (places < side), places, side)
 
 
-__all__ = ["exact_fields", "stencil"]
-
 KINDS = ("fp32", "fp64", "complex64", "complex", "int64", "modular")
 
 

@@ -48,9 +48,6 @@ def expanded(kept: Array, places: Array, words: Words) -> Array:
     return found.reshape(len(kept), -1)
 
 
-__all__ = ["SparseUnit", "structured"]
-
-
 class SparseUnit(TensorUnit):
     """The reference of a unit with twice as deep a block, 2 s x s: a left operand has s words a
     row, which stand among 2 s. A call of n rows takes ``n s + l``, as any does; where words stood,

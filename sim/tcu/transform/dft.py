@@ -217,8 +217,6 @@ def planes_transformed(unit: TensorUnit, ring: Ring, x: Array, inverse: bool = F
     return rows_transformed(unit, ring, turned.reshape(-1, n), inverse).reshape(count, n, n)
 
 
-__all__ = ["dft", "inverse_dft", "root_modulo"]
-
 KINDS = ("fp32", "fp64", "complex64", "complex", "modular")
 
 

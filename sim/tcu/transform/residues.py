@@ -147,9 +147,6 @@ def who_takes(unit: TensorUnit) -> str:
     return f"{unit.words.name}{on} and a unit of side {unit.s}"
 
 
-__all__ = ["fields_for", "together"]
-
-
 def fields_for(unit: TensorUnit, order: int, largest: int) -> list[PrimeField]:
     """Fields whose product tells all integers of at most ``largest`` apart, either sign.
 

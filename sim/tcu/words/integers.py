@@ -55,9 +55,6 @@ class KeptInInt64:
         return np.int64(1)
 
 
-__all__ = ["INT64", "Integers", "WordOverflow", "integer"]
-
-
 class WordOverflow(ValueError):
     """A result that a word does not hold.
 

@@ -74,9 +74,6 @@ class Booleans:
 BOOLEAN = Booleans()
 
 
-__all__ = ["MINPLUS", "Lengths"]
-
-
 @dataclass(frozen=True)
 class Lengths:
     """The semiring of minimum and plus on float64: exact as long as lengths are integers whose

@@ -320,9 +320,6 @@ def job_lines(sidecar: Mapping[str, Any]) -> Iterator[str]:
     yield from _filled(_JOBS, sidecar)
 
 
-__all__ = ["header"]
-
-
 def _sections(sidecar: Mapping[str, Any]) -> Iterator[Iterator[str]]:
     names = Definitions(sidecar["module"])
     yield _parameters(sidecar, names)

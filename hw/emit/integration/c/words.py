@@ -82,8 +82,6 @@ class Definitions:
         return f"#define {self.name(*parts)} {value}{remark}"
 
 
-__all__ = ["bit_lines", "stream_lines", "timing_lines"]
-
 _BITS = """
 static inline uint64_t @p@_get_bits(const uint32_t *word, uint32_t low, uint32_t width)
 {

@@ -202,9 +202,6 @@ def _counted(loops: list[Loop], body: Body) -> Body:
     return (Counted(fields, body),) if fields else body
 
 
-__all__ = ["signal"]
-
-
 def signal(program: Program, computation: Computation) -> Program:
     """Flags of a word say whether all loops that are summed over are in their first, in their last
     iteration; who brings words to the elements sets them."""

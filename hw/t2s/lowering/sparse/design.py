@@ -245,9 +245,6 @@ def gather_part(
     )
 
 
-__all__ = ["sparse_design"]
-
-
 def sparse_design(computation: Computation, config: T2sConfig) -> Design:
     """Lowers a mapping with sparse operands to its design.
 

@@ -19,9 +19,6 @@ def refused(computation: Computation, why: str, place: str = "") -> MappingError
     )
 
 
-__all__ = ["SparseLoops", "loops_of"]
-
-
 @dataclass(frozen=True)
 class SparseLoops:
     """All loops, each once.

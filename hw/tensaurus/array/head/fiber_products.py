@@ -127,9 +127,6 @@ class FiberProducts(wiring.Component):
         return m
 
 
-__all__ = ["Choice"]
-
-
 @dataclass
 class Choice:
     """Choice among the sources of operations: those that offer one, have space, and are granted;

@@ -207,9 +207,6 @@ class OperationLog(wiring.Component):
         return m
 
 
-__all__ = ["RowHead"]
-
-
 class RowHead(wiring.Component):
     """Selects the operations of a row's elements.
 

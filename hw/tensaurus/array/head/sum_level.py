@@ -163,9 +163,6 @@ class PairSums(wiring.Component):
         return m
 
 
-__all__ = ["SumLevel"]
-
-
 class SumLevel(wiring.Component):
     """Assigns slots to the products of a row's operations, and selects the partial sums that are
     added.

@@ -292,9 +292,6 @@ def verdict(agreement: SparseAgreement) -> str:
     )
 
 
-__all__ = ["Agreement", "exactly", "together", "within"]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
     """Comparison of a result with a reference.

@@ -87,8 +87,6 @@ def _reference(vertices: int, rows: Any, cols: Any) -> int:
     return int(sum(networkx.triangles(graph).values())) // 3
 
 
-__all__ = ["find_clusters"]
-
 Labels = NDArray[np.int64]
 Square = Callable[[Any], Any]
 

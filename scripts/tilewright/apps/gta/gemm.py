@@ -52,8 +52,6 @@ def multiply_integers(choice: GtaChoice, a: Path, b: Path, output: Path | None) 
     gta_report("bignum", title, lines, choice, products.tally, [agreement], details).finish()
 
 
-__all__ = ["multiply_files"]
-
 Patterns = NDArray[np.uint64]
 
 _BITS = 16

@@ -142,8 +142,6 @@ def _compare(data: Floats, found: _Components, kept: int) -> Agreement:
     )
 
 
-__all__ = ["MOST_ROWS", "decompose_file"]
-
 # The host's part of an LU decomposition: panels of a few columns, and inverses of triangles.
 #
 # An arithmetic is that of integers modulo 2^32, as uint32, or that of fp64.

@@ -212,9 +212,6 @@ def residual_of(
     )
 
 
-__all__ = ["Application", "finish", "is_matrix", "numbers_of", "residual_in"]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Application:
     """Application with its input and its problem.

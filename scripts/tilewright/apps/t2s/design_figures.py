@@ -149,10 +149,6 @@ class _Bits:
         return Shape.cast(port.payload.shape()).width
 
 
-__all__ = ["counter_rows", "counters_of", "depths_found", "element_of", "predicted",
-           "predicted_rows"]  # fmt: skip
-
-
 _MOST = 4_000_000
 """Iterations of an element: more would take minutes."""
 

@@ -78,9 +78,6 @@ def _plain(text: str) -> str:
     return "".join(found)
 
 
-__all__ = ["run_einsum"]
-
-
 def sparse_work(design: Design, bounds: Mapping[str, int], operands: Mapping[str, Operand]) -> int:
     """About how many operations and words a job with sparse operands takes: of each entry those
     for a row of the result, of each tile those that bring the dense operands' words."""

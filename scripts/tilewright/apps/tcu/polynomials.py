@@ -95,8 +95,6 @@ def _natural(file: Path) -> int:
     return value
 
 
-__all__ = ["evaluate"]
-
 _STEPS = 1 << 18
 """Steps of Horner's rule that a check takes, if one point takes no more."""
 

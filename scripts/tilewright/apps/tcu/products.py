@@ -65,8 +65,6 @@ def _limb(matrix: Any, number: int) -> Any:
     return type(matrix)((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-__all__ = ["multiply_matrices"]
-
 _SCHEMES: dict[str, Bilinear] = {"standard": STANDARD, "strassen": STRASSEN}
 
 

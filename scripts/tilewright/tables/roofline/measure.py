@@ -195,8 +195,6 @@ def _entries(dense: np.ndarray) -> Tensor:
     )
 
 
-__all__ = ["GIGAHERTZ", "Setting", "may_have", "measure"]
-
 GIGAHERTZ = 1.0
 """The clock: eight ports of 128 bits then carry what eight channels of HBM have. The paper's is
 2 GHz, of which its elements use every other cycle."""

@@ -61,8 +61,6 @@ class Times:
         return self.known[key]
 
 
-__all__ = ["Measured", "compared", "measure", "notes_of"]
-
 Progress = Callable[[str], None]
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from ...errors import UserError
 from ...synth.tables import Row, Table
 
-__all__ = ["t2s_designs"]
-
 PAPER = {
     "gemm": (20, 10 * 8, 16, 1282, 32 * 32),
     "mttkrp": (28, 8 * 9, 16, 1224, 16 * 16),

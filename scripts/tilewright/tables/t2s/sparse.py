@@ -90,8 +90,6 @@ def _skewed(shape: tuple[int, ...]) -> Tensor:
     return skewed(shape, _SKEWED)
 
 
-__all__ = ["AREAS", "t2s_sparse"]
-
 AREAS = ("spmm", "spmttkrp", "spmttkrp of 4 lanes")
 """Kernels of which areas are measured."""
 

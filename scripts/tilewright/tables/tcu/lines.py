@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ...sim.tcu.presets import Calibration
     from ...sim.tcu.words import Words
 
-__all__ = ["tcu_lines"]
 
 NAME = "tcu-lines"
 FAR = 16

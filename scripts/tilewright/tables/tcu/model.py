@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ...sim.tcu.presets import Calibration
     from ...sim.tcu.words import Words
 
-__all__ = ["ModelBesideHardware", "tcu_model"]
 
 Progress = Callable[[str], None]
 NAME = "tcu-model"

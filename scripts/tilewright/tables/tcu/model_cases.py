@@ -105,8 +105,6 @@ def of_sparse_operands(s: int) -> Iterator[Case]:
         yield Case(f"{label}, {sizes}", whole, structured(*shape, s, transposed))
 
 
-__all__ = ["cases_of"]
-
 Run = Callable[[TensorUnit, int], Any]
 _SEED = 7
 _LONG = 200
