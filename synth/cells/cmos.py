@@ -114,13 +114,14 @@ _HEADER = """library (tilewright_cmos) {
     variable_1 : input_net_transition;
     variable_2 : total_output_net_capacitance;
     index_1 ("0, 1000");
-    index_2 ("0, 100");
+    index_2 ("0, 50, 100");
   }
 """
 
 
 def _table(name: str, at_zero: float, at_hundred: float) -> str:
-    row = f"{at_zero:.4f}, {at_hundred:.4f}"
+    # ABC takes the slope from the first and the last load but one: of two, there would be none.
+    row = f"{at_zero:.4f}, {(at_zero + at_hundred) / 2:.4f}, {at_hundred:.4f}"
     return f'        {name} (linear) {{ values ("{row}", "{row}"); }}'
 
 

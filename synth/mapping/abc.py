@@ -198,7 +198,12 @@ MAPPINGS = {
 """ABC scripts of the mappings, the smallest one first. The first keeps the structure that it is
 given; ``if -g`` of the others balances sums of products by the arrival of their terms (Mishchenko,
 Brayton, Jang and Kravets, "Delay optimization using SOP balancing", ICCAD 2011). ``map`` is fast
-and large, ``&nf`` between the two. The last one leaves adder cells to ABC, too, as gates."""
+and large, ``&nf`` between the two. The last one leaves adder cells to ABC, too, as gates, and makes
+carries by Han and Carlson's prefix trees ("Fast area-efficient VLSI adders", 1987) in place of
+Brent and Kung's: 17 to 25 % less delay of an adder of 64 bits, for half again its area."""
+
+PREFIX_CARRIES = "-map +/techmap.v -map +/choices/han-carlson.v"
+"""Options of ``techmap`` for Han and Carlson's carries."""
 
 
 def scripts(top: str, library: Library, multipliers: str, mapping: str = "area") -> dict[str, str]:
@@ -208,6 +213,7 @@ def scripts(top: str, library: Library, multipliers: str, mapping: str = "area")
     is one of ``MAPPINGS``.
     """
     adders = "" if mapping == "fast" else adder_rules(library)
+    carries = PREFIX_CARRIES if mapping == "fast" else ""
     extract = """
     extract_fa -fa
     opt_clean
@@ -236,7 +242,7 @@ def scripts(top: str, library: Library, multipliers: str, mapping: str = "area")
     opt -full -nodffe -nosdff
     maccmap
     opt_clean
-    techmap
+    techmap {carries}
     opt -full -nodffe -nosdff
     {extract if adders else ""}
     techmap
@@ -265,7 +271,7 @@ def map_module(design: Design, name: str, library: Library, mapping: str = "area
     """The mapped netlist of a module as yosys JSON; instances of other modules stay.
 
     Where ABC fails, the next smaller mapping takes the place of this one: its ``map`` cannot read
-    every library, ``cmos`` for one. Raises ToolError if the one for area fails.
+    every library. Raises ToolError if the one for area fails.
     """
     module = design.modules[name]
     children = sorted(set(module.children.values()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tilewright.synth.base.yosys import run_yosys
 from tilewright.synth.flow import synthesize_verilog
-from tilewright.synth.mapping.abc import COMPARATOR_RULES
+from tilewright.synth.mapping.abc import COMPARATOR_RULES, PREFIX_CARRIES
 from tilewright.synth.mapping.multipliers import Multiplication, multiplications, multiplier_map
 from tilewright.synth.mapping.multiply_adds import MultiplyAdd, merge_products, multiply_add_map
 from tilewright.verif.kit.sampling import slow_but
@@ -92,6 +92,28 @@ def test_a_wrong_tree_is_found(signed: bool, old: str, new: str) -> None:
     """
     with pytest.raises(RuntimeError):
         run_yosys(script, {"top.il": design, "multipliers.v": wrong}, ["proved.il"])
+
+
+@pytest.mark.parametrize("width", [3, 16, 33])
+def test_prefix_carries_are_carries(width: int) -> None:
+    """The adders of the mapping for speed."""
+    script = f"""
+    read_verilog top.v
+    hierarchy -top gold
+    proc
+    copy gold gate
+    alumacc gate
+    select -assert-min 1 gate/t:$alu
+    techmap {PREFIX_CARRIES} gate
+    techmap gold
+    miter -equiv -make_assert -flatten gold gate both
+    hierarchy -top both
+    sat -verify -prove-asserts both
+    write_rtlil proved.il
+    """
+    ports = f"input [{width - 1}:0] a, b, input minus, output [{width}:0] o"
+    text = f"module gold({ports});\nassign o = minus ? a - b : a + b;\nendmodule\n"
+    assert "module \\both" in run_yosys(script, {"top.v": text}, ["proved.il"])["proved.il"]
 
 
 # Products that the synthesis flow adds in their trees: proved equal to ``a * b + c`` by yosys.
