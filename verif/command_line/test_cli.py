@@ -266,9 +266,9 @@ def test_the_page_and_the_help_list_all_tables(capsys: pytest.CaptureFixture[str
     assert listed.splitlines() == rows
 
 
-def test_gcn_has_a_clock_for_each_of_its_units(capsys: pytest.CaptureFixture[str]) -> None:
+def test_gcn_has_the_clock_of_both_its_units(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "gcn", "-h"]) == 0
-    assert "default 2, of sida 1." in " ".join(capsys.readouterr().out.split())
+    assert "in 0.01..100; │ │ default 1." in " ".join(capsys.readouterr().out.split())
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
@@ -37,11 +38,14 @@ class Clocks(Tables):
     Members
     -------
     found: the results
+    designs: by unit, what was measured: ``config``, its values of parameters, and ``verilog``, a
+        digest
     missing: by what is missing, why
     fo4: FO4 in ns of each library that is there
     """
 
     found: Mapping[Place, Clock] = field(default_factory=dict)
+    designs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     fo4: Mapping[str, float] = field(default_factory=dict)
 
@@ -53,11 +57,15 @@ class Clocks(Tables):
 
     def to_json(self) -> dict[str, Any]:
         """``{"table", "parts": [as Table.to_json, ...], "fo4_ns", "results": [{"unit", "library",
-        "effort", members of Clock}, ...], "missing": [{"what", "why"}, ...]}``."""
+        "effort", "config", "verilog", members of Clock}, ...], "missing": [{"what", "why"},
+        ...]}``."""
         results = [
-            {"unit": unit, "library": library, "effort": effort, **asdict(clock)}
+            {
+                "unit": unit, "library": library, "effort": effort, **self.designs[unit],
+                **asdict(clock),
+            }
             for (unit, library, effort), clock in self.found.items()
-        ]
+        ]  # fmt: skip
         missing = [{"what": what, "why": why} for what, why in self.missing.items()]
         more = {"fo4_ns": {**self.fo4}, "results": results, "missing": missing}
         return {**super().to_json(), **more}
@@ -141,6 +149,7 @@ class _Measuring:
     def __init__(self, *, small: bool, kept: bool, progress: Progress) -> None:
         self._small, self._kept, self._progress = small, kept, progress
         self.found: dict[Place, Clock] = {}
+        self.designs: dict[str, dict[str, Any]] = {}
         self.missing: dict[str, str] = {}
         self.libraries: dict[str, Column] = {}
 
@@ -161,6 +170,8 @@ class _Measuring:
         config = entry.small_config if self._small else entry.unit.config()
         self._progress(f"{about}: writing its Verilog")
         emitted = emit(entry.unit, config)
+        digest = sha256(emitted.verilog.encode()).hexdigest()[:16]
+        self.designs[entry.unit.name] = {"config": config.resolved(), "verilog": digest}
         for library in self.libraries.values():
             for effort in EFFORTS:
                 self._progress(f"{about}: {library.name}, for {effort}")
@@ -221,4 +232,4 @@ def clocks(
     if len(libraries) > 1:
         parts.insert(0, _grid(work.found, list(units), libraries, size))
     fo4 = {name: library.fo4 for name, library in work.libraries.items()}
-    return Clocks("clocks", parts, work.found, work.missing, fo4)
+    return Clocks("clocks", parts, work.found, work.designs, work.missing, fo4)

@@ -45,7 +45,8 @@ def test_commands_on_the_cycle_model(run: Run) -> None:
         for memory in ("flat", "hbm"):
             options = ("--backend", "cycles", "--memory", memory, "--gigahertz", "0.5")
             timed = report(run, app, path, *SETTINGS, *options)
-            assert f"ms at 0.5 GHz on {memory}" in run.out
+            assert f"at 0.5 GHz on {memory}: " in run.out
+            assert " at 500 MHz" in run.out
             assert (timed["backend"], timed["memory"]) == ("cycles", memory)
             assert timed["gigahertz"] == 0.5
             for name in ("iterations", "passes", "wasted", "settled", "residual", "reference"):

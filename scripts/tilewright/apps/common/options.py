@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Generic, TypedDict, TypeVar
 import typer
 
 from ...choices import a_setting
+from ...clocks import clock_rows, times
 from ...errors import UserError, user_errors
 from ...hw.spec.host import inputs
 from ...hw.spec.host.words import not_one_of
@@ -209,3 +210,19 @@ class Choice(Generic[AConfig]):
         if self.backend != "cycles":
             return {}
         return {"memory": self.memory.name, "gigahertz": self.gigahertz}
+
+    def clock_rows(self, cycles: int) -> list[tuple[str, str]]:
+        """Rows of a report: the time of cycles at clocks that are reached, and at the one that
+        was simulated; none of a backend without time."""
+        if self.backend == "model" or not cycles:
+            return []
+        config: Any = self.config
+        return clock_rows(
+            self.unit.name, config.resolved(), cycles, self.gigahertz, self.memory.name
+        )
+
+    def clock_figures(self, cycles: int | None) -> dict[str, Any]:
+        """The same for JSON: "times", a list."""
+        config: Any = self.config
+        cycles = None if self.backend == "model" else cycles
+        return {"times": times(self.unit.name, config.resolved(), cycles)}

@@ -128,6 +128,7 @@ def multiply_pair(jobs: tuple[PairJob, PairJob], choices: tuple[GtaChoice, GtaCh
             **accelerator_figures(choice, {}, mode=[one["mode"] for one in described]),
             "jobs": described,
             "cycles": cycles.together if cycles else None,
+            **choice.clock_figures(cycles.together if cycles else None),
             "alone": cycles.alone if cycles else None,
             "in_turn": cycles.in_turn if cycles else None,
             "counters": counts if has_cycles else None,
@@ -161,6 +162,7 @@ def _rows(choice: GtaChoice, jobs: Sequence[dict[str, Any]], cycles: _Cycles | N
                 "in turn",
                 _behind(cycles.in_turn, cycles.together, "each on the same lanes as above"),
             ),
+            *choice.clock_rows(cycles.together),
         ]
     return rows
 

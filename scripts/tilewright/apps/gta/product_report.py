@@ -61,6 +61,7 @@ def gta_report(
         json_file=choice.json_file,
         figures={
             **accelerator_figures(choice, details, mode=choice.format), **_figures(tally),
+            **choice.clock_figures(_cycles(tally)),
             "seconds": tally.seconds, **checks(tally),
             "references": [agreement.to_json() for agreement in agreements],
         },
@@ -71,6 +72,11 @@ def gta_report(
         tables=tables,
         wrong=any(agreement.wrong for agreement in agreements),
     )  # fmt: skip
+
+
+def _cycles(tally: GtaTally) -> int | None:
+    """Cycles of whole jobs; where only the array is modelled, its own."""
+    return tally.counts.get("cycles") or tally.cycles
 
 
 def _figures(tally: GtaTally) -> dict[str, Any]:
@@ -116,6 +122,7 @@ def _rows(choice: GtaChoice, tally: GtaTally) -> Rows:
         rows.append(("", f"and {len(order) - _SHOWN:,} more"))
     rows += _modelled(tally) if tally.schedules else []
     rows += _measured(tally) if tally.counts else []
+    rows += choice.clock_rows(_cycles(tally) or 0)
     if tally.undriven:
         rows.append(("jobs", f"not counted: {tally.undriven}"))
     if tally.utilisation is not None:

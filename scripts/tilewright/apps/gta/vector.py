@@ -105,13 +105,15 @@ def compute_vectors(
                                f"array at work"))  # fmt: skip
         rows.append(("bytes", f"{counts['bytes_read']:,} read, {counts['bytes_list']:,} of them of "
                               f"lists; {counts['bytes_written']:,} written"))  # fmt: skip
+        rows += choice.clock_rows(counts["cycles"])
     Report(
         app="vector",
         title=f"{function} of {', '.join(file.name for file in files)}",
         json_file=choice.json_file,
         figures={
             **accelerator_figures(choice, details, mode=choice.format),
-            "cycles": counts.get("cycles"), "counters": counts or None,
+            "cycles": counts.get("cycles"), **choice.clock_figures(counts.get("cycles")),
+            "counters": counts or None,
             "seconds": tally.seconds, **checks(tally),
             "references": [agreement.to_json()] if agreement else [],
         },

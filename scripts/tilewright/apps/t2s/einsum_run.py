@@ -13,6 +13,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from ...clocks import clock_rows, reached_clocks, times
 from ...errors import UserError, user_errors
 from ...hw.spec.formats import IntFormat
 from ...hw.spec.jobs.t2s import memory_parts
@@ -29,6 +30,7 @@ from ...sim.t2s.sparse.image import most_bytes, tile_count
 from ..common.limits import check_operations, counted
 from ..common.matrix_files import write_array
 from ..common.options import Choice
+from ..common.report import Rows
 from ..common.session import Session
 from .einsum_agreement import wrong_elements
 from .operand_files import Operand, read_operands
@@ -164,6 +166,7 @@ class EinsumRun:
                 "utilisation": self.utilisation,
                 "bytes_read": self.counts.bytes_read,
                 "bytes_written": self.counts.bytes_written,
+                "times": times("t2s", self.config.resolved(), self.counts.cycles),
             }
         return found | {"mismatches": self.mismatches, "wrong": self.wrong}
 
@@ -178,7 +181,7 @@ class EinsumRun:
         ]
         rows += [(name, self._of_steps(name)) for name in self.steps]
         if self.counts is not None:
-            rows += [("cycles", self._of_cycles()), ("memory", self._of_memory())]
+            rows += [("cycles", self._of_cycles()), *self._times(), ("memory", self._of_memory())]
         if self.mismatches is not None:
             told = f"{self.mismatches:,} elements are not the model's"
             rows.append(("Verilog", told if self.mismatches else "bit for bit the model's"))
@@ -207,6 +210,13 @@ class EinsumRun:
             f"{self.counts.cycles:,}, in {self.counts.busy_cycles:,} of them elements begin "
             f"products: {self.utilisation:.1%}"
         )
+
+    def _times(self) -> Rows:
+        assert self.counts is not None
+        config = self.config.resolved()
+        if not reached_clocks("t2s", config):
+            return []
+        return clock_rows("t2s", config, self.counts.cycles, 1.0, "flat")
 
     def _of_memory(self) -> str:
         assert self.counts is not None

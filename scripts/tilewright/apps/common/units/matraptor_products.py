@@ -203,7 +203,8 @@ def sparse_report(
             **accelerator_figures(choice, details), "memory": choice.memory.name,
             "gigahertz": choice.gigahertz, "multiplications": tally.products,
             "jobs": tally.jobs, "overflows": tally.overflows, "counters": tally.counts,
-            **figures, **checks(tally), "seconds": tally.seconds,
+            **figures, **choice.clock_figures(tally.counts.get("cycles")), **checks(tally),
+            "seconds": tally.seconds,
         },
         rows=[*rows, *_rows(choice, tally, figures)],
         tally=tally,
@@ -283,7 +284,7 @@ def _rows(choice: SparseChoice, tally: SparseTally, figures: dict[str, Any]) -> 
     if figures["load_imbalance"]:
         rows.append(("load imbalance", f"{figures['load_imbalance']:.3f} (busiest lane / mean)"))
     if figures["microseconds"] is not None:
-        rows.append(_cycles_row(choice, counts, figures))
+        rows += [_cycles_row(counts), *choice.clock_rows(counts["cycles"])]
     if counts.get("bytes_read"):
         rows += _byte_rows(counts)
     if figures["microseconds"] is not None:
@@ -291,13 +292,11 @@ def _rows(choice: SparseChoice, tally: SparseTally, figures: dict[str, Any]) -> 
     return rows
 
 
-def _cycles_row(
-    choice: SparseChoice, counts: dict[str, int], figures: dict[str, Any]
-) -> tuple[str, str]:
+def _cycles_row(counts: dict[str, int]) -> tuple[str, str]:
     return (
         "cycles",
-        f"{counts['cycles']:,}: {figures['microseconds']:,.1f} us at {choice.gigahertz:g} GHz; "
-        f"{counts['stalls']:,} without a product between the first and the last",
+        f"{counts['cycles']:,}; {counts['stalls']:,} without a product between the first and the "
+        f"last",
     )
 
 

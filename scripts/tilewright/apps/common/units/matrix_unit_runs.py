@@ -203,6 +203,7 @@ def _engine_figures(choice: EngineChoice, tally: EngineTally) -> dict[str, Any]:
     figures: dict[str, Any] = {
         "memory": choice.memory.name,
         "gigahertz": choice.gigahertz,
+        **choice.clock_figures(tally.cycles),
         "jobs": tally.jobs,
         "bytes_read": tally.bytes_read,
         "bytes_written": tally.bytes_written,
@@ -266,9 +267,9 @@ def _engine_rows(choice: EngineChoice, tally: EngineTally) -> Rows:
 
 def _engine_timed(choice: EngineChoice, tally: EngineTally, figures: dict[str, Any]) -> Rows:
     return [
-        ("cycles", f"{tally.cycles:,}: {figures['microseconds']:,.1f} us at "
-                   f"{choice.gigahertz:g} GHz; {tally.stalls:,} without an operation between the "
-                   f"first and the last of a job"),
+        ("cycles", f"{tally.cycles:,}; {tally.stalls:,} without an operation between the first "
+                   f"and the last of a job"),
+        *choice.clock_rows(tally.cycles),
         ("utilisation", f"{tally.utilisation:.2%} ({tally.busy_cycles:,} of {tally.cycles:,} "
                         f"cycles)"),
     ]  # fmt: skip

@@ -230,7 +230,7 @@ def iteration_report(
             **accelerator_figures(choice, {}, sizes={
                 one.name: {"value": one.value, "for": one.why} for one in choice.sizes
             }),
-            **choice.timing,
+            **choice.timing, **choice.clock_figures(outcome.counts.get("cycles")),
             "counters": dict(outcome.counts), **checks(outcome.tally),
             "seconds": outcome.tally.seconds,
         },
@@ -279,10 +279,11 @@ def _timed_rows(choice: SidaChoice, outcome: Outcome) -> Rows:
     if choice.backend == "cycles":
         seconds = cycles / choice.gigahertz * 1e-9
         moved = (counts["bytes_read"] + counts["bytes_written"]) / seconds
-        timed = [("time", f"{seconds * 1e3:,.4g} ms at {choice.gigahertz:g} GHz on "
-                          f"{choice.memory.name}: {counts['operations'] / seconds * 1e-9:,.4g} "
-                          f"GOP/s, {moved * 1e-9:,.4g} GB/s")]  # fmt: skip
+        timed = [("rates", f"at {choice.gigahertz:g} GHz on {choice.memory.name}: "
+                           f"{counts['operations'] / seconds * 1e-9:,.4g} GOP/s, "
+                           f"{moved * 1e-9:,.4g} GB/s")]  # fmt: skip
     return [
+        *choice.clock_rows(cycles),
         *timed,
         ("cycles", f"{cycles:,}; {counts['busy_cycles']:,} with elements for the first product, "
                    f"{counts['stalls']:,} without between the first and the last"),

@@ -20,6 +20,7 @@ from ..options import (
     Choice,
     DeviceOptions,
     check_report_and_tools,
+    gigahertz_option,
     named_parameters,
     named_semiring,
 )
@@ -27,16 +28,34 @@ from ..options import (
 if TYPE_CHECKING:
     from ....sim.sparse.tensor import Tensor
 
-__all__ = ["TensorChoice", "TensorOptions", "choose_tensor_unit", "read_some_tensor"]
+__all__ = [
+    "TENSAURUS_GIGAHERTZ",
+    "TensaurusOptions",
+    "TensorChoice",
+    "TensorOptions",
+    "choose_tensor_unit",
+    "read_some_tensor",
+]
 
 _MOST_VALUES = 1 << 27
 """Values of the largest tensor."""
+
+TENSAURUS_GIGAHERTZ = 1.0
+"""Its clock, unless a user sets it: as many operations a second as the paper's elements, which work
+in every other cycle of 2 GHz."""
 
 _MODES = "ijkl"
 _NAMES = {"f": "vectors", "f1": "scalars_1", "f2": "scalars_2"} | {
     letter: f"step_{mode}" for mode, letter in enumerate(_MODES)
 }
 """Names in --tile, and the planner's names for them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensaurusOptions(DeviceOptions):
+    """Options of the accelerator, with its own clock."""
+
+    gigahertz: Annotated[float | None, gigahertz_option(f"{TENSAURUS_GIGAHERTZ:g}")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +150,7 @@ def choose_tensor_unit(
     semiring: that the user asks for; headers of streams are marked by a bit then, unless set
     value: a format that the application takes unless the user sets one
     """
-    device = options.checked()
+    device = options.checked(TENSAURUS_GIGAHERTZ)
     semiring = named_semiring(semiring)
     fixed = _fixed(how.tile, order)
     given = list(options.settings or ())

@@ -216,6 +216,7 @@ def tensor_report(
         json_file=choice.json_file,
         figures={
             **accelerator_figures(choice, details), **choice.timing,
+            **choice.clock_figures(tally.counts.get("cycles")),
             "products": len(tally.plans), "tiles": tally.tiles,
             "plans": [_plan_json(plan) for plan in tally.plans[:100]], "counters": tally.counts,
             **checks(tally), "seconds": tally.seconds,
@@ -280,10 +281,11 @@ def _timed_rows(choice: TensorChoice, counts: dict[str, int]) -> Rows:
     if choice.backend == "cycles":
         seconds = cycles / choice.gigahertz * 1e-9
         moved = (counts["bytes_read"] + counts["bytes_written"]) / seconds
-        timed = [("time", f"{seconds * 1e3:,.4g} ms at {choice.gigahertz:g} GHz on "
-                          f"{choice.memory.name}: {counts['operations'] / seconds * 1e-9:,.4g} "
-                          f"GOP/s, {moved * 1e-9:,.4g} GB/s")]  # fmt: skip
+        timed = [("rates", f"at {choice.gigahertz:g} GHz on {choice.memory.name}: "
+                           f"{counts['operations'] / seconds * 1e-9:,.4g} GOP/s, "
+                           f"{moved * 1e-9:,.4g} GB/s")]  # fmt: skip
     return [
+        *choice.clock_rows(cycles),
         *timed,
         ("cycles", f"{cycles:,}; rows began products in {counts['products'] / peak:.1%} of theirs; "
                    f"waited for {waits}"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -15,21 +14,16 @@ from ....hw.spec.tensaurus import TENSAURUS
 from ....numbers_given import whole
 from ...common.files import ARRAY_NAMES, MARKET, check_output, check_readable, kind_of
 from ...common.first_lines import check_first_lines
-from ...common.options import GIGAHERTZ, PANEL, DeviceOptions, gigahertz_option
-from ...common.units.sida import SIDA_GIGAHERTZ, SidaChoice, choose_sida
-from ...common.units.tensaurus import TensorChoice, TensorOptions, choose_tensor_unit
+from ...common.options import PANEL, DeviceOptions
+from ...common.units.sida import SidaChoice, choose_sida
+from ...common.units.tensaurus import (
+    TensaurusOptions,
+    TensorChoice,
+    TensorOptions,
+    choose_tensor_unit,
+)
 
-__all__ = ["GcnOptions", "gcn"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class GcnOptions(DeviceOptions):
-    """Options of all accelerators; each unit has a clock of its own."""
-
-    gigahertz: Annotated[
-        float | None,
-        gigahertz_option(f"{GIGAHERTZ:g}, of {SIDA.name} {SIDA_GIGAHERTZ:g}"),
-    ] = None
+__all__ = ["gcn"]
 
 
 def gcn(
@@ -58,7 +52,7 @@ def gcn(
     ] = TENSAURUS.name,
     *,
     how: TensorOptions,
-    options: GcnOptions,
+    options: TensaurusOptions,
 ) -> None:  # fmt: skip
     """Run a graph convolutional network: A relu(A X V) W, of two layers with random weights.
 

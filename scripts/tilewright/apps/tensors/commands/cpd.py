@@ -10,8 +10,7 @@ import typer
 from ....numbers_given import whole
 from ...common.files import check_output
 from ...common.first_lines import check_first_lines
-from ...common.options import DeviceOptions
-from ...common.units.tensaurus import TensorOptions
+from ...common.units.tensaurus import TensaurusOptions, TensorOptions
 from .factorised import Iterations, Seed, TensorFile, Tolerance, read_factorised
 
 __all__ = ["cpd"]
@@ -36,7 +35,7 @@ def cpd(
     ] = None,
     *,
     how: TensorOptions,
-    options: DeviceOptions,
+    options: TensaurusOptions,
 ) -> None:  # fmt: skip
     """Factorise a tensor into a sum of outer products (CP-ALS): MTTKRP on the unit, small solves on
     the host in float64.

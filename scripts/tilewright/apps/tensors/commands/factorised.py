@@ -11,8 +11,12 @@ from ....errors import UserError
 from ....hw.spec.formats import FloatFormat
 from ....numbers_given import real, whole
 from ...common.files import TENSOR_NAMES, check_readable
-from ...common.options import DeviceOptions
-from ...common.units.tensaurus import TensorChoice, TensorOptions, choose_tensor_unit
+from ...common.units.tensaurus import (
+    TensaurusOptions,
+    TensorChoice,
+    TensorOptions,
+    choose_tensor_unit,
+)
 
 if TYPE_CHECKING:
     from ....sim.sparse.tensor import Tensor
@@ -39,7 +43,7 @@ Seed = Annotated[
 
 
 def read_factorised(
-    file: Path, app: str, how: TensorOptions, options: DeviceOptions
+    file: Path, app: str, how: TensorOptions, options: TensaurusOptions
 ) -> tuple[Tensor, TensorChoice]:
     """The tensor of a file, and the unit that ``app`` runs on."""
     choose_tensor_unit(how, options, order=4)

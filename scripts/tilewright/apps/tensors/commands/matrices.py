@@ -16,7 +16,12 @@ from ...common.first_lines import check_first_lines
 from ...common.options import DeviceOptions
 from ...common.units.gta import FlowOptions, refuse_flow
 from ...common.units.matrix_unit import EngineOptions, choose_engine
-from ...common.units.tensaurus import TensorChoice, TensorOptions, choose_tensor_unit
+from ...common.units.tensaurus import (
+    TensaurusOptions,
+    TensorChoice,
+    TensorOptions,
+    choose_tensor_unit,
+)
 
 if TYPE_CHECKING:
     from ....sim.sparse.tensor import Tensor
@@ -55,7 +60,7 @@ def spmm(
     output: _OutputOption = None,
     *,
     how: TensorOptions,
-    options: DeviceOptions,
+    options: TensaurusOptions,
 ) -> None:  # fmt: skip
     """Multiply a sparse matrix with a dense one (SpMM), in any of nine semirings.
 
@@ -87,7 +92,7 @@ def spmv(
     output: _OutputOption = None,
     *,
     how: TensorOptions,
-    options: DeviceOptions,
+    options: TensaurusOptions,
 ) -> None:
     """Multiply a sparse matrix with a vector (SpMV), in any of nine semirings; see spmm."""
     if output:
@@ -113,7 +118,7 @@ def gemv(
     output: _OutputOption = None,
     *,
     how: TensorOptions,
-    options: DeviceOptions,
+    options: TensaurusOptions,
 ) -> None:
     """Multiply a dense matrix with a vector (GEMV), in any of nine semirings; see spmv."""
     spmv(a, b, semiring, seed, output, how=replace(how, dense=True), options=options)

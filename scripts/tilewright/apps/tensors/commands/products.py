@@ -12,8 +12,12 @@ import typer
 from ....errors import UserError
 from ....numbers_given import whole
 from ...common.files import ARRAY_NAMES, check_output, check_readable
-from ...common.options import DeviceOptions
-from ...common.units.tensaurus import TensorChoice, TensorOptions, choose_tensor_unit
+from ...common.units.tensaurus import (
+    TensaurusOptions,
+    TensorChoice,
+    TensorOptions,
+    choose_tensor_unit,
+)
 
 if TYPE_CHECKING:
     from ....sim.sparse.tensor import Tensor
@@ -54,7 +58,7 @@ def spmttkrp(
     ] = None,
     *,
     how: TensorOptions,
-    options: DeviceOptions,
+    options: TensaurusOptions,
 ) -> None:  # fmt: skip
     """Multiply a sparse tensor with the Khatri-Rao product of matrices (MTTKRP), along any mode.
 
@@ -99,7 +103,7 @@ def spttmc(
     ] = None,
     *,
     how: TensorOptions,
-    options: DeviceOptions,
+    options: TensaurusOptions,
 ) -> None:  # fmt: skip
     """Multiply a sparse tensor with a matrix in each mode but one (TTMc).
 
@@ -120,7 +124,7 @@ def spttmc(
 
 
 def _start(
-    file: Path, mode: int, how: TensorOptions, options: DeviceOptions
+    file: Path, mode: int, how: TensorOptions, options: TensaurusOptions
 ) -> tuple[Tensor, TensorChoice]:
     """A tensor, and the unit that takes it."""
     choose_tensor_unit(replace(how, tile=None), options, order=4)

@@ -11,8 +11,7 @@ import typer
 from ....errors import UserError
 from ....numbers_given import whole
 from ...common.files import check_output
-from ...common.options import DeviceOptions
-from ...common.units.tensaurus import TensorOptions
+from ...common.units.tensaurus import TensaurusOptions, TensorOptions
 from .factorised import Iterations, Seed, TensorFile, Tolerance, read_factorised
 
 __all__ = ["tucker"]
@@ -31,7 +30,7 @@ def tucker(
     ] = None,
     *,
     how: TensorOptions,
-    options: DeviceOptions,
+    options: TensaurusOptions,
 ) -> None:  # fmt: skip
     """Factorise a tensor into a core and a matrix in each mode (Tucker, by HOOI): TTMc on the unit,
     singular vectors on the host in float64.
