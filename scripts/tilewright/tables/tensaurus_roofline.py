@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..clocks import measured
 from ..errors import UserError
 
 if TYPE_CHECKING:
@@ -83,6 +84,10 @@ def tensaurus_roofline(
     what = (
         f"{config.rows} x {config.cols} elements of {config.vlen} {config.value}, {config.banks} "
         f"banks, {config.channels} channels of {memory.name}, {GIGAHERTZ:g} GHz, scale {scale:g}"
+    )
+    notes.append(
+        f"{GIGAHERTZ:g} GHz is assumed: the rate of the paper's elements. "
+        + measured("tensaurus", config.resolved())
     )
     if svg is not None:
         drawn = picture(f"Tensaurus: {what}", roof_of(config, memory, GIGAHERTZ), points)

@@ -15,6 +15,7 @@ from ...apps.graphs.closure import Notation, worst_case
 from ...apps.graphs.hops import fewest_hops, settling
 from ...apps.graphs.options import ALGORITHMS
 from ...apps.graphs.problems import PROBLEMS
+from ...clocks import measured
 from ...errors import UserError
 from ...synth.tables import Row, Table
 from ...synth.tables.table import Figures
@@ -213,7 +214,8 @@ def notes_of(given: Sequence[str]) -> list[str]:
     return [
         f"Engine: engine_simd2, {rows} x {cols} x {depth} tiles, {config.unit.lane_bits}-bit "
         f"operands, blocks of {block} tiles, {config.managers} x {config.data_bits} bits, each in "
-        f"front of {memory.name} of {memory.gigabytes:g} GB/s, {setting.gigahertz:g} GHz.",
+        f"front of {memory.name} of {memory.gigabytes:g} GB/s, {setting.gigahertz:g} GHz, which "
+        f"is assumed. {measured('engine_simd2', config.resolved())}",
         f"Vector unit: {lanes} lanes in the same engine, one for each element of D's tile, an "
         f"operation a lane and cycle: {vector_interval(setting, 'minplus')} cycles for what the "
         f"matrix unit does in one, {vector_interval(setting, 'mma')} where multiplying and adding "
