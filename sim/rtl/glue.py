@@ -176,12 +176,14 @@ class Harness:
     headers: what it includes, in the same directory
     glue: native_glue.h, the accessors of a unit, from the unit's sidecar
     checkers: SystemVerilog that is compiled besides the unit's, from the sidecar
+    slow: what drives it takes most of the time, so that optimising the unit is not worth its time
     """
 
     source: Path
     headers: tuple[Path, ...]
     glue: Callable[[Mapping[str, Any]], str]
     checkers: Callable[[Mapping[str, Any]], str] = lambda sidecar: ""
+    slow: bool = False
 
     def texts(self) -> list[str]:
         """The content of all its files."""

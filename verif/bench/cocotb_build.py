@@ -24,7 +24,13 @@ from tilewright.hw.spec.host.outputs import write_whole
 from tilewright.hw.spec.host.programs import run_program
 from tilewright.sim.rtl.accelerator import AxiRuleError
 from tilewright.sim.rtl.axi.checkers import BOUND, axi_checkers, rule_texts
-from tilewright.sim.rtl.build import COMPILING, BuildError, build_program, cache_errors
+from tilewright.sim.rtl.build import (
+    COMPILING,
+    BuildError,
+    build_program,
+    cache_errors,
+    program_optimisation,
+)
 from tilewright.sim.rtl.toolchain import find_icarus, find_verilator, require_tools
 from tilewright.sim.rtl.waves import WaveFormat, complete_waves
 
@@ -99,7 +105,7 @@ class CocotbBuild:
         verilog = emitted.verilog + checkers
         for part in (verilog, simulator, str(waves), str(_OPTIONS), str(_VERSION)):
             key.update(part.encode() + b"\0")
-        key.update(f"{self._program} {sys.executable}".encode())
+        key.update(f"{self._program} {sys.executable} {program_optimisation()}".encode())
         self._directory = cache_directory() / f"cocotb-{simulator}-{key.hexdigest()[:24]}"
         if not (self._directory / "built").exists():
             with activity(COMPILING, compiles=True):

@@ -83,7 +83,7 @@ def _glue(sidecar: Mapping[str, Any]) -> str:
     return glue_head(sidecar) + head + visits + "}\n"
 
 
-PORTS = Harness(Path(__file__).with_name("cpp") / "ports.cpp", (), _glue)
+PORTS = Harness(Path(__file__).with_name("cpp") / "ports.cpp", (), _glue, slow=True)
 """Any ports, which the caller drives."""
 
 
