@@ -5,8 +5,8 @@ through the same steps for every design. The hierarchy is kept: each different m
 once (``mapping``), then the mapped modules are put together (``netlist``), nets of high fan-out get
 buffer trees (``fanout``), and static timing analysis runs over the whole of it, across modules
 (``timing``).
-Large memories are left out of all that: their bits are counted, and they are boundaries for
-timing (``memories``).
+Large memories are not mapped: their area and their access time are estimated by their shape
+(``memories``). Paths end at their inputs, with a setup time, and begin at their read data.
 ``ecp5`` and ``ice40`` are placed and routed (``fpga``).
 """
 
@@ -31,10 +31,11 @@ from .library.cells import NAND2, Library, WireLoad
 from .mapping.abc import map_module
 from .mapping.hierarchy import Design, split_design
 from .mapping.netlist import MappedModule, read_mapped
-from .memory_area import bit_area, bit_formula
+from .memories.cells import memory_module, with_memories
+from .memories.estimate import Estimate, estimate, library_law
+from .memories.report import MemoryLaw, memory_reports
 from .report import (
     AsicReport,
-    MemoryBits,
     ModuleArea,
     PathReport,
     PathSegment,
@@ -42,7 +43,7 @@ from .report import (
     Report,
 )
 from .targets import target_library
-from .timing.analysis import Step, Timing, fo4
+from .timing.analysis import Path, Step, Timing, fo4
 from .timing.opensta import opensta_available, opensta_delay
 
 __all__ = ["synthesize", "synthesize_verilog"]
@@ -58,8 +59,9 @@ def no_source(module: str, signal: str) -> str:
 
 
 def _map_modules(design: Design, library: Library, mapping: str) -> dict[str, MappedModule]:
-    names = design.order()
-    mapped = {}
+    memories = {name: one.memory for name, one in design.modules.items() if one.memory}
+    names = [name for name in design.order() if name not in memories]
+    mapped = {name: memory_module(memory) for name, memory in memories.items()}
     with (
         activity(f"synthesizing modules, {mapping}", total=len(names)) as shown,
         ThreadPoolExecutor(WORKERS) as pool,
@@ -72,15 +74,20 @@ def _map_modules(design: Design, library: Library, mapping: str) -> dict[str, Ma
 
 
 def _module_areas(
-    design: Design, modules: Mapping[str, MappedModule], library: Library
+    design: Design,
+    modules: Mapping[str, MappedModule],
+    library: Library,
+    estimates: Mapping[str, Estimate],
 ) -> tuple[ModuleArea, ...]:
     rows = []
     whole: dict[str, float] = {}
     bits: dict[str, int] = {}
+    memory: dict[str, float] = {}
     counts = design.counts()
     for name in design.order():
-        if design.modules[name].memory_bits:
+        if name in estimates:
             whole[name], bits[name] = 0.0, design.modules[name].memory_bits
+            memory[name] = estimates[name].area
             continue
         area, flip_flops = [0.0, 0.0], 0
         for kind, pins in modules[name].cells.items():
@@ -90,6 +97,7 @@ def _module_areas(
         children = design.modules[name].children.values()
         whole[name] = sum(area) + sum(whole[child] for child in children)
         bits[name] = sum(bits[child] for child in children)
+        memory[name] = sum(memory[child] for child in children)
         rows.append(
             ModuleArea(
                 name=name,
@@ -100,23 +108,9 @@ def _module_areas(
                 total=sum(area) * counts[name],
                 whole=whole[name],
                 memory_bits=bits[name],
+                memory_area=memory[name],
             )
         )
-    return tuple(sorted(rows, key=lambda row: (-row.total, row.name)))
-
-
-def _memories(design: Design) -> tuple[MemoryBits, ...]:
-    counts = design.counts()
-    rows = [
-        MemoryBits(
-            name=module.name,
-            instances=counts[module.name],
-            bits=module.memory_bits,
-            total=module.memory_bits * counts[module.name],
-        )
-        for module in design.modules.values()
-        if module.memory_bits
-    ]
     return tuple(sorted(rows, key=lambda row: (-row.total, row.name)))
 
 
@@ -147,6 +141,18 @@ def _segments(steps: Sequence[Step], design: Design, source: Source) -> Iterator
         begun = cells[-1].arrival
 
 
+def _memory_times(path: Path, design: Design) -> dict[str, float]:
+    """Access time of the memory where a path begins, and setup time of that where it ends."""
+    first = path.steps[0].module if path.steps else ""
+    last = design.parent(path.end)
+    times = {}
+    if first and design.modules[first].memory:
+        times["access_ns"] = path.steps[0].arrival
+    if path.kind.endswith("register") and last and design.modules[last].memory:
+        times["memory_setup_ns"] = path.setup
+    return times
+
+
 def _path_report(
     timing: Timing, design: Design, source: Source, opensta_ns: float | None
 ) -> PathReport | None:
@@ -172,6 +178,7 @@ def _path_report(
         end_source=_source_of(path.end, design, source),
         segments=tuple(_segments(path.steps, design, source)),
         steps=tuple(steps),
+        **_memory_times(path, design),
     )
 
 
@@ -180,7 +187,7 @@ def _timing_by(memories: bool, wires: WireLoad | None) -> str:
     by += (
         "without wires" if wires is None else f"wires by the library's wire-load model {wires.name}"
     )
-    return by + (", memories as flip-flops at their pins" if memories else "")
+    return by + (", memories by their access and setup times" if memories else "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,6 +247,10 @@ def _asic(
     wires = asked.model(library)
     with activity("reading the Verilog"):
         design = split_design(verilog, top)
+    law, fo4_ns = library_law(library), fo4(library)[0]
+    held = {name: one.memory for name, one in design.modules.items() if one.memory}
+    estimates = {name: estimate(one.shape, law, fo4_ns) for name, one in held.items()}
+    library = with_memories(library, ((one, estimates[name]) for name, one in held.items()), law)
     buffer_area, buffers, path = 0.0, 0, None
     facts: dict[str, Any] = {}
     mapped = partial(_map_modules, design, library)
@@ -253,10 +264,11 @@ def _asic(
         path = _path_report(chosen.timing, design, asked.source, checked)
     else:
         modules = mapped("area")
-    rows = _module_areas(design, modules, library)
-    memories = _memories(design)
+    rows = _module_areas(design, modules, library, estimates)
+    bits = {name: design.modules[name].memory_bits for name in estimates}
+    memories = memory_reports(estimates, bits, design.counts())
     memory_bits = sum(memory.total for memory in memories)
-    memory_area = memory_bits * bit_area(target)
+    memory_area = sum(memory.area * memory.instances for memory in memories)
     period = asked.period
     counts = design.counts()
     cells = sum(
@@ -285,12 +297,12 @@ def _asic(
         cells=cells + buffers,
         modules=rows,
         path=path,
-        fo4_ns=fo4(library)[0],
+        fo4_ns=fo4_ns,
         timing_by=_timing_by(bool(memories), wires) if asked.together else "",
         memory_bits=memory_bits,
         memories=memories,
         memory_area=memory_area,
-        memory_formula=bit_formula(target),
+        memory_law=MemoryLaw.of(law),
         area_with_memories=area + memory_area,
         nand2_equivalents_with_memories=(area + memory_area) / nand2.area,
         slack_ns=period - path.ns if period is not None and path else None,

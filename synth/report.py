@@ -8,13 +8,14 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .curve import CurvePoint, EffortFigures, curve_table, effort_table
+from .memories.report import MemoryLaw, MemoryReport, memory_table
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 __all__ = [
-    "CHECK_PERCENT", "AsicReport", "FpgaReport", "MemoryBits", "ModuleArea", "PathReport",
-    "PathSegment", "PathStep", "Report",
+    "CHECK_PERCENT", "AsicReport", "FpgaReport", "ModuleArea", "PathReport", "PathSegment",
+    "PathStep", "Report",
 ]  # fmt: skip
 
 
@@ -75,7 +76,7 @@ class ModuleArea:
     flip_flops: in one instance, likewise
     total: area of all instances, likewise
     whole: area of one instance with all that is inside it, but for large memories
-    memory_bits: of the large memories inside one instance
+    memory_bits: of the large memories inside one instance; memory_area: of these, estimated
     """
 
     name: str
@@ -86,23 +87,7 @@ class ModuleArea:
     total: float
     whole: float
     memory_bits: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class MemoryBits:
-    """A large memory, which is not synthesised.
-
-    Members
-    -------
-    name: says its words, their bits, its read and write ports
-    instances: how many the whole design has
-    bits: of one; total: of all
-    """
-
-    name: str
-    instances: int
-    bits: int
-    total: int
+    memory_area: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,6 +156,8 @@ class PathReport:
     start_source, end_source: Python file and line of start and end, as of a ``PathSegment``
     segments: where it runs, an instance after the other
     steps: the cells
+    access_ns: access time of the memory where it begins, 0 elsewhere
+    memory_setup_ns: setup time of the memory where it ends, 0 elsewhere; both are part of ``ns``
     """
 
     kind: str
@@ -187,6 +174,13 @@ class PathReport:
     end_source: str = ""
     segments: tuple[PathSegment, ...] = ()
     steps: tuple[PathStep, ...] = ()
+    access_ns: float = 0.0
+    memory_setup_ns: float = 0.0
+
+    @property
+    def memory_ns(self) -> float:
+        """The part of the path that is of memories."""
+        return self.access_ns + self.memory_setup_ns
 
     def table(self) -> RenderableType:
         """Table of the path, with a row for each segment."""
@@ -224,9 +218,8 @@ class AsicReport(Report):
     nand2_equivalents: area in two-input NAND gates of the library
     transistors: for the target ``cmos``, else None
     flip_flops, cells: how many
-    memory_bits: of all large memories, see :mod:`.memories`; the time that an access takes is not
-        modelled: for timing there are flip-flops at their pins
-    memory_area: of these, an estimate; memory_formula says how it is made, see :mod:`.memory_area`
+    memory_bits: of all large memories, see :mod:`.memories`
+    memory_area: of these, an estimate; memory_law says how it is made
     area_with_memories, nand2_equivalents_with_memories: the sum of logic and memories
     memories: the different ones, most bits first; modules: largest total first
     path: None for a design without any path
@@ -255,9 +248,9 @@ class AsicReport(Report):
     fo4_ns: float
     timing_by: str
     memory_bits: int = 0
-    memories: tuple[MemoryBits, ...] = ()
+    memories: tuple[MemoryReport, ...] = ()
     memory_area: float = 0.0
-    memory_formula: str = ""
+    memory_law: MemoryLaw | None = None
     area_with_memories: float = 0.0
     nand2_equivalents_with_memories: float = 0.0
     effort: str = "area"
@@ -297,6 +290,11 @@ class AsicReport(Report):
                 facts.add_row(*row)
             if not super().passed and self.least_period_ns:
                 facts.add_row("least period", f"{self.least_period_ns:.3f}", "ns is reached")
+            if path.memory_ns:
+                what = "access" if path.access_ns else "setup"
+                what = "access and setup" if path.access_ns and path.memory_setup_ns else what
+                share = f"ns, {100 * path.memory_ns / path.ns:.0f} % of the path: {what}"
+                facts.add_row("  of memories", f"{path.memory_ns:.3f}", share)
             facts.add_row("  from", "", path.start)
             facts.add_row("  to", "", path.end)
             facts.add_row("  by", "", self.timing_by)
@@ -308,7 +306,9 @@ class AsicReport(Report):
             console.print(curve_table(self.curve, self.area_unit))
         console.print(self._module_table())
         if self.memories:
-            console.print(self._memory_table())
+            console.print(memory_table(self.memories))
+        if self.memories and self.memory_law:
+            self.memory_law.print(console)
 
     def _area_table(self) -> RenderableType:
         from rich.table import Table
@@ -328,15 +328,8 @@ class AsicReport(Report):
         add("  sequential", self.sequential, f"{self.flip_flops:,} flip-flops")
         add("  fan-out buffers", self.buffer_area, f"{self.buffers:,} buffers")
         if self.memories:
-            label = f"memories (estimate: {self.memory_formula})"
-            add(label, self.memory_area, f"{self.memory_bits:,} bits")
+            add("memories, estimated", self.memory_area, f"{self.memory_bits:,} bits")
             add("sum", self.area_with_memories)
-        return table
-
-    def _memory_table(self) -> RenderableType:
-        table = _table("memories", "memory", ("count", "bits", "total"))
-        for one in self.memories:
-            table.add_row(one.name, f"{one.instances:,}", f"{one.bits:,}", f"{one.total:,}")
         return table
 
     def _module_table(self) -> RenderableType:

@@ -210,6 +210,7 @@ class Library:
     cells: by name, those that are not usable included
     wire_load: its default wire-load model, if it has one
     files: that it was read from; none for a library that is made here
+    added: Liberty text of cells that are in none of these, as those of memories
     """
 
     name: str
@@ -219,6 +220,7 @@ class Library:
     cells: dict[str, Cell]
     wire_load: WireLoad | None = None
     files: tuple[Path, ...] = ()
+    added: str = field(default="", repr=False)
 
     def smallest(self, inputs: int, *truths: tuple[bool, ...]) -> Cell | None:
         """Returns the smallest usable cell with these outputs, in any order; None if none

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-__all__ = ["Group", "merged", "parse_liberty", "resistance_unit", "units", "without_power"]
+__all__ = [
+    "SHARED", "Group", "merged", "parse_liberty", "resistance_unit", "units", "without_power",
+]  # fmt: skip
 
 _TOKEN = re.compile(
     r"""(?P<skip>\s+|\\\r?\n|\\|/\*.*?\*/|//[^\n]*)
@@ -191,7 +193,7 @@ POWER = frozenset(
 """Names of the groups and lists that no tool reads here: of power, levels and waveforms. They are
 two thirds of a large library."""
 
-_SHARED = (
+SHARED = (
     "time_unit", "input_threshold_pct_rise", "input_threshold_pct_fall",
     "output_threshold_pct_rise", "output_threshold_pct_fall", "slew_lower_threshold_pct_rise",
     "slew_lower_threshold_pct_fall", "slew_upper_threshold_pct_rise",
@@ -223,7 +225,7 @@ def merged(trees: list[Group]) -> Group:
     """One library of the trees of its files. Raises ValueError if they differ in their units."""
     first = trees[0]
     for number, tree in enumerate(trees[1:], 1):
-        facts = [[one.attributes.get(name) for name in _SHARED] for one in (first, tree)]
+        facts = [[one.attributes.get(name) for name in SHARED] for one in (first, tree)]
         if facts[0] != facts[1] or units(first) != units(tree):
             name = first.arguments[0] if first.arguments else ""
             raise ValueError(f"its units or thresholds are not those of library {name!r}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..base.errors import ToolError
 from ..base.yosys import run_yosys
-from .memories import MODULE, keep_memories
+from .memories import MODULE, StandIn, keep_memories
 
 __all__ = ["Design", "Module", "split_design"]
 
@@ -29,14 +29,19 @@ class Module:
     rtlil: its text, without source locations
     interface: its text with the ports alone, as a black box
     children: instances inside: name -> name of the module
-    memory_bits: of the memory that it stands for; 0 for a module of the design itself
+    memory: that it stands for; None for a module of the design itself
     """
 
     name: str
     rtlil: str
     interface: str
     children: dict[str, str]
-    memory_bits: int = 0
+    memory: StandIn | None = None
+
+    @property
+    def memory_bits(self) -> int:
+        """Bits of the memory that it stands for; 0 for a module of the design itself."""
+        return self.memory.shape.bits if self.memory else 0
 
 
 @dataclass(frozen=True)
@@ -112,12 +117,12 @@ def split_design(verilog: str, top: str) -> Design:
     bodies: dict[str, str] = dict(MODULE.findall(text))
     kept, stand_ins = keep_memories(bodies, lambda name: _interface(name, bodies[name]))
     bodies |= {name: _SOURCE.sub("", body) for name, body in kept.items()}
-    bodies |= {f"\\{memory.name}": memory.body for memory in stand_ins}
-    bits = {memory.name: memory.bits for memory in stand_ins}
+    bodies |= {f"\\{memory.name}": memory.body() for memory in stand_ins}
+    memories = {memory.name: memory for memory in stand_ins}
     found = {}
     for name, body in bodies.items():
         children = {i[1:]: kind[1:] for kind, i in _CELL.findall(body) if kind in bodies}
         rtlil, plain = f"module {name}{body}end\n", name[1:]
         interface = _interface(name, body)
-        found[plain] = Module(plain, rtlil, interface, children, bits.get(plain, 0))
+        found[plain] = Module(plain, rtlil, interface, children, memories.get(plain))
     return Design(top, found)

@@ -1,12 +1,10 @@
 """Large memories, which a chip has as macros and not as flip-flops.
 
-A memory of at least ``MEMORY_BITS`` bits that is written, and whose read ports are all clocked (all
-of it on the rising edge of one clock, without asynchronous reset), is taken out of its module
-before that is mapped, together with the registers at its read ports. An instance of a stand-in
-takes its place: a flip-flop at each pin, with nothing between inputs and outputs. So the memory is
-a boundary for timing: paths end at its inputs with a flip-flop's setup time, and begin at its
-outputs with a flip-flop's delay. What an SRAM's access takes is not modelled, nor is its area: a
-stand-in counts in no area, and the memory's bits are reported instead.
+A memory of at least ``MEMORY_BITS`` bits and ``MEMORY_WORDS`` words that is written, and whose read
+ports are all clocked (all of it on the rising edge of one clock, without asynchronous reset), is
+taken out of its module before that is mapped, together with the registers at its read ports. An
+instance of a stand-in takes its place: a module that has its pins and nothing else. What it takes
+in area and time is estimated by its shape (:mod:`..memories`).
 
 Smaller memories, and those with a read port that is not clocked (or whose address alone is in a
 register), are register files, made of flip-flops.
@@ -21,10 +19,14 @@ from dataclasses import dataclass
 from ..base.yosys import run_yosys
 from .rtlil import CONNECTION, PARAMETER, number, signal_bits, wire_widths
 
-__all__ = ["MEMORY_BITS", "MODULE", "StandIn", "keep_memories"]
+__all__ = ["MEMORY_BITS", "MEMORY_WORDS", "MODULE", "Shape", "StandIn", "keep_memories"]
 
 MEMORY_BITS = 2048
 """Bits from which on a memory is a macro."""
+
+MEMORY_WORDS = 32
+"""Words from which on a memory is a macro. The smallest of IHP's macros has 64: half of one with
+two ports has less area than flip-flops, a quarter of one has not."""
 
 MODULE = re.compile(r"^module (\S+)$(.*?)^end$", re.MULTILINE | re.DOTALL)
 _MEMORY = re.compile(r"^ +memory (?:width (\d+) )?.*?size (\d+) .*\S+$", re.MULTILINE)
@@ -69,19 +71,55 @@ _CONSTANTS = {"1'0", "1'1", "1'x"}
 
 
 @dataclass(frozen=True)
+class Shape:
+    """A memory as it is written.
+
+    Members
+    -------
+    words, width: of the array, in bits
+    reads, writes: its ports
+    enables: of all write ports together; more than these if parts of a word have their own
+    """
+
+    words: int
+    width: int
+    reads: int
+    writes: int
+    enables: int = 1
+
+    @property
+    def bits(self) -> int:
+        return self.words * self.width
+
+
+@dataclass(frozen=True)
 class StandIn:
     """Module that replaces a memory.
 
     Members
     -------
     name: of the module
-    body: its RTLIL between first and last line
-    bits: of the memory
+    shape: of the memory
+    inputs: width of each, ports together: "read_address", "write_enable" and the like; it has a
+        port ``clk`` besides
+    data: width of its output ``read_data``, ports together
     """
 
     name: str
-    body: str
-    bits: int
+    shape: Shape
+    inputs: Mapping[str, int]
+    data: int
+
+    def body(self) -> str:
+        """Its RTLIL between first and last line."""
+        lines = ["", "  wire input 1 \\clk"]
+        ports = [(name, "input", width) for name, width in self.inputs.items()]
+        ports.append(("read_data", "output", self.data))
+        lines += [
+            f"  wire width {width} {direction} {place} \\{name}"
+            for place, (name, direction, width) in enumerate(ports, 2)
+        ]
+        return "\n".join([*lines, ""])
 
 
 def _reads(rtlil: str) -> list[tuple[str, bool, str]]:
@@ -101,47 +139,22 @@ def _unclocked(before: str, after: str) -> set[str]:
     return {memory for memory, clocked, data in _reads(after) if not clocked or data in old}
 
 
-def _flip_flops(inputs: Mapping[str, int], data: int) -> str:
-    """RTLIL of a stand-in.
-
-    The flip-flops of the inputs go to outputs that nobody uses and those of the outputs come from
-    an input that nobody drives, so that each pin keeps its own.
-    """
-    registers = [(name, name, f"{name}_pin", width) for name, width in inputs.items()]
-    ports, cells = ["  wire input 1 \\clk"], []
-    for name, d, q, width in [*registers, ("read_data", "contents", "read_data", data)]:
-        number = len(ports) + 1
-        ports += [
-            f"  wire width {width} input {number} \\{d}",
-            f"  wire width {width} output {number + 1} \\{q}",
-        ]
-        cells += [
-            f"  cell $dff \\{name}_register",
-            f"    parameter \\WIDTH {width}",
-            "    parameter \\CLK_POLARITY 1",
-            "    connect \\CLK \\clk",
-            f"    connect \\D \\{d}",
-            f"    connect \\Q \\{q}",
-            "  end",
-        ]
-    return "\n".join(["", *ports, *cells, ""])
-
-
 class _Keeper:
     """Replaces memories; ``stand_ins`` by what they look like."""
 
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = set(taken)
-        self.stand_ins: dict[tuple[str, str], StandIn] = {}
+        self.stand_ins: dict[tuple[Shape, tuple[int, ...]], StandIn] = {}
 
-    def _stand_in(self, base: str, text: str, bits: int) -> StandIn:
-        if (base, text) not in self.stand_ins:
+    def _stand_in(self, base: str, shape: Shape, inputs: Mapping[str, int]) -> StandIn:
+        key = shape, tuple(inputs.values())
+        if key not in self.stand_ins:
             name, number = base, 2
             while name in self._taken:
                 name, number = f"{base}_{number}", number + 1
             self._taken.add(name)
-            self.stand_ins[base, text] = StandIn(name, text, bits)
-        return self.stand_ins[base, text]
+            self.stand_ins[key] = StandIn(name, shape, inputs, shape.reads * shape.width)
+        return self.stand_ins[key]
 
     def _instance(self, name: str, body: str, widths: Mapping[str, int]) -> str | None:
         """The instance for a memory cell; None if that has to stay."""
@@ -150,7 +163,7 @@ class _Keeper:
         size, width, reads, writes = (
             number(facts[key]) for key in ("SIZE", "WIDTH", "RD_PORTS", "WR_PORTS")
         )
-        if size * width < MEMORY_BITS or not reads or not writes:
+        if size * width < MEMORY_BITS or size < MEMORY_WORDS or not reads or not writes:
             return None
         clocks = {*pins["RD_CLK"], *pins["WR_CLK"]}
         rising = all(
@@ -168,7 +181,8 @@ class _Keeper:
         lengths = {title: len(bits) for title, bits in inputs.items()}
         parts = f"_{len(starts)}enables" if len(starts) > writes else ""
         base = f"memory_{size}x{width}_{reads}r{writes}w{parts}"
-        module = self._stand_in(base, _flip_flops(lengths, reads * width), size * width)
+        shape = Shape(size, width, reads, writes, len(starts))
+        module = self._stand_in(base, shape, lengths)
         wires = {"clk": clocks, **inputs, "read_data": pins["RD_DATA"]}
         connections = [
             f"    connect \\{title} {{ {' '.join([*bits][::-1])} }}"

@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..base.cache import cached, found
 from ..base.yosys import yosys_version
 from ..flow import synthesize_verilog
+from ..memories.estimate import library_law
 from ..report import AsicReport, PathReport
 from ..targets import target_library
 from ..timing.analysis import fo4
@@ -40,6 +41,7 @@ class Limit:
     start, end: the registers or ports, by hierarchical name
     module: the one in which the path spends the most time; share: which part of the path, 0..1
     source: Python file and line where the path is longest in that module; empty if not known
+    memory: part of the path that is access and setup time of memories, 0..1
     """
 
     kind: str
@@ -48,6 +50,7 @@ class Limit:
     module: str
     share: float
     source: str
+    memory: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +60,7 @@ class Clock:
     Members
     -------
     area: of the logic, in the library's unit; None if it was not measured
-    memory_bits: of the large memories, which are not synthesised
+    memory_bits: of the large memories, which are not synthesised; memory_area: of these, estimated
     cells: how many
     ns, fo4: length of the critical path; None without one
     limit: where that is; None without one
@@ -66,6 +69,7 @@ class Clock:
 
     area: float | None
     memory_bits: int
+    memory_area: float
     cells: int
     ns: float | None = None
     fo4: float | None = None
@@ -88,7 +92,7 @@ def column(name: str, liberty_path: Path | None = None) -> Column:
     """The library of a name. Raises ValueError if its files are missing or wrong."""
     library = target_library(name, liberty_path=liberty_path)
     assert library is not None
-    texts = library.text, library.outlines, library.gates
+    texts = library.text, library.outlines, library.gates, repr(library_law(library))
     digest = sha256("\0".join(texts).encode()).hexdigest()
     return Column(name, digest, fo4(library)[0], liberty_path)
 
@@ -120,8 +124,12 @@ def _limit(path: PathReport) -> Limit:
     longest = max(inside, key=lambda segment: segment.increment)
     return Limit(
         kind=path.kind, start=path.start, end=path.end, module=module,
-        share=times[module] / path.ns, source=longest.source,
+        share=times[module] / path.ns, source=longest.source, memory=path.memory_ns / path.ns,
     )  # fmt: skip
+
+
+def _memories(report: AsicReport) -> dict[str, Any]:
+    return {"memory_bits": report.memory_bits, "memory_area": report.memory_area}
 
 
 def _measure(emitted: Emitted, library: Column, effort: str) -> Clock:
@@ -138,9 +146,9 @@ def _measure(emitted: Emitted, library: Column, effort: str) -> Clock:
     if apart.cells > MOST_CELLS:
         why = f"{apart.cells:,} cells, more than the {MOST_CELLS:,} that are timed together"
         area = apart.area if effort == "area" else None
-        return Clock(area=area, memory_bits=apart.memory_bits, cells=apart.cells, reason=why)
+        return Clock(area=area, cells=apart.cells, reason=why, **_memories(apart))
     whole = report(effort, together=True)
-    size = Clock(area=whole.area, memory_bits=whole.memory_bits, cells=whole.cells)
+    size = Clock(area=whole.area, cells=whole.cells, **_memories(whole))
     path = whole.path
     if path is None or not path.segments:
         return replace(size, reason="no register, input or output has a path to another")

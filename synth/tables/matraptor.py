@@ -8,7 +8,7 @@ from tilewright.hw.spec.matraptor import MatRaptorConfig
 
 from ..report import AsicReport
 from .measure import Progress, measure, quiet
-from .parts import Areas, Part, area_columns, area_unit, part_of
+from .parts import Areas, Part, area_columns, area_unit, part_of, whole_of
 from .table import Figures, Row, Table
 
 __all__ = ["matraptor_area"]
@@ -77,13 +77,9 @@ def _rows(report: AsicReport, lanes: int) -> list[Row]:
     element = found[_PE]
     logic: Figures = (0.080, None, None, 0.080, _PAPER_LOGIC_SHARE)
     queues: Figures = (None, _PAPER_BITS, 1.901, 1.901, _PAPER_QUEUES_SHARE)
-    rest = Part(
-        report.area - report.buffer_area - sum(part.logic for part in found.values()),
-        report.memory_bits - sum(part.bits for part in found.values()),
-    )
-    counted = Part(
-        sum(found[label].logic for label in _COUNTED), sum(found[label].bits for label in _COUNTED)
-    )
+    buffers = Part(report.buffer_area)
+    rest = whole_of(report) - sum(found.values(), buffers)
+    counted = sum((found[label] for label in _COUNTED), Part())
     none: Figures = (None,) * 5
     return [
         *(
@@ -91,18 +87,18 @@ def _rows(report: AsicReport, lanes: int) -> list[Row]:
             for label, part in found.items()
         ),
         rows.row("control and the rest", rest, counted=False),
-        rows.row("buffers of high fan-out", Part(report.buffer_area, 0), counted=False),
-        rows.row("whole", Part(report.area, report.memory_bits), counted=False),
+        rows.row("buffers of high fan-out", buffers, counted=False),
+        rows.row("whole", whole_of(report), counted=False),
         rows.row(
             "processing elements and loaders",
             counted,
             (None, None, None, _PAPER_WHOLE, 100.0),
             counted=True,
         ),
-        rows.row("processing elements, logic", Part(element.logic, 0), logic, counted=True),
-        rows.row("processing elements, queues", Part(0.0, element.bits), queues, counted=True),
+        rows.row("processing elements, logic", Part(element.logic), logic, counted=True),
+        rows.row("processing elements, queues", element.without_logic(), queues, counted=True),
         *(
-            rows.row(f"  {label}, logic", Part(part_of(report, name).logic, 0), counted=True)
+            rows.row(f"  {label}, logic", Part(part_of(report, name).logic), counted=True)
             for label, name in _ELEMENT.items()
         ),
     ]
@@ -111,8 +107,8 @@ def _rows(report: AsicReport, lanes: int) -> list[Row]:
 def matraptor_area(target: str = "cmos", *, progress: Progress = quiet, **parameters: Any) -> Table:
     """Breaks down the area of the accelerator by part, all lanes together.
 
-    Logic is measured. Memories are not synthesised: their area is an estimate from their bits, see
-    :func:`..memory_area.bit_area`. The papers' figures are for 28 nm and 8 lanes, their queues'
+    Logic is measured. Memories are not synthesised: their area is an estimate by their shape, see
+    :mod:`..memories`. The papers' figures are for 28 nm and 8 lanes, their queues'
     bits those of one set; they count elements and loaders alone, so that the last column is the one
     to compare.
 

@@ -90,6 +90,11 @@ def part_area(report: AsicReport, name: str) -> tuple[float, int]:
     return sum(m.whole * m.instances for m in found) / max(count, 1), count
 
 
+def part_memory_area(report: AsicReport, name: str) -> float:
+    """Area of the large memories in all instances of a component."""
+    return sum(m.memory_area * m.instances for m in _modules(report, name))
+
+
 def part_memory(report: AsicReport, name: str) -> int:
     """Bits of the large memories in all instances of a component."""
     return sum(m.memory_bits * m.instances for m in _modules(report, name))

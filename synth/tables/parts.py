@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ..memory_area import bit_area
 from ..report import AsicReport
-from .measure import part_area, part_memory
+from .measure import part_area, part_memory, part_memory_area
 
-__all__ = ["Areas", "Part", "area_columns", "area_unit", "part_of"]
+__all__ = ["Areas", "Part", "area_columns", "area_unit", "part_of", "whole_of"]
 
 
 def area_unit(target: str) -> str:
@@ -31,10 +30,20 @@ def area_columns(target: str, *shares: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Part:
-    """Area of the logic, and bits of the memories, of all instances of a part."""
+    """Area of the logic, and bits and area of the memories, of all instances of a part."""
 
-    logic: float
-    bits: int
+    logic: float = 0.0
+    bits: int = 0
+    memory: float = 0.0
+
+    def __add__(self, other: Part) -> Part:
+        return Part(self.logic + other.logic, self.bits + other.bits, self.memory + other.memory)
+
+    def __sub__(self, other: Part) -> Part:
+        return Part(self.logic - other.logic, self.bits - other.bits, self.memory - other.memory)
+
+    def without_logic(self) -> Part:
+        return replace(self, logic=0.0)
 
 
 def part_of(report: AsicReport, names: str | Sequence[str]) -> Part:
@@ -42,7 +51,13 @@ def part_of(report: AsicReport, names: str | Sequence[str]) -> Part:
     each = [names] if isinstance(names, str) else names
     areas = [part_area(report, name) for name in each]
     bits = sum(part_memory(report, name) for name in each)
-    return Part(sum(area * count for area, count in areas), bits)
+    memory = sum(part_memory_area(report, name) for name in each)
+    return Part(sum(area * count for area, count in areas), bits, memory)
+
+
+def whole_of(report: AsicReport) -> Part:
+    """The whole design."""
+    return Part(report.area, report.memory_bits, report.memory_area)
 
 
 class Areas:
@@ -58,26 +73,24 @@ class Areas:
     -------
     metric: in mm2
     scale: of the library's unit in the table's
-    bit: area of a bit in the library's unit
     whole, counted: area of everything, and of the parts that the paper counts
     """
 
     def __init__(self, report: AsicReport, counted: Iterable[Part]) -> None:
         self.metric = report.target != "cmos"
         self.scale = 1e-6 if self.metric else 1.0
-        self.bit = bit_area(report.target)
-        self.whole = self.area(Part(report.area, report.memory_bits))
+        self.whole = self.area(whole_of(report))
         self.counted = sum(map(self.area, counted))
 
     def area(self, part: Part) -> float:
-        return (part.logic + part.bits * self.bit) * self.scale
+        return (part.logic + part.memory) * self.scale
 
     def figures(self, part: Part) -> list[float]:
         """Logic, memory bits, area of these, area, and its share of the whole in percent."""
         return [
             part.logic * self.scale,
             part.bits,
-            part.bits * self.bit * self.scale,
+            part.memory * self.scale,
             self.area(part),
             100 * self.area(part) / self.whole,
         ]

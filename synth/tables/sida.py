@@ -8,7 +8,7 @@ from tilewright.hw.spec.sida import SidaConfig
 
 from ..report import AsicReport
 from .measure import Progress, measure, quiet
-from .parts import Areas, Part, area_columns, part_of
+from .parts import Areas, Part, area_columns, part_of, whole_of
 from .table import Figures, Row, Table
 
 __all__ = ["SMALL", "sida_area"]
@@ -43,13 +43,10 @@ _PAPER_WHOLE, _PAPER_BUFFER = 348.0, 200.0
 
 def _rows(report: AsicReport) -> list[Row]:
     parts = {label: part_of(report, names) for label, names in _PARTS.items()}
-    known = Part(
-        sum(part.logic for part in parts.values()), sum(part.bits for part in parts.values())
-    )
-    buffers = Part(report.buffer_area, 0)
-    whole = Part(report.area, report.memory_bits)
-    rest = Part(whole.logic - buffers.logic - known.logic, whole.bits - known.bits)
-    memories = Part(0.0, sum(parts[label].bits for label in _BUFFERS))
+    buffers = Part(report.buffer_area)
+    whole = whole_of(report)
+    rest = whole - sum(parts.values(), buffers)
+    memories = sum((parts[label].without_logic() for label in _BUFFERS), Part())
     areas = Areas(report, [whole])
     digits = (3, 0, 3, 3, 2) if areas.metric else (0, 0, 0, 0, 2)
 
@@ -76,8 +73,8 @@ def sida_area(
 ) -> Table:
     """Breaks down the area of the accelerator by part.
 
-    Logic is measured. Memories are not synthesised: their area is an estimate from their bits, see
-    :func:`..memory_area.bit_area`. The paper's figures are for an 8 nm process, 1,024
+    Logic is measured. Memories are not synthesised: their area is an estimate by their shape, see
+    :mod:`..memories`. The paper's figures are for an 8 nm process, 1,024
     elements a core and 64 MB: only its shares can be compared.
 
     Parameters

@@ -8,7 +8,7 @@ from tilewright.hw.spec.tensaurus import TensaurusConfig
 
 from ..report import AsicReport
 from .measure import Progress, measure, quiet
-from .parts import Areas, Part, area_columns, part_of
+from .parts import Areas, Part, area_columns, part_of, whole_of
 from .table import Figures, Row, Table
 
 __all__ = ["SMALL", "tensaurus_area"]
@@ -57,21 +57,16 @@ _PAPER_WHOLE = 2.3
 def _part(report: AsicReport, label: str) -> Part:
     found = part_of(report, _PARTS[label])
     if label == _LOGIC_ALONE:
-        return Part(found.logic, 0)
-    return Part(0.0, found.bits) if label == _MEMORY_ALONE else found
-
-
-def _sum(*parts: Part) -> Part:
-    return Part(sum(part.logic for part in parts), sum(part.bits for part in parts))
+        return Part(found.logic)
+    return found.without_logic() if label == _MEMORY_ALONE else found
 
 
 def _rows(report: AsicReport) -> list[Row]:
     parts = {label: _part(report, label) for label in _PARTS}
-    counted = _sum(*(parts[label] for label in _PAPER))
-    known = _sum(*parts.values())
-    buffers = Part(report.buffer_area, 0)
-    whole = Part(report.area, report.memory_bits)
-    rest = Part(whole.logic - buffers.logic - known.logic, whole.bits - known.bits)
+    counted = sum((parts[label] for label in _PAPER), Part())
+    buffers = Part(report.buffer_area)
+    whole = whole_of(report)
+    rest = whole - sum(parts.values(), buffers)
     areas = Areas(report, [counted])
     digits = (3, 0, 3, 3, 2, 2) if areas.metric else (0, 0, 0, 0, 2, 2)
 
@@ -105,8 +100,8 @@ def tensaurus_area(
 ) -> Table:
     """Breaks down the area of the accelerator by part.
 
-    Logic is measured. Memories are not synthesised: their area is an estimate from their bits, see
-    :func:`..memory_area.bit_area`. The paper's figures are for 28 nm and 8 x 8 elements
+    Logic is measured. Memories are not synthesised: their area is an estimate by their shape, see
+    :mod:`..memories`. The paper's figures are for 28 nm and 8 x 8 elements
     of 4 values.
 
     Parameters

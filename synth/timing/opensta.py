@@ -56,6 +56,8 @@ def _liberty(library: Library) -> dict[str, str]:
     """Name and text of the library's files as they are, but that no wire load is a default."""
     each = [(path.name, liberty_content(path).decode()) for path in library.files]
     each = each or [("library.lib", library.text)]
+    if library.added:
+        each.append(("added.lib", library.added))
     return {
         f"{number}_{name.removesuffix('.gz')}": _DEFAULT_WIRES.sub("", text)
         for number, (name, text) in enumerate(each)

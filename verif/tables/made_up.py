@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tilewright.synth.report import AsicReport, MemoryBits, ModuleArea
+from tilewright.synth.memories.report import MemoryReport
+from tilewright.synth.report import AsicReport, ModuleArea
 from tilewright.synth.tables import Table
+
+BIT_AREA = 6.0
+"""Area of each bit of its memories."""
 
 
 def made_up(
@@ -30,16 +34,19 @@ def made_up(
         ModuleArea(
             name=f"{unit}_{name}", instances=n, combinational=logic, sequential=0.0,
             flip_flops=0, total=n * logic, whole=logic, memory_bits=bits,
+            memory_area=BIT_AREA * bits,
         )
         for name, (n, logic, bits) in parts.items()
     )  # fmt: skip
-    memory = MemoryBits(name="memory", instances=1, bits=memory_bits, total=memory_bits)
+    memory = MemoryReport(
+        name="memory", instances=1, bits=memory_bits, total=memory_bits, area=BIT_AREA * memory_bits
+    )
     return AsicReport(
         unit=unit, target=target, config=dict(config or {}), library="made up",
         area_unit="of some kind", area=area, combinational=area - buffer_area, sequential=0.0,
         buffer_area=buffer_area, buffers=5, nand2_equivalents=1.0, transistors=None, flip_flops=7,
         cells=9, modules=modules, path=None, fo4_ns=1.0, timing_by="hand",
-        memory_bits=memory_bits, memories=(memory,),
+        memory_bits=memory_bits, memories=(memory,), memory_area=BIT_AREA * memory_bits,
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from tilewright.synth.tables import clocks as measuring
 from tilewright.synth.targets import KNOWN
 from tilewright.tables.clocks import LIBRARIES, Clocks, clocks
 from tilewright.verif.kit.data import empty_cache, needs_data, real_libraries
-from tilewright.verif.tables.made_up import made_up
+from tilewright.verif.tables.made_up import BIT_AREA, made_up
 
 UNIT = "c2sr_converter"
 """The unit in whose place a small component is measured."""
@@ -33,6 +33,9 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache of the test, and no libraries besides `cmos`."""
     empty_cache(tmp_path / "cache", monkeypatch)
     monkeypatch.delenv("TILEWRIGHT_LIBERTY", raising=False)
+
+
+MEMORY = 4096 * BIT_AREA
 
 
 def splitter(unit: Any, config: Any) -> Emitted:
@@ -57,7 +60,7 @@ def _path(unit: str, ns: float) -> PathReport:
     ]  # fmt: skip
     return PathReport(
         kind="register to register", start="a.held", end="c.sum", ns=ns, fo4=40 * ns,
-        fmax_mhz=1000 / ns, cells=4, opensta_ns=None, segments=tuple(segments),
+        fmax_mhz=1000 / ns, cells=4, opensta_ns=None, segments=tuple(segments), access_ns=0.1 * ns,
     )  # fmt: skip
 
 
@@ -109,8 +112,10 @@ def test_the_figures_of_all_units(made: MadeUp) -> None:
     table = clocks("cmos")
     (part,) = table.parts
     assert [row.label for row in part.rows] == list(entries())
-    assert {tuple(row.ours) for row in part.rows} == {(4096, 500, 0.8, 32, 700, 0.5, 20, 2000)}
-    assert len(part.columns) == 8
+    assert {tuple(row.ours) for row in part.rows} == {
+        (4096, MEMORY, 500, 0.8, 32, 700, 0.5, 20, 2000)
+    }
+    assert len(part.columns) == 9
     assert part.target == "cmos, default configurations"
     assert list(table.missing) == [name for name in LIBRARIES if name != "cmos"]
     assert all("TILEWRIGHT_LIBERTY" in why for why in table.missing.values())
@@ -122,10 +127,10 @@ def test_the_figures_of_all_units(made: MadeUp) -> None:
     assert found["results"][1]["limit"] == {
         "kind": "register to register", "start": "a.held", "end": "c.sum",
         "module": f"{next(iter(entries()))}_half", "share": pytest.approx(0.65),
-        "source": "hw/c.py:1",
+        "source": "hw/c.py:1", "memory": pytest.approx(0.1),
     }  # fmt: skip
     text = _printed(table)
-    assert "c2sr_converter_half, 65 %" in text
+    assert "c2sr_converter_half, 65 %; memories 10 %" in text
     assert "missing: asap7: target asap7 needs its Liberty files" in text
 
 
@@ -141,7 +146,7 @@ def test_it_goes_on_where_it_was_interrupted(made: MadeUp) -> None:
     assert kept.missing == {
         "simd2 in cmos for area": "not measured yet", "simd2 in cmos for speed": "not measured yet",
     }  # fmt: skip
-    assert list(kept.parts[0].rows[1].ours) == [None] * 8
+    assert list(kept.parts[0].rows[1].ours) == [None] * 9
     assert made.asked == done
     made.stop_at = None
     whole = clocks("cmos", unit=units)
@@ -156,7 +161,7 @@ def test_a_unit_that_a_tool_fails_for_is_missing(made: MadeUp) -> None:
     made.stop_at, made.error = ("m3xu", "cmos", "speed"), ToolError("yosys: out of words")
     table = clocks("cmos", only="cmos", unit=["m3xu", "simd2"])
     assert table.missing == {"m3xu in cmos for speed": "yosys: out of words"}
-    assert list(table.parts[0].rows[0].ours) == [4096, 500, 0.8, 32, None, None, None, None]
+    assert list(table.parts[0].rows[0].ours) == [4096, MEMORY, 500, 0.8, 32, *[None] * 4]
     assert "│ m3xu  │ cmos       │" in _printed(table)
 
 
@@ -165,7 +170,7 @@ def test_a_unit_that_a_tool_fails_for_is_missing(made: MadeUp) -> None:
 def test_a_design_that_is_too_large_has_no_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring, "MOST_CELLS", 8)
     table = clocks("cmos", only="cmos", unit=["gta"])
-    assert list(table.parts[0].rows[0].ours) == [4096, 450, *[None] * 6]
+    assert list(table.parts[0].rows[0].ours) == [4096, MEMORY, 450, *[None] * 6]
     text = " ".join(re.sub("[│\n]", " ", _printed(table)).split())
     assert "none no path: 9 cells, more than the 8 that are timed together" in text
     assert table.to_json()["results"][0]["limit"] is None

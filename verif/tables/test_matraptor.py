@@ -11,7 +11,6 @@ import pytest
 from tilewright.cli import main
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.matraptor.cycles.state import REASONS
-from tilewright.synth.memory_area import BIT_TRANSISTORS, BIT_UM2
 from tilewright.synth.report import AsicReport
 from tilewright.synth.tables import Row, Table, matraptor_area, measure
 from tilewright.tables import matraptor_breakdown as breakdown
@@ -20,7 +19,7 @@ from tilewright.tables.generated_matrices import KINDS, products
 from tilewright.tables.matraptor_modes import CASES, matraptor_modes
 from tilewright.verif.kit.pages import page
 from tilewright.verif.matraptor.jobs import fits
-from tilewright.verif.tables.made_up import made_up, ours_of
+from tilewright.verif.tables.made_up import BIT_AREA, made_up, ours_of
 
 TINY: dict[str, Any] = {
     "lanes": 1, "channels": 1, "queues": 3, "queue_depth": 64, "value": "fp16", "outstanding": 2,
@@ -92,7 +91,7 @@ def test_the_figures_of_the_table(monkeypatch: pytest.MonkeyPatch, target: str) 
     table = matraptor_area(target, lanes=2, channels=2, progress=seen.append)
     assert len(seen) == 1
     _check_shape(table, target)
-    scale, bit = (1.0, BIT_TRANSISTORS) if target == "cmos" else (1e-6, BIT_UM2)
+    scale, bit = 1.0 if target == "cmos" else 1e-6, BIT_AREA
     element = 200 + 20000 * bit
     loaders = 40 + 2000 * bit, 60 + 4000 * bit
     whole = 360 + 26500 * bit

@@ -17,7 +17,6 @@ from tilewright.sim.sida.blocked import Blocked, flat_bytes
 from tilewright.sim.sida.held import held
 from tilewright.sim.sida.iterations.graphs import columns_of
 from tilewright.sim.sida.order import ORDERS
-from tilewright.synth.memory_area import BIT_TRANSISTORS, BIT_UM2
 from tilewright.synth.report import AsicReport
 from tilewright.synth.tables import measure, sida_area
 from tilewright.synth.tables.sida import SMALL
@@ -29,7 +28,7 @@ from tilewright.tables.sida.reuse import sida_reuse
 from tilewright.tables.sida.speedup import RATIOS, sida_speedup
 from tilewright.tables.sida.storage import PAPER_SHARE, sida_storage
 from tilewright.verif.kit.data import data_file, needs_data
-from tilewright.verif.tables.made_up import made_up, ours_of
+from tilewright.verif.tables.made_up import BIT_AREA, made_up, ours_of
 
 EVERYTHING: dict[str, tuple[float, int]] = {
     "columns from memory": (100.0, 500),
@@ -80,7 +79,7 @@ def test_the_figures_of_the_table(monkeypatch: pytest.MonkeyPatch, target: str) 
     monkeypatch.setattr(measure, "target_library", lambda _: "made up")
     table = sida_area(target)
     assert {row.label for row in table.rows[:-2]} == set(EVERYTHING)
-    scale, bit = (1.0, BIT_TRANSISTORS) if target == "cmos" else (1e-6, BIT_UM2)
+    scale, bit = 1.0 if target == "cmos" else 1e-6, BIT_AREA
     whole = sum(logic + bits * bit for logic, bits in EVERYTHING.values()) * scale
     for label, (logic, bits) in EVERYTHING.items():
         found = ours_of(table, label)

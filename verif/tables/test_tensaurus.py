@@ -14,13 +14,12 @@ from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.sim.sparse.tensor import Tensor
 from tilewright.sim.tensaurus.bandwidth import bandwidth
 from tilewright.sim.timing.dram import FLAT, HBM
-from tilewright.synth.memory_area import BIT_TRANSISTORS, BIT_UM2
 from tilewright.synth.report import AsicReport
 from tilewright.synth.tables import measure, tensaurus_area
 from tilewright.synth.tables.tensaurus import SMALL
 from tilewright.tables.ciss_bandwidth import ciss_bandwidth
 from tilewright.tables.tensaurus_dense import CASES, FULL, tensaurus_dense
-from tilewright.verif.tables.made_up import made_up, ours_of
+from tilewright.verif.tables.made_up import BIT_AREA, made_up, ours_of
 
 COUNTED = {
     "processing elements": (4 * 100.0, 0),
@@ -76,7 +75,7 @@ def test_the_figures_of_the_table(monkeypatch: pytest.MonkeyPatch, target: str) 
     table = tensaurus_area(target)
     assert [row.label for row in table.rows[-2:]] == ["whole", "what the paper counts"]
     assert {row.label for row in table.rows[:-2]} == set(EVERYTHING)
-    scale, bit = (1.0, BIT_TRANSISTORS) if target == "cmos" else (1e-6, BIT_UM2)
+    scale, bit = 1.0 if target == "cmos" else 1e-6, BIT_AREA
 
     def area(parts: dict[str, tuple[float, int]]) -> float:
         return sum(logic + bits * bit for logic, bits in parts.values()) * scale

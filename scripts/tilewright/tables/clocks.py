@@ -86,6 +86,8 @@ class Clocks(Tables):
             else:
                 one = clock.limit
                 where = f"{one.module}, {100 * one.share:.0f} %"
+                if one.memory:
+                    where += f"; memories {100 * one.memory:.0f} %"
                 cells = [f"{where}\n{one.source}".rstrip()]
                 cells.append(f"{one.kind}:\n{one.start}\n-> {one.end}")
             shown.add_row(unit, f"{library}\n{effort}", *cells)
@@ -130,14 +132,16 @@ def _column(found: Mapping[Place, Clock], units: Sequence[str], library: str, si
     rows = []
     for unit in units:
         known = [found.get((unit, library, effort)) for effort in EFFORTS]
-        bits = next((float(one.memory_bits) for one in known if one), None)
-        figures: list[float | None] = [bits]
+        measured = next((one for one in known if one), None)
+        figures: list[float | None] = [None, None]
+        if measured:
+            figures = [float(measured.memory_bits), measured.memory_area]
         for one in known:
             figures += [one.area, one.ns, one.fo4] if one else [None] * 3
         fast = figures[-2]
         figures.append(1000 / fast if fast else None)
-        rows.append(Row(unit, [None] * len(figures), figures, (0, 0, 3, 1, 0, 3, 1, 0)))
-    columns = ["memory bits"]
+        rows.append(Row(unit, [None] * len(figures), figures, (0, 0, 0, 3, 1, 0, 3, 1, 0)))
+    columns = ["memory bits", f"memory, {unit_of_area}"]
     for effort in EFFORTS:
         columns += [f"{effort}: logic, {unit_of_area}", f"{effort}: ns", f"{effort}: FO4"]
     return Table("clocks", f"{library}, {size}", [*columns, "speed: MHz"], rows)
