@@ -13,6 +13,7 @@ from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from tilewright.hw.spec.jobs.c2sr_converter import MODES, job_spec
+from tilewright.registry import entries
 from tilewright.sim.c2sr_converter.driver import ConverterDriver
 from tilewright.sim.device.protocol import JobError
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
@@ -36,6 +37,7 @@ from tilewright.verif.kit.sampling import by_size, cases, draw_until, slow_but
 
 MEMORY_BYTES = 1 << 19
 CONFIGS: dict[str, dict[str, Any]] = {
+    "small": {**entries()["c2sr_converter"].small},
     "two": {"channels": 2, "outstanding": 16},
     "one": {"channels": 1, "data_bits": 64, "outstanding": 4},
     "three": {"channels": 3, "data_bits": 512, "value": "fp64", "outstanding": 16,
@@ -57,7 +59,7 @@ def emitted(name: str) -> Emitted:
     return emit("c2sr_converter", C2srConverterConfig(**CONFIGS[name]))
 
 
-@pytest.fixture(scope="module", params=slow_but(["two"], CONFIGS, []))
+@pytest.fixture(scope="module", params=slow_but(["small"], CONFIGS, []))
 def device(request: pytest.FixtureRequest) -> Iterator[Converter]:
     config = C2srConverterConfig(**CONFIGS[request.param])
     made = emitted(request.param)

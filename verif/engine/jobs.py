@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from tilewright.hw.spec.engine import OPERANDS, EngineConfig, M3xuEngineConfig, Simd2EngineConfig
 from tilewright.hw.spec.host.words import not_one_of
+from tilewright.registry import entries
 from tilewright.sim.device.protocol import JobError
 from tilewright.sim.engine.driver import Driver, EngineDevice
 from tilewright.sim.engine.job import Job
@@ -72,9 +73,7 @@ MEMORY_BYTES = 1 << 16
 
 CONFIGS: dict[str, EngineConfig] = {
     # Blocks of 2 x 2 x 2 tiles: small matrices have many blocks, and hazards of every kind.
-    "small": Simd2EngineConfig(
-        tile=2, ops=("mma", "minplus"), pipeline=2, block_rows=2, block_cols=2, block_depth=2
-    ),
+    "small": Simd2EngineConfig(**entries()["engine_simd2"].small),
     "simd2": Simd2EngineConfig(tile=4, block_rows=2, block_cols=2, block_depth=2),
     "three_managers": Simd2EngineConfig(
         tile=4, ops=("mma", "maxmul"), managers=3, outstanding=2, block_rows=4, block_depth=1

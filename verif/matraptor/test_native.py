@@ -13,6 +13,7 @@ from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.jobs.matraptor import job_spec
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.semirings import SEMIRINGS
+from tilewright.registry import entries
 from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
@@ -33,6 +34,7 @@ from tilewright.verif.matraptor.jobs import check_case, check_failure
 MEMORY_BYTES = 1 << 18
 SMALL = {"queues": 3, "queue_depth": 24, "outstanding": 4, "data_bits": 64}
 CONFIGS: dict[str, dict[str, Any]] = {
+    "small": {**entries()["matraptor"].small},
     "plus_times": {**SMALL, "lanes": 2, "channels": 2},
     "min_plus": {**SMALL, "semiring": "minplus", "lanes": 2, "channels": 2, "queues": 5},
     "max_plus": {**SMALL, "semiring": "maxplus", "value": "int32", "lanes": 1, "channels": 4},
@@ -55,7 +57,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
 Device = NativeAccelerator[MatRaptorConfig]
 
 
-@pytest.fixture(scope="module", params=slow_but(["plus_times"], CONFIGS, []))
+@pytest.fixture(scope="module", params=slow_but(["small"], CONFIGS, []))
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     config = MatRaptorConfig(**CONFIGS[request.param])
     with FarAccelerator(
@@ -171,7 +173,7 @@ def conflicts(rng: np.random.Generator, device: Device, apart: bool) -> int:
     """Counts the conflicts of a product. Either every lane reads B's rows in its own channels, as
     it reads A's if there are enough channels, or all lanes read those of the first channel."""
     config = device.config
-    rows, inner, cols = 24, 48, 12
+    rows, inner, cols = 24, 48, min(12, config.queue_depth)
     i, k = np.arange(rows)[:, None], np.arange(inner)[None, :]
     if apart:
         kept = k % config.lanes == i % config.lanes

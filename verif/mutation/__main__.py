@@ -67,12 +67,13 @@ def _system(folders: tuple[str, ...], *tests: str) -> Part:
     return Part(folders, tests, bar=0.9, candidates=60)
 
 
+_CONTROLS = "verif/job/test_controls.py"
 _CONFORMANCE = "verif/conformance/test_native.py"
 
 SYSTEMS = {
     "c2sr_converter": _system(
         ("hw/c2sr_converter/",), "verif/c2sr/test_converter.py", _CONFORMANCE,
-        *("-k", "(two and not every_cycle) or c2sr_converter:0"),
+        *("-k", "(small and not every_cycle) or c2sr_converter:0"),
     ),
     "engine": _system(
         tuple(f"hw/engine/{n}" for n in ("job_", "block_tr", "operand_w", "feeder")),
@@ -81,15 +82,15 @@ SYSTEMS = {
     ),
     "gta": _system(
         ("hw/gta/control/", "hw/gta/lane_loader"),
-        *("verif/gta/test_lists.py", _CONFORMANCE, "-k", "tiny or gta:0"),
+        *("verif/gta/test_native_parts.py", _CONTROLS, "-k", "test_native_parts or gta"),
     ),
     "matraptor": _system(
         ("hw/matraptor/control", "hw/matraptor/load/"),
-        *("verif/matraptor/test_native.py", _CONFORMANCE, "-k", "plus_times or matraptor:0"),
+        *("verif/matraptor/load", _CONTROLS, "-k", "native_loaders or matraptor"),
     ),
     "sida": _system(
         ("hw/sida/pass_control", "hw/sida/load/"),
-        *("verif/sida/test_native.py", _CONFORMANCE, "-k", "small or sida:0"),
+        *("verif/sida/load", _CONTROLS, "-k", "loader or sida"),
     ),
     "t2s": _system(
         tuple(f"hw/t2s/{n}" for n in ("t2s", "loader")),
@@ -98,7 +99,7 @@ SYSTEMS = {
     ),
     "tensaurus": _system(
         ("hw/tensaurus/tensaurus", "hw/tensaurus/load/"),
-        *("verif/tensaurus/test_native.py", _CONFORMANCE, "-k", "small or tensaurus:0"),
+        *("verif/tensaurus/load", _CONTROLS, "-k", "loader or tiles or tensaurus"),
     ),
 }  # fmt: skip
 """Job control and loaders of accelerators, each in its smallest configuration for time."""
@@ -153,6 +154,14 @@ def main() -> None:
         help="run the survivors that --results DIR holds on the present tests; the other mutants "
         "of the same designs keep their verdicts",
     )
+    parser.add_argument(
+        "--proof-seconds",
+        type=int,
+        default=60,
+        metavar="N",
+        help="processor time of the proof that a survivor changes nothing; 0: no proof, "
+        "all of them count as survivors",
+    )
     told = parser.parse_args()
     if told.again and not told.results:
         parser.error("--again needs --results DIR, which holds the mutants of an earlier run")
@@ -161,11 +170,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         results = told.results or Path(scratch)
         results.mkdir(parents=True, exist_ok=True)
-        sys.exit(not _run_parts(told.mutants, told.seed, told.parts, results, again=told.again))
+        settings = {"seed": told.seed, "again": told.again, "proof_seconds": told.proof_seconds}
+        sys.exit(not _run_parts(told.mutants, told.parts, results, **settings))
 
 
 def _run_parts(
-    mutants: int, seed: int, parts: list[str], results: Path, *, again: bool = False
+    mutants: int, parts: list[str], results: Path, *, seed: int, again: bool, proof_seconds: int
 ) -> bool:
     """Run mutants of parts and print what became of them, also if an interrupt cuts the run off;
     whether all is as it should be."""
@@ -182,6 +192,7 @@ def _run_parts(
             here=part.candidates,
             most=4 * part.candidates,
             again=again,
+            proof_seconds=proof_seconds,
             stand_ins=STAND_INS,
         )
         interrupted = False

@@ -281,7 +281,8 @@ class Designs:
             if not known:
                 return None
         directory = Path(self._scratch.name) / name
-        directory.mkdir()
+        # It is there if building it has failed before, in another test.
+        directory.mkdir(exist_ok=True)
         top = sidecar["module"]
         there = all_mutations(verilog, top, directory, self._folders, self._stand_ins)
         here, all_of_it = self._most

@@ -277,7 +277,7 @@ class Mutants:
                     # The proof of the earlier run stands: the design is the same.
                     outcome.why = outcome.why or before["why"]
                     outcome.proof_seconds = before["proof_seconds"]
-                elif outcome.verdict == "survivor":
+                elif outcome.verdict == "survivor" and settings.proof_seconds:
                     self._prove(design, outcome)
                 log.add(outcome)
         seconds = time.process_time() + sum(os.times()[2:4])

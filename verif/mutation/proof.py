@@ -28,6 +28,9 @@ SELECT_BITS = 12
 _CLOCKS = ("CLK", "ARST", "RD_CLK", "WR_CLK")
 """Pins that no mutation changes: a design has one clock."""
 
+_CLOCKED = ("EN", "ARST", "SRST")
+"""Pins of a port of a memory that a read without a clock does not have."""
+
 
 @dataclass(frozen=True)
 class Mutation:
@@ -91,7 +94,7 @@ def all_mutations(
     places, lines = _places(verilog, stand_ins), verilog.split("\n")
     netlist = (directory / "prepared.il").read_text()
     always_read = _read_at_once(netlist)
-    cells = _cells(netlist)
+    cells = _without_contents(netlist, _cells(netlist))
     if len(cells) > _MANY_CELLS:
         # yosys weighs all mutations against one another: more than these do not fit into memory.
         cells = {
@@ -114,7 +117,7 @@ def all_mutations(
         cell = re.search(r"-cell (\S+)", match[1])
         if wanted and port and port[1] not in _CLOCKS:
             assert cell
-            if port[1] == "EN" and cell[1] in always_read:
+            if port[1] in _CLOCKED and cell[1] in always_read:
                 continue
             text = lines[wanted[0] - 1].strip()
             found.append(Mutation(places[wanted[0]], cell[1], match[1], text))
@@ -135,8 +138,15 @@ def _cells(netlist: str) -> dict[str, list[int]]:
     return found
 
 
+def _without_contents(netlist: str, cells: Mapping[str, list[int]]) -> dict[str, list[int]]:
+    """Returns the cells but those with the initial contents of memories: contents are constants,
+    so that none can depend on the selector."""
+    contents = set(re.findall(r"^  cell \$meminit\S* \\?(\S+)$", netlist, re.M))
+    return {name: lines for name, lines in cells.items() if name not in contents}
+
+
 def _read_at_once(netlist: str) -> set[str]:
-    """Ports that read a memory without a clock: they have no enable that could be wrong."""
+    """Ports that read a memory without a clock."""
     cells = re.findall(r"^  cell \$memrd\S* (\S+)\n(.*?)^  end$", netlist, re.M | re.S)
     return {name for name, text in cells if re.search(r"\\CLK_ENABLE (1'0|0)$", text, re.M)}
 

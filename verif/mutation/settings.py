@@ -75,7 +75,7 @@ class Settings:
         the same sources that it holds already are not decided again
     here: candidates of a module in a design, at most
     most: candidates of a module in all designs, at most
-    proof_seconds: of processor time, for the proof that a mutant changes nothing
+    proof_seconds: of processor time, for the proof that a mutant changes nothing; 0: no proof
     again: mutants of the result file that survived are decided again, on the present tests; the
         others keep their verdicts, whatever has changed since
     stand_ins: classes of benches that stand for a module without a component

@@ -11,7 +11,14 @@ import pytest
 from tilewright.hw.emit.unit import emit_component
 from tilewright.verif.mutation.__main__ import PARTS, ROOT, STAND_INS, run
 from tilewright.verif.mutation.example.bench import Parity
-from tilewright.verif.mutation.proof import ORIGIN, Mutation, all_mutations, is_equivalent, sample
+from tilewright.verif.mutation.proof import (
+    ORIGIN,
+    Mutation,
+    all_mutations,
+    is_equivalent,
+    sample,
+    with_selector,
+)
 from tilewright.verif.mutation.settings import Settings, read_end, read_rows, table
 
 EXAMPLE = "verif/mutation/example/"
@@ -129,6 +136,24 @@ def test_payloads_are_compared_while_valid_is_high(tmp_path: Path) -> None:
         if one.change.startswith("-mode inv") and "?" in one.where
     }
     assert compared == {"A": True, "B": False}
+
+
+TABLE = f"""
+// {ORIGIN}tilewright.{EXAMPLE.replace("/", ".")}squares.Squares
+module squares (input clk, input [3:0] i, output reg [7:0] o);
+always @* case (i)
+{"".join(f"{n}: o = {n * n};" for n in range(16))}
+endcase
+endmodule
+"""
+
+
+def test_contents_of_a_memory_are_not_mutated(tmp_path: Path) -> None:
+    """A table of constants becomes a memory. All other mutations of it fit into one build."""
+    mutations = all_mutations(TABLE, "squares", tmp_path, (EXAMPLE,), {})
+    assert "$meminit" in (tmp_path / "prepared.il").read_text()
+    assert mutations
+    assert "native_mutant_select" in with_selector(mutations, "squares", tmp_path)
 
 
 def test_a_sample_is_of_different_cells() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from amaranth.hdl import Module, Value, ValueCastable
+from amaranth.hdl import Const, Module, Value, ValueCastable
 from amaranth.hdl._ast import Slice
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -140,7 +140,10 @@ class NativeSimulator:
         return bits - (1 << shape.width) if shape.signed and bits >> shape.width - 1 else bits
 
     def _bits(self, value: Value) -> int:
-        """Returns the bits of a port, or of a part of one."""
+        """Returns the bits of a port, of a part of one, or of a constant: a stream may be always
+        ready."""
+        if isinstance(value, Const):
+            return value.value
         if isinstance(value, Slice):
             return self._bits(value.value) >> value.start & (1 << len(value)) - 1
         return self._ports[id(value)].get()

@@ -10,6 +10,7 @@ import pytest
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.jobs.sida import job_spec
 from tilewright.hw.spec.sida import SIDA, SidaConfig
+from tilewright.registry import entries
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.far_memory import FarAccelerator
@@ -27,11 +28,11 @@ from tilewright.verif.sida.wrong_jobs import (
     check_wrong_rows,
 )
 
-ALL = CONFIGS | WINDOWED
+ALL = {"registered": {**entries()["sida"].small}} | CONFIGS | WINDOWED
 Device = NativeAccelerator[SidaConfig]
 
 
-@pytest.fixture(scope="module", params=slow_but([], ALL, ["small", "tiny"]))
+@pytest.fixture(scope="module", params=slow_but([], ALL, ["registered", "tiny"]))
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     config = small(**ALL[request.param])
     with FarAccelerator(

@@ -13,6 +13,7 @@ from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.jobs.tensaurus import job_spec
 from tilewright.hw.spec.jobs.tensaurus_operations import TILE_BYTES, TILE_WORDS
 from tilewright.hw.spec.tensaurus import KERNELS, TENSAURUS, TensaurusConfig
+from tilewright.registry import entries
 from tilewright.sim.device.driver import JobRegisters, JobStatus
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.tensor import Tensor
@@ -214,6 +215,7 @@ def _check_outside(device: TensorRtl, placed: Placed) -> None:
 
 MEMORY_BYTES = 1 << 18
 CONFIGS: dict[str, dict[str, Any]] = {
+    "registered": {**entries()["tensaurus"].small},
     "small": {},
     "zero": {"marker": "zero", "order": 3, "rows": 3, "cols": 1, "vlen": 3, "outstanding": 4},
     "int8": {"value": "int8", "cols": 2, "vlen": 4, "rows": 4, "channels": 4, "banks": 2,
@@ -233,7 +235,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
 Device = NativeAccelerator[TensaurusConfig]
 
 
-@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["small", "lines"]))
+@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["registered", "lines"]))
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     config = small(**CONFIGS[request.param])
     with NativeAccelerator(

@@ -1,4 +1,4 @@
-"""A part that reads striped memory, and that memory, in Amaranth's simulator."""
+"""A part that reads striped memory, and that memory, in Amaranth's simulator or natively."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ChannelMemory:
     ----------
     ar, r: the reader's streams
     channel: which one
-    content: of flat memory; what is behind its end may not be read
+    content: of flat memory from ``base`` on; what is behind its end may not be read
     bad: addresses of beats whose responses are bad
 
     Members
@@ -60,6 +60,7 @@ class ChannelMemory:
     manner: Manner
     seed: Any = 0
     bad: frozenset[int] = frozenset()
+    base: int = 0
     beats: int = 0
     first: int = -1
     last: int = -1
@@ -110,8 +111,7 @@ class ChannelMemory:
     def _beat(self, burst: _Burst) -> int:
         width = self.geometry.beat_bytes
         address = burst.address + width * burst.sent
-        assert address + width <= len(self.content), f"{address:#x} is no memory"
-        number = int.from_bytes(self.content[address : address + width], "little")
+        number = int.from_bytes(self.word(address), "little")
         found = self._fields.const(
             {
                 "data": number,
@@ -121,6 +121,12 @@ class ChannelMemory:
             }
         )
         return int(found.as_bits())
+
+    def word(self, address: int) -> bytes:
+        """The bytes of a beat."""
+        at, width = address - self.base, self.geometry.beat_bytes
+        assert 0 <= at <= len(self.content) - width, f"{address:#x} is no memory"
+        return self.content[at : at + width]
 
     def observe(self, sim: Any, cycle: int) -> None:
         burst = self._chosen
@@ -141,14 +147,19 @@ class ChannelMemory:
 
     def _accept(self, sim: Any, cycle: int) -> None:
         asked = sim.get(self.ar.payload)
+        beats = self.check_request(asked)
+        assert asked.id not in [burst.id for burst in self.bursts], f"ID {asked.id} twice"
+        latency = self._random.randint(*self.manner.latency)
+        self.bursts.append(_Burst(asked.id, asked.address, beats, cycle + latency))
+
+    def check_request(self, asked: Any) -> int:
+        """Checks a request and returns its beats."""
         geometry = self.geometry
         block, within = divmod(asked.address, geometry.interleave)
         assert within == 0, f"{asked.address:#x} is no block"
         assert block % geometry.channels == self.channel, f"{asked.address:#x} at {self.channel}"
         assert asked.length == geometry.block_beats - 1
-        assert asked.id not in [burst.id for burst in self.bursts], f"ID {asked.id} twice"
-        latency = self._random.randint(*self.manner.latency)
-        self.bursts.append(_Burst(asked.id, asked.address, geometry.block_beats, cycle + latency))
+        return geometry.block_beats
 
 
 MANNERS = {
@@ -169,10 +180,11 @@ class Lined(Protocol):
 
 
 class Image:
-    """Memory that is being filled, from address 0 on; what is not filled is random."""
+    """Memory that is being filled, from address ``base`` on, which is the beginning of a stripe and
+    of a line; what is not filled is random."""
 
-    def __init__(self, config: Lined, seed: Any) -> None:
-        self._config = config
+    def __init__(self, config: Lined, seed: Any, base: int = 0) -> None:
+        self._config, self.base = config, base
         self._random = random.Random(f"image {seed}")
         self._content = bytearray()
         self.gap()
@@ -188,7 +200,7 @@ class Image:
         self.gap()
         at = len(self._content)
         self._content += content
-        return at
+        return self.base + at
 
     @property
     def bytes(self) -> bytes:
@@ -200,6 +212,17 @@ class Image:
         )
 
 
+def high_base(config: Lined, addr_bits: int, seed: int) -> int:
+    """Returns the beginning of an image that uses every bit of an address: two seeds that follow
+    one another see both values of each bit but the lowest."""
+    pattern = _PATTERN if seed % 2 else ~_PATTERN
+    step = config.line_bytes * config.geometry.stripe_bytes
+    return pattern % (1 << addr_bits) // step * step
+
+
+_PATTERN = 0xB4D2_6A59_C5A3_96E4
+
+
 class MemoryBench:
     """Runs a part until the expected output has arrived.
 
@@ -207,6 +230,8 @@ class MemoryBench:
     ----------
     part: has ``ar``, ``r``, ``stop``, ``idle``, ``error``
     agents: beside the memory
+    simulate: runs a bench on the part; None: Amaranth's simulator does
+    base: address of the content
     done: whether all has come; asked every cycle, with the simulator
     stop_at: a cycle of ``stop``, which lasts a while; ``again`` is called when it is idle
     bad: addresses of bad beats; then it runs until nothing moves any more
@@ -227,6 +252,8 @@ class MemoryBench:
         manner: Manner,
         agents: Sequence[Agent],
         *,
+        simulate: Callable[[Any], None] | None = None,
+        base: int = 0,
         wires: Sequence[tuple[Any, int]] = (),
         seed: Any = 0,
         bad: frozenset[int] = frozenset(),
@@ -236,8 +263,11 @@ class MemoryBench:
         most: int = 20_000,
     ) -> None:
         self.part, self._agents, self._wires = part, agents, wires
+        self._simulated: Any = simulate or part
         self.memories = [
-            ChannelMemory(ar, r, config.geometry, channel, content, manner, seed=seed, bad=bad)
+            ChannelMemory(
+                ar, r, config.geometry, channel, content, manner, seed=seed, bad=bad, base=base
+            )
             for channel, (ar, r) in enumerate(zip(part.ar, part.r, strict=True))
         ]
         self._stop_at, self._again = stop_at, again
@@ -289,7 +319,9 @@ class MemoryBench:
 
         stop = Wire(self.part.stop, self._stops)
         agents = [*self._agents, *self.memories, stop]
-        self.cycles = run_agents(self.part, agents, until=until, most=self._most, wires=self._wires)
+        self.cycles = run_agents(
+            self._simulated, agents, until=until, most=self._most, wires=self._wires
+        )
 
     def _streams(self) -> list[Sink | Source]:
         return [agent for agent in self._agents if isinstance(agent, Sink | Source)]

@@ -6,12 +6,17 @@ import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from tilewright.hw.sida.held.layouts import reload_layout
 from tilewright.hw.sida.layouts import set_layout
+from tilewright.hw.sida.load.column_loader import ColumnLoader
+from tilewright.hw.sida.load.row_loader import RowLoader
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.verif.kit.sampling import by_size
+from tilewright.verif.native.parts import NativeParts
+from tilewright.verif.stream.agents import simulate
 
 
 def _config(pes: int, subtensor: int, **others: Any) -> SidaConfig:
@@ -26,6 +31,21 @@ CONFIGS = {
     "a set a step": _config(4, 4, channels=2, data_bits=256, value="int32"),
     "default": SidaConfig(addr_bits=32, vector_words=1024),
 }
+
+
+NATIVE = NativeParts(
+    "sida_loaders",
+    {kind.__name__: partial(kind, CONFIGS["small"]) for kind in (ColumnLoader, RowLoader)},
+)
+
+
+def under_test(kind: Any, config: SidaConfig) -> tuple[Any, Any]:
+    """Returns a loader and what runs a bench on it: the Verilog in the small configuration, else
+    Amaranth's simulator."""
+    if config == CONFIGS["small"]:
+        return NATIVE[kind.__name__], partial(NATIVE.simulate, kind.__name__)
+    part = kind(config)
+    return part, partial(simulate, part)
 
 
 Element = tuple[int, int, int]

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
 
 from tilewright.hw.spec.tensaurus import KERNELS, TensaurusConfig
 from tilewright.hw.tensaurus.layouts import SlotKind, job_layout, tile_layout
+from tilewright.hw.tensaurus.load.matrix_loader import MatrixLoader
+from tilewright.hw.tensaurus.load.tensor_loader import TensorLoader
+from tilewright.hw.tensaurus.load.tile_fetcher import TileFetcher
+from tilewright.verif.native.parts import NativeParts
+from tilewright.verif.stream.agents import simulate
 
 Slot = tuple[SlotKind, int, tuple[int, ...]]
 """Kind, value, indices; of a header the slice, of an end nothing."""
@@ -138,6 +144,24 @@ CONFIGS = {
                      index_bits=16),
     "default": TensaurusConfig(addr_bits=32),
 }  # fmt: skip
+
+
+NATIVE = NativeParts(
+    "tensaurus_loaders",
+    {
+        kind.__name__: partial(kind, CONFIGS["small"])
+        for kind in (MatrixLoader, TensorLoader, TileFetcher)
+    },
+)
+
+
+def under_test(kind: Any, config: TensaurusConfig) -> tuple[Any, Any]:
+    """Returns a loader and what runs a bench on it: the Verilog in the small configuration, else
+    Amaranth's simulator."""
+    if config == CONFIGS["small"]:
+        return NATIVE[kind.__name__], partial(NATIVE.simulate, kind.__name__)
+    part = kind(config)
+    return part, partial(simulate, part)
 
 
 def job_bits(config: TensaurusConfig, **fields: int) -> int:

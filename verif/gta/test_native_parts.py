@@ -1,0 +1,373 @@
+"""GTA's control and the loader of its lanes as Verilog, part by part, natively."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, deque
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.hw.gta.control.command_check import CommandCheck
+from tilewright.hw.gta.control.job_control import CommandReader, ExecutesUnderWay, MaskCheck
+from tilewright.hw.gta.lane_loader import LaneLoader
+from tilewright.hw.spec.gta import BANKS, LEFT_WORD_BYTES, GtaConfig
+from tilewright.hw.spec.jobs.gta import beat_bytes, job_spec
+from tilewright.hw.spec.jobs.gta_commands import COMMAND_BYTES, KINDS, MEMORIES
+from tilewright.sim.gta.lane_memories import LaneMemories, row_places
+from tilewright.sim.gta.model import first_fault
+from tilewright.sim.gta.regions import first_torn
+from tilewright.verif.gta.lists import ListCase, random_command, spoilt_case
+from tilewright.verif.kit.sampling import by_size, rng_of
+from tilewright.verif.native.parts import NativeParts
+
+pytestmark = pytest.mark.slow
+
+CONFIG = GtaConfig(
+    lanes=4,
+    formats=("int8", "int16", "fp16"),
+    vector_bytes=2048,
+    mask_bits=2,
+    data_bits=64,
+    outstanding=2,
+    partial_bits=24,
+)
+RTL = NativeParts(
+    "gta_parts",
+    {
+        "check": lambda: CommandCheck(CONFIG),
+        "loader": lambda: LaneLoader(CONFIG),
+        "reader": lambda: CommandReader(CONFIG),
+        "executes": lambda: ExecutesUnderWay(CONFIG),
+        "masks": lambda: MaskCheck(CONFIG),
+    },
+)
+SIZE = 1 << 16
+BEAT = beat_bytes(CONFIG)
+
+
+def contents(case: ListCase) -> list[bytes]:
+    size = COMMAND_BYTES
+    return [case.memory[n * size : (n + 1) * size].tobytes() for n in range(len(case.commands))]
+
+
+def test_commands_that_are_right_and_wrong() -> None:
+    """Every command goes to its kind's queue, up to the first wrong one, whose fault is reported as
+    the model finds it."""
+    rng, draws = rng_of(1), random.Random(1)
+    spec, seen = job_spec(CONFIG), Counter[str]()
+
+    async def bench(sim: Any) -> None:
+        part = RTL["check"]
+        for number in range(by_size(20, 500, 5000)):
+            case = spoilt_case(rng, CONFIG, SIZE)
+            sim.set(part.csr, {"layout": case.layout, "masks": list(case.masks)})
+            sim.set(part.clear, 1)
+            sim.set(part.start, 1)
+            await sim.tick()
+            sim.set(part.clear, 0)
+            sim.set(part.start, 0)
+            before = dict.fromkeys(KINDS, 0)
+            for at, content in enumerate(contents(case)):
+                fault = first_fault(CONFIG, case.masks, case.layout, content, before)
+                sim.set(part.words.valid, 1)
+                sim.set(part.words.payload, int.from_bytes(content, "little"))
+                for _ in range(400):
+                    ready = [draws.random() < 0.6 for _ in KINDS]
+                    for o, one in zip(part.o, ready, strict=True):
+                        sim.set(o.ready, one)
+                    offered = [sim.get(o.valid) for o in part.o]
+                    wrong, taken = sim.get(part.wrong), sim.get(part.words.ready)
+                    assert taken == any(v and r for v, r in zip(offered, ready, strict=True))
+                    assert sim.get(part.number) == at
+                    passed = sim.get(part.passed)
+                    assert {kind: passed[f"{kind}s"] for kind in KINDS} == before
+                    if any(offered):
+                        kind = KINDS[content[0] - 1]
+                        assert offered == [int(kind == name) for name in KINDS]
+                        word = sim.get(part.o[KINDS.index(kind)].payload)
+                        assert word == int.from_bytes(content, "little")
+                        assert fault is None, (fault, case.commands)
+                    await sim.tick()
+                    if wrong or taken:
+                        break
+                else:
+                    raise AssertionError("a command is neither taken nor wrong")
+                sim.set(part.words.valid, 0)
+                if fault is not None:
+                    assert wrong == spec.code(fault), (fault, case.commands)
+                    seen[fault] += 1
+                    break
+                assert not wrong, (wrong, case.commands)
+                seen["none"] += 1
+                before[kind] += 1
+            if number % 5 == 0:
+                # What is looked at, or wrong, is forgotten.
+                sim.set(part.words.valid, 1)
+                for _ in range(draws.randrange(12)):
+                    await sim.tick()
+                sim.set(part.clear, 1)
+                await sim.tick()
+                sim.set(part.clear, 0)
+                sim.set(part.words.valid, 0)
+                assert not sim.get(part.wrong)
+                assert not any(sim.get(o.valid) for o in part.o)
+
+    RTL.simulate("check", bench)
+    assert len(seen) >= 8
+
+
+def test_any_load() -> None:
+    """All of the lanes' memories, as the model has them; some LOADs are stopped in the middle."""
+    rng, draws = rng_of(2), random.Random(2)
+    most = by_size(10, 60, 1000)
+
+    async def bench(sim: Any) -> None:
+        part = RTL["loader"]
+        lanes = LaneMemories(CONFIG)
+        found = {name: lanes.memory(name).copy() for name in MEMORIES}
+        for number in range(most):
+            fields = drawn_load(rng)
+            # Addresses use all bits.
+            fields["base"] = draws.getrandbits(CONFIG.addr_bits) // BEAT * BEAT
+            rows = rng.integers(0, 256, (fields["rows"], fields["row_bytes"]), dtype=np.uint8)
+            whole = -(-fields["row_bytes"] // BEAT)
+            padded = np.zeros((fields["rows"], whole * BEAT), np.uint8)
+            padded[:, : fields["row_bytes"]] = rows
+            requests = deque(
+                ((fields["base"] + row * fields["stride"]) % (1 << CONFIG.addr_bits), whole)
+                for row in range(fields["rows"])
+            )
+            words = padded.reshape(-1, BEAT)
+            beats = deque(int.from_bytes(word.tobytes(), "little") for word in words)
+            stall = (0.0, 0.3, 0.6)[number % 3]
+            stop_at = draws.randrange(60) if number % 4 == 3 else None
+            known = {name: content.copy() for name, content in found.items()}
+            assert not sim.get(part.busy)
+            sim.set(part.command.payload, {k: v for k, v in fields.items() if k != "kind"})
+            sim.set(part.command.valid, 1)
+            ended = taken = stopped = False
+            for cycle in range(20_000):
+                asks, brings, writes = (draws.random() >= stall for _ in range(3))
+                brings = brings and bool(beats) and taken
+                sim.set(part.request.ready, asks)
+                sim.set(part.i.valid, brings)
+                sim.set(part.i.payload, {"data": beats[0] if beats else 0})
+                sim.set(part.write_ready, writes)
+                if cycle == stop_at:
+                    sim.set(part.stop, 1)
+                    sim.set(part.command.valid, 0)
+                    await sim.tick()
+                    sim.set(part.stop, 0)
+                    stopped = True
+                    break
+                if not taken and sim.get(part.command.ready):
+                    taken = True
+                if asks and sim.get(part.request.valid):
+                    request = sim.get(part.request.payload)
+                    assert (request.address, request.beats) == requests.popleft()
+                if brings and sim.get(part.i.ready):
+                    beats.popleft()
+                write = sim.get(part.write)
+                done = sim.get(part.done)
+                assert done <= (write.enable & writes)
+                if write.enable and writes:
+                    apply(found, write)
+                    assert sim.get(part.memory) == fields["memory"] or done
+                ended = bool(done)
+                await sim.tick()
+                if taken:
+                    sim.set(part.command.valid, 0)
+                if ended:
+                    break
+                assert not taken or sim.get(part.busy)
+            sim.set(part.i.valid, 0)
+            if stopped:
+                assert not sim.get(part.busy)
+                # What was written is of this LOAD; its rows may overlap.
+                for name in MEMORIES:
+                    own = np.zeros(found[name].shape, np.bool_)
+                    if name == MEMORIES[fields["memory"]]:
+                        own[row_places(fields)] = True
+                    assert ((found[name] == known[name]) | own).all()
+                    lanes.memory(name)[:] = found[name]
+                continue
+            assert ended
+            assert not requests
+            assert not beats
+            assert not sim.get(part.busy)
+            lanes.load(fields, rows)
+            for name in MEMORIES:
+                assert np.array_equal(found[name], lanes.memory(name)), fields
+
+    RTL.simulate("loader", bench)
+
+
+def drawn_load(rng: np.random.Generator) -> dict[str, int]:
+    while True:
+        kind, fields = random_command(rng, CONFIG, 1, (0, 0, 1, 1), SIZE)
+        if kind == "load" and fields["rows"] * fields["row_bytes"] < 3000:
+            return dict(fields)
+
+
+def apply(memories: dict[str, Any], write: Any) -> None:
+    """Does what a write to the lanes does."""
+    first = write.address * LEFT_WORD_BYTES
+    content = memories[MEMORIES[write.memory]]
+    for lane in range(CONFIG.lanes):
+        if not write.lanes >> lane & 1:
+            continue
+        for bank in range(BANKS):
+            mask = write.mask[bank]
+            for byte in range(LEFT_WORD_BYTES):
+                if mask >> byte & 1:
+                    content[lane, bank, first + byte] = write.data[bank] >> 8 * byte & 0xFF
+
+
+def test_the_list_is_read_in_order() -> None:
+    draws = random.Random(3)
+
+    async def bench(sim: Any) -> None:
+        part = RTL["reader"]
+        for number in range(by_size(8, 60, 600)):
+            commands = draws.choice([1, 2, 9, 70, draws.randrange(1, 40)])
+            base = draws.getrandbits(CONFIG.addr_bits) // COMMAND_BYTES * COMMAND_BYTES
+            base = min(base, (1 << CONFIG.addr_bits) - commands * COMMAND_BYTES)
+            content = draws.randbytes(commands * COMMAND_BYTES)
+            stop_at = draws.randrange(80) if number % 4 == 3 else None
+            bad = draws.randrange(len(content) // BEAT) if number % 4 == 2 else None
+            sim.set(part.list, base)
+            sim.set(part.commands, commands)
+            sim.set(part.start, 1)
+            assert sim.get(part.idle)
+            await sim.tick()
+            sim.set(part.start, 0)
+            bursts, got, error, quiet = deque[list[int]](), 0, None, 0
+            stall = (0.0, 0.4)[number % 2]
+            for cycle in range(20_000):
+                asks, brings, takes = (draws.random() >= stall for _ in range(3))
+                sim.set(part.ar.ready, asks)
+                sim.set(part.o.ready, takes)
+                beat = bursts[0][0] if bursts and brings else None
+                sim.set(part.r.valid, beat is not None)
+                if beat is not None:
+                    data = int.from_bytes(content[beat * BEAT : beat * BEAT + BEAT], "little")
+                    response, last = 2 * (beat == bad), len(bursts[0]) == 1
+                    sim.set(part.r.payload, {"data": data, "response": response, "last": last})
+                sim.set(part.stop, cycle == stop_at)
+                if asks and sim.get(part.ar.valid):
+                    request = sim.get(part.ar.payload)
+                    first = (request.address - base) // BEAT
+                    assert 0 <= first <= len(content) // BEAT - request.length - 1
+                    last_byte = request.address + (request.length + 1) * BEAT - 1
+                    assert request.address >> 12 == last_byte >> 12
+                    bursts.append(list(range(first, first + request.length + 1)))
+                if beat is not None:
+                    bursts[0].pop(0)
+                    if not bursts[0]:
+                        bursts.popleft()
+                if takes and sim.get(part.o.valid) and cycle != stop_at:
+                    size = COMMAND_BYTES
+                    word = int.from_bytes(content[got * size : got * size + size], "little")
+                    assert sim.get(part.o.payload) == word
+                    got += 1
+                await sim.tick()
+                if sim.get(part.error):
+                    error = sim.get(part.error_address)
+                    assert error == base + bad * BEAT if bad is not None else False
+                idle = sim.get(part.idle)
+                assert not (idle and bursts), "idle though the bus owes something"
+                quiet = quiet + 1 if not bursts else 0
+                if (error is not None and quiet > 50) or (idle and cycle > (stop_at or 0)):
+                    break
+            else:
+                raise AssertionError("the reader does not end")
+            if error is not None:
+                assert bad is not None
+                assert got <= bad * BEAT // COMMAND_BYTES
+                sim.set(part.r.valid, 0)
+                sim.set(part.stop, 1)
+                await sim.tick()
+                sim.set(part.stop, 0)
+                await sim.tick()
+                assert not sim.get(part.error)
+            elif stop_at is None:
+                assert bad is None
+                assert got == commands
+            assert sim.get(part.idle)
+
+    RTL.simulate("reader", bench)
+
+
+def test_products_that_end_in_any_order() -> None:
+    """Groups end in any order; one product is complete when all before it are."""
+    draws = random.Random(4)
+    most = 2 * CONFIG.lanes
+
+    async def bench(sim: Any) -> None:
+        part = RTL["executes"]
+        order: list[tuple[int, bool]] = []
+        complete = 0
+        masks = [0] * CONFIG.lanes
+        for cycle in range(by_size(500, 4000, 40_000)):
+            if cycle % 50 == 0:
+                masks = [draws.randrange(4) for _ in range(CONFIG.lanes)]
+                for port, mask in zip(part.masks, masks, strict=True):
+                    sim.set(port, mask)
+            clear = draws.random() < 0.005
+            gives, group = draws.random() < 0.5, draws.randrange(4)
+            running = {one for one, ended in order if not ended}
+            ends = {one for one in running if draws.random() < 0.2}
+            sim.set(part.clear, clear)
+            sim.set(part.i.valid, gives)
+            sim.set(part.i.payload, group)
+            sim.set(part.ended, sum(1 << one for one in ends))
+            assert sim.get(part.some) == bool(order)
+            active = sum(1 << lane for lane, mask in enumerate(masks) if mask in running)
+            assert sim.get(part.active) == active
+            assert sim.get(part.complete) == complete
+            pops = bool(order) and order[0][1]
+            assert sim.get(part.completes) == (pops and not clear)
+            accepts = len(order) < most
+            assert sim.get(part.i.ready) == accepts
+            for one in ends:
+                at = next(n for n, (its, ended) in enumerate(order) if its == one and not ended)
+                order[at] = one, True
+            if pops:
+                order.pop(0)
+                complete += 1
+            if gives and accepts:
+                order.append((group, False))
+            if clear:
+                order, complete = [], 0
+            await sim.tick()
+
+    RTL.simulate("executes", bench)
+
+
+def test_masks_that_are_no_rectangles() -> None:
+    """The first lane whose region is torn is reported."""
+    draws, seen = random.Random(5), Counter[bool]()
+
+    async def bench(sim: Any) -> None:
+        part = RTL["masks"]
+        for _ in range(by_size(50, 400, 4000)):
+            layout = draws.randrange(CONFIG.lanes.bit_length())
+            masks = [draws.choice([0, 1, 2, 3][: draws.randint(1, 4)]) for _ in range(CONFIG.lanes)]
+            sim.set(part.csr, {"layout": layout, "masks": masks})
+            sim.set(part.start, 1)
+            await sim.tick()
+            sim.set(part.start, 0)
+            for _ in range(100):
+                if sim.get(part.done):
+                    break
+                await sim.tick()
+            torn = first_torn(masks, layout)
+            assert sim.get(part.done)
+            assert sim.get(part.wrong) == (torn is not None)
+            if torn is not None:
+                assert sim.get(part.lane) == torn
+            seen[torn is None] += 1
+
+    RTL.simulate("masks", bench)
+    assert min(seen.values()) > 10

@@ -1,0 +1,275 @@
+"""MatRaptor's loaders as Verilog: every token under memories of every kind, natively."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+from amaranth.hdl import Value
+from tilewright.hw.matraptor.control import RowWalk
+from tilewright.hw.matraptor.load.a_loader import SparseALoader
+from tilewright.hw.matraptor.load.b_loader import SparseBLoader
+from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.registry import entries
+from tilewright.verif.channels.striped.memory_bench import MANNERS, ChannelMemory, Manner
+from tilewright.verif.kit.sampling import by_size
+from tilewright.verif.matraptor.load.loader_jobs import LoaderJob, ends_mask, random_matrix
+from tilewright.verif.native.parts import NativeParts
+from tilewright.verif.stream.agents import Pulse, Sink, Source, Wire, run_agents
+
+pytestmark = pytest.mark.slow
+
+CONFIG: MatRaptorConfig = entries()["matraptor"].small_config
+RTL = NativeParts(
+    "matraptor_loaders",
+    {kind.__name__: partial(kind, CONFIG) for kind in (SparseALoader, SparseBLoader, RowWalk)},
+)
+LANE = 1
+QUIET = 300
+"""Cycles in which nothing moves before a run with something wrong ends."""
+SEEDS = by_size(1, 6, 60)
+
+
+class ReaderMemory(ChannelMemory):
+    """What one reader of a loader reads: blocks anywhere, in all channels.
+
+    Parameters
+    ----------
+    blocks: addresses and their bytes
+    """
+
+    def __init__(self, part: Any, reader: str, job: dict[str, Any], manner: Manner, seed: Any,
+                 bad: frozenset[int]) -> None:  # fmt: skip
+        ar, r = getattr(part, f"{reader}_ar"), getattr(part, f"{reader}_r")
+        super().__init__(ar, r, CONFIG.geometry, 0, b"", manner, seed=f"{reader} {seed}", bad=bad)
+        self._came = getattr(part, f"read_beats_{reader}")
+        self._bytes: dict[int, bytes] = {}
+        for address, content in job["image"]:
+            data = bytes.fromhex(content)
+            width = self.geometry.beat_bytes
+            for at in range(0, len(data), width):
+                self._bytes[address + at] = data[at : at + width].ljust(width, b"\xa5")
+        self.addresses: list[int] = []
+
+    def word(self, address: int) -> bytes:
+        return self._bytes.get(address, b"\x5a" * self.geometry.beat_bytes)
+
+    def observe(self, sim: Any, cycle: int) -> None:
+        assert sim.get(self._came) == (self._chosen is not None)
+        super().observe(sim, cycle)
+
+    def check_request(self, asked: Any) -> int:
+        geometry = self.geometry
+        beats = asked.length + 1
+        last = asked.address + beats * geometry.beat_bytes - 1
+        block = asked.address // geometry.interleave
+        assert asked.address % geometry.beat_bytes == 0
+        assert block == last // geometry.interleave, "a burst in two blocks"
+        assert asked.channel == block % geometry.channels
+        self.addresses += [asked.address + n * geometry.beat_bytes for n in range(beats)]
+        return int(beats)
+
+
+@cache
+def jobs() -> list[LoaderJob]:
+    """Empty rows, short and long ones, fewer rows than lanes, gaps, and pointers that go down."""
+    rng = np.random.default_rng(5)
+    block = CONFIG.layout.block_pairs * CONFIG.channels
+
+    def some(rows: int, mean: float, empty: float = 0.2, k: int = 40) -> tuple[Any, Any]:
+        b = random_matrix(rng, k, 300, mean=3 * CONFIG.beat_entries / 2, empty=empty)
+        return random_matrix(rng, rows, k, mean=mean, empty=empty), b
+
+    pairs = [some(2 * block + 5, 2), some(block + 3, 6, 0.0), some(3, 9, 0.0), some(7, 2, 0.9),
+             some(CONFIG.lanes + 2, 30, k=70)]  # fmt: skip
+    found = [LoaderJob(config=CONFIG, a=a, b=b) for a, b in pairs]
+    a, b = some(block + 7, 3)
+    lengths = np.diff(a.indptr)
+    pointers = np.zeros(len(lengths), np.int64)
+    for channel in range(CONFIG.channels):
+        at = int(rng.integers(1 << 20))
+        for row in rng.permutation(np.arange(channel, len(lengths), CONFIG.channels)):
+            at += int(rng.integers(0, 6))
+            pointers[row] = at
+            at += int(lengths[row])
+    found.append(LoaderJob(config=CONFIG, a=a, b=b, a_pointers=pointers))
+    rng = np.random.default_rng(6)
+    a = random_matrix(rng, 4 * CONFIG.lanes + 1, 30, mean=3)
+    bad = LoaderJob(config=CONFIG, a=a, b=random_matrix(rng, 30, 50, mean=4), b_rows=24)
+    return [*found, bad]
+
+
+INDEX_JOB = -1
+"""The last of the jobs: B has fewer rows than A asks for."""
+
+
+class Run:
+    """A loader and its tokens.
+
+    Parameters
+    ----------
+    loader: "a" or "b"
+    stall: share of the cycles in which no token is taken or offered
+    stop_at: cycle of a stop, after which all is done again
+    bad: addresses of beats with bad responses
+    settles: runs until nothing moves any more
+    """
+
+    def __init__(
+        self,
+        loader: str,
+        job: LoaderJob,
+        manner: Manner,
+        *,
+        stall: float = 0.2,
+        seed: int = 0,
+        stop_at: int | None = None,
+        bad: frozenset[int] = frozenset(),
+        settles: bool = False,
+    ) -> None:
+        kind = {"a": SparseALoader, "b": SparseBLoader}[loader]
+        self.part = part = RTL[kind.__name__]
+        told = job.describe()
+        lane = told["lanes"][LANE]
+        self.memories = [ReaderMemory(part, name, told, manner, seed, bad)
+                         for name in ("pairs", "entries")]  # fmt: skip
+        output = part.o
+        self.expected = lane["left" if loader == "a" else "product"]
+        self.sink = sink = Sink(output, stall=stall, seed=f"sink {seed}")
+        wires: list[tuple[Any, int]] = [(part.job, told["job"])]
+        agents: list[Any] = [sink, *self.memories]
+        if loader == "a":
+            self.source = None
+            start = Pulse(part.start)
+            agents.append(start)
+            wires += [(part.lane, LANE), (part.rows_in_lane, lane["rows"])]
+        else:
+            self.source = Source(part.i, lane["left"], gap=stall / 2, seed=f"source {seed}")
+            agents.append(self.source)
+        stopped = stop_at is None
+        length = 1 + seed % 3
+        if stop_at is not None:
+            agents.append(Wire(part.stop, lambda cycle: int(stop_at <= cycle < stop_at + length)))
+        layout = output.payload.shape()
+        self.present, self.ends = 1 << layout["present"].offset, ends_mask(layout)
+        self.error: int | None = None
+        self.index_row: int | None = None
+        moved, since = (-1, 0, 0), 0
+
+        def until(sim: Any, cycle: int) -> bool:
+            nonlocal stopped, moved, since
+            quiet, idle = all(one.quiet for one in self.memories), bool(sim.get(part.idle))
+            assert quiet or not idle, "idle though the bus owes something"
+            if not stopped:
+                assert stop_at is not None
+                if cycle == stop_at:
+                    for agent in (sink, *([self.source] if self.source else [])):
+                        agent.forget()
+                if cycle >= stop_at + length and idle:
+                    stopped = True
+                    assert not sim.get(part.error)
+                    sink.words.clear()
+                    for memory in self.memories:
+                        memory.addresses.clear()
+                    if self.source is None:
+                        start.due = True
+                    else:
+                        self.source.words += lane["left"]
+                return False
+            if sim.get(part.error):
+                self.error = sim.get(part.error_address)
+            if loader == "b" and sim.get(part.index_error):
+                self.index_row = sim.get(Value.cast(part.index_row))
+            if not settles:
+                assert self.error is None
+                return len(sink.words) == len(self.expected) and idle
+            beats = sum(one.beats for one in self.memories)
+            now = (beats, len(sink.words), len(self.source.cycles) if self.source else 0)
+            since = 0 if now != moved else since + 1
+            moved = now
+            return quiet and since > QUIET
+
+        run_agents(
+            partial(RTL.simulate, kind.__name__), agents, until=until, most=20_000, wires=wires
+        )
+        got = [word if word & self.present else word & self.ends for word in sink.words]
+        assert got == self.expected[: len(got)]
+        if not settles:
+            beats = lane["beats"][:2] if loader == "a" else lane["beats"][2:]
+            assert [len(one.addresses) for one in self.memories] == list(beats)
+
+
+both = pytest.mark.parametrize("loader", ["a", "b"])
+
+
+@both
+def test_every_token_comes_and_nothing_is_read_in_vain(loader: str) -> None:
+    for seed in range(SEEDS):
+        job = jobs()[seed % (len(jobs()) - 1)]
+        manner = MANNERS["rough" if seed % 2 else "even"]
+        Run(loader, job, manner, stall=0.3 * (seed % 3), seed=seed)
+
+
+@both
+def test_stop_in_the_middle_of_anything(loader: str) -> None:
+    rng = np.random.default_rng(7)
+    for seed in range(SEEDS):
+        stop_at = int(rng.integers(1, 200))
+        Run(loader, jobs()[seed % 2], MANNERS["rough"], seed=seed, stop_at=stop_at)
+
+
+@both
+def test_an_error_of_the_bus(loader: str) -> None:
+    """Only what was read before the error is sent."""
+    rng = np.random.default_rng(8)
+    for seed in range(SEEDS):
+        job = jobs()[seed % 2]
+        first = Run(loader, job, MANNERS["even"], seed=seed)
+        memory = first.memories[seed % 2]
+        bad = memory.addresses[int(rng.integers(len(memory.addresses)))]
+        run = Run(loader, job, MANNERS["even"], seed=seed, bad=frozenset([bad]), settles=True)
+        assert run.error == bad
+
+
+def test_a_row_that_does_not_exist_is_reported() -> None:
+    """Everything before the entry that names it is sent."""
+    job = jobs()[INDEX_JOB]
+    lane = job.describe()["lanes"][LANE]
+    for seed in range(by_size(1, 2, 10)):
+        run = Run("b", job, MANNERS["even"], seed=seed, settles=True)
+        assert run.index_row == lane["wrong_row"] is not None
+        assert len(run.sink.words) == len(lane["product"])
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 40, 0x1_5A96])
+def test_the_walk_over_a_lanes_rows(rows: int) -> None:
+    """Rows by blocks of pairs, as many as half of the bits of their number tell."""
+    job = LoaderJob(config=CONFIG, a=_Shape((rows, 1)), b=_Shape((1, 1)))
+    wanted = job.rows_of(LANE)
+    walk = RTL["RowWalk"]
+    sink = Sink(walk.o, stall=0.2 if rows < 1000 else 0.0)
+    wires = [(walk.lane, LANE), (walk.rows, rows), (walk.rows_in_lane, len(wanted))]
+    run_agents(
+        partial(RTL.simulate, "RowWalk"), [Pulse(walk.start), sink], wires=wires,
+        until=lambda sim, cycle: len(sink.words) >= len(wanted) and cycle > len(wanted) + 5,
+    )  # fmt: skip
+    layout = walk.o.payload.shape()
+    blocks, seen = set[tuple[int, int]](), []
+    for row in wanted:
+        place, channel = divmod(row, CONFIG.channels)
+        block = (channel, place // CONFIG.layout.block_pairs)
+        fields = {"row": {"index": place}, "first": block not in blocks, "last": row == wanted[-1]}
+        if CONFIG.layout.channel_bits:
+            fields["channel"] = channel
+        blocks.add(block)
+        seen.append(layout.const(fields).as_bits())
+    assert sink.words == seen
+
+
+class _Shape:
+    """A matrix of which only the shape matters."""
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.shape = shape
