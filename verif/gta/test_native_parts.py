@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, deque
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -51,16 +52,32 @@ def contents(case: ListCase) -> list[bytes]:
     return [case.memory[n * size : (n + 1) * size].tobytes() for n in range(len(case.commands))]
 
 
+@cache
+def spoilt_cases() -> list[tuple[ListCase, list[tuple[bytes, str | None]]]]:
+    """Lists, and their commands up to the first wrong one, each with what is wrong with it."""
+    rng, found = rng_of(1), []
+    for _ in range(by_size(20, 500, 5000)):
+        case = spoilt_case(rng, CONFIG, SIZE)
+        before, judged = dict.fromkeys(KINDS, 0), list[tuple[bytes, str | None]]()
+        for content in contents(case):
+            fault = first_fault(CONFIG, case.masks, case.layout, content, before)
+            judged.append((content, fault))
+            if fault is not None:
+                break
+            before[KINDS[content[0] - 1]] += 1
+        found.append((case, judged))
+    return found
+
+
 def test_commands_that_are_right_and_wrong() -> None:
     """Every command goes to its kind's queue, up to the first wrong one, whose fault is reported as
     the model finds it."""
-    rng, draws = rng_of(1), random.Random(1)
+    draws = random.Random(1)
     spec, seen = job_spec(CONFIG), Counter[str]()
 
     async def bench(sim: Any) -> None:
         part = RTL["check"]
-        for number in range(by_size(20, 500, 5000)):
-            case = spoilt_case(rng, CONFIG, SIZE)
+        for number, (case, judged) in enumerate(spoilt_cases()):
             sim.set(part.csr, {"layout": case.layout, "masks": list(case.masks)})
             sim.set(part.clear, 1)
             sim.set(part.start, 1)
@@ -68,8 +85,7 @@ def test_commands_that_are_right_and_wrong() -> None:
             sim.set(part.clear, 0)
             sim.set(part.start, 0)
             before = dict.fromkeys(KINDS, 0)
-            for at, content in enumerate(contents(case)):
-                fault = first_fault(CONFIG, case.masks, case.layout, content, before)
+            for at, (content, fault) in enumerate(judged):
                 sim.set(part.words.valid, 1)
                 sim.set(part.words.payload, int.from_bytes(content, "little"))
                 for _ in range(400):
@@ -119,18 +135,13 @@ def test_commands_that_are_right_and_wrong() -> None:
 
 def test_any_load() -> None:
     """All of the lanes' memories, as the model has them; some LOADs are stopped in the middle."""
-    rng, draws = rng_of(2), random.Random(2)
-    most = by_size(10, 60, 1000)
+    draws = random.Random(2)
 
     async def bench(sim: Any) -> None:
         part = RTL["loader"]
         lanes = LaneMemories(CONFIG)
         found = {name: lanes.memory(name).copy() for name in MEMORIES}
-        for number in range(most):
-            fields = drawn_load(rng)
-            # Addresses use all bits.
-            fields["base"] = draws.getrandbits(CONFIG.addr_bits) // BEAT * BEAT
-            rows = rng.integers(0, 256, (fields["rows"], fields["row_bytes"]), dtype=np.uint8)
+        for number, (fields, rows) in enumerate(loads()):
             whole = -(-fields["row_bytes"] // BEAT)
             padded = np.zeros((fields["rows"], whole * BEAT), np.uint8)
             padded[:, : fields["row_bytes"]] = rows
@@ -203,11 +214,18 @@ def test_any_load() -> None:
     RTL.simulate("loader", bench)
 
 
-def drawn_load(rng: np.random.Generator) -> dict[str, int]:
-    while True:
+@cache
+def loads() -> list[tuple[dict[str, int], Any]]:
+    """LOADs and their rows, not too many bytes. Addresses use all bits."""
+    rng, found = rng_of(2), list[tuple[dict[str, int], Any]]()
+    while len(found) < by_size(10, 60, 1000):
         kind, fields = random_command(rng, CONFIG, 1, (0, 0, 1, 1), SIZE)
-        if kind == "load" and fields["rows"] * fields["row_bytes"] < 3000:
-            return dict(fields)
+        if kind == "load" and fields["rows"] * fields["row_bytes"] < 2000:
+            base = int(rng.integers(1 << CONFIG.addr_bits)) // BEAT * BEAT
+            shape = fields["rows"], fields["row_bytes"]
+            rows = rng.integers(0, 256, shape, dtype=np.uint8)
+            found.append(({**fields, "base": base}, rows))
+    return found
 
 
 def apply(memories: dict[str, Any], write: Any) -> None:

@@ -199,6 +199,12 @@ def test_rows_without_a_slice_end_before_all_lines_are_asked_for() -> None:
 
 
 @pytest.mark.slow
+def test_a_long_dense_slice() -> None:
+    """Its elements have 15 bits, and its indices 8."""
+    Run(CONFIGS["small"], [DenseTile(CONFIGS["small"], (1, 150, 130), random.Random(1))], PERFECT)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("name", slow_but([], CONFIGS, ["small"]))
 def test_stop_in_the_middle_of_anything(name: str, dense: bool) -> None:
@@ -257,7 +263,10 @@ def _index(mode: int) -> Change:
         entry, row = rng.choice(places)
         _, value, index = tile.rows[row][entry]
         wrong = list(index)
-        wrong[mode - 1] = rng.choice([tile.shape[mode], tile.layout.largest_index - 1])
+        bit = 1 << rng.randrange(tile.config.index_bits - 1)
+        wrong[mode - 1] = rng.choice(
+            [tile.shape[mode], tile.layout.largest_index - 1, wrong[mode - 1] | bit]
+        )
         if wrong[mode - 1] < tile.shape[mode]:
             return None
         return entry, row, tile.pack(value, tuple(wrong))
@@ -269,7 +278,8 @@ def _large_slice(tile: SparseTile, rng: random.Random) -> tuple[int, int, int] |
     places = _places(tile, SlotKind.HEADER)
     if not places:
         return None
-    number = rng.choice([tile.shape[0], tile.layout.largest_slice])
+    bit = 1 << rng.randrange(tile.layout.largest_slice.bit_length() - 1)
+    number = rng.choice([tile.shape[0], tile.layout.largest_slice, tile.shape[0] | bit])
     return *rng.choice(places), tile.layout.header(number)
 
 
