@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["TERMS", "Errors", "Fit", "Size", "fitted", "inside", "rows_of"]
+__all__ = ["TERMS", "Errors", "Fit", "Size", "deviations", "fitted", "inside", "rows_of"]
 
 Size = tuple[int, int]
 """Words of a macro, and their bits."""
@@ -80,8 +80,11 @@ def _solved(
     return np.asarray(solved, dtype=np.float64)
 
 
-def fitted(terms: Sequence[str], sizes: Sequence[Size], figures: Sequence[float]) -> Fit:
-    """The formula with the least squares of relative errors over macros of these sizes.
+def deviations(
+    terms: Sequence[str], sizes: Sequence[Size], figures: Sequence[float]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """The coefficients with the least squares of relative errors over macros; at each of these the
+    error in percent, and that of the same formula fitted over all others.
 
     Raises ValueError if the macros are too few, or too much alike, for so many terms.
     """
@@ -90,14 +93,22 @@ def fitted(terms: Sequence[str], sizes: Sequence[Size], figures: Sequence[float]
     if len(sizes) <= len(terms):
         raise ValueError(f"{len(sizes)} macros do not decide a formula of {len(terms)} terms")
     found = _solved(rows, values)
-    errors = 100 * (rows @ found / values - 1)
-    left_out = []
+    left_out = np.zeros(len(values))
     for number in range(len(values)):
         others = np.arange(len(values)) != number
         without = _solved(rows[others], values[others])
-        left_out.append(100 * (rows[number] @ without / values[number] - 1))
-    each = np.abs(errors), np.abs(left_out)
-    numbers = [float(f(e)) for e in each for f in (np.max, lambda x: np.sqrt(np.mean(x**2)))]
+        left_out[number] = 100 * (rows[number] @ without / values[number] - 1)
+    return found, 100 * (rows @ found / values - 1), left_out
+
+
+def fitted(terms: Sequence[str], sizes: Sequence[Size], figures: Sequence[float]) -> Fit:
+    """The formula with the least squares of relative errors; errors as ``deviations``."""
+    found, *each = deviations(terms, sizes, figures)
+    numbers = [
+        float(number)
+        for errors in each
+        for number in (np.abs(errors).max(), np.sqrt(np.mean(errors**2)))
+    ]
     return Fit(tuple(terms), tuple(found.tolist()), Errors(*numbers))
 
 

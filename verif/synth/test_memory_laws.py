@@ -20,6 +20,7 @@ from tilewright.synth.memories.laws import (
     transistors,
 )
 from tilewright.synth.memories.macros import Macro, macro_files, read_macro, read_macros
+from tilewright.synth.tables.memories import main
 from tilewright.synth.targets import target_library
 from tilewright.verif.kit.data import data_file, needs_data, real_libraries
 
@@ -72,6 +73,18 @@ def test_the_formula_of_ihp_s_macros() -> None:
         assert found.pins.setup_ns[kind] == pytest.approx((fast, growth), rel=1e-4)
     # Without its files the library has the stated law.
     assert library_law(replace(library, files=())) is IHP
+
+
+@needs_data
+def test_the_page_has_the_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--liberty-path", str(real_libraries())])
+    said = capsys.readouterr().out
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
+    rows = [line for line in said.splitlines() if line.startswith("|")]
+    assert len(rows) == 12
+    assert "\n".join(rows) in page
+    main(["--target", "cmos"])
+    assert "6 transistors a bit" in capsys.readouterr().out
 
 
 @needs_data
