@@ -77,8 +77,8 @@ SYSTEMS = {
     ),
     "engine": _system(
         tuple(f"hw/engine/{n}" for n in ("job_", "block_tr", "operand_w", "feeder")),
-        *("verif/engine/test_native.py", "verif/engine/test_row_walker.py", _CONFORMANCE),
-        *("-k", "small or row_walk or engine_simd2:0"),
+        *("verif/engine/test_native_parts.py", "verif/engine/test_row_walker.py", _CONTROLS),
+        *("-k", "test_native_parts or row_walk or engine"),
     ),
     "gta": _system(
         ("hw/gta/control/", "hw/gta/lane_loader"),
@@ -94,8 +94,7 @@ SYSTEMS = {
     ),
     "t2s": _system(
         tuple(f"hw/t2s/{n}" for n in ("t2s", "loader")),
-        *("verif/t2s/unit/test_designs.py", "verif/t2s/memory/test_native_loader.py"),
-        *(_CONFORMANCE, "-k", "test_random_jobs and gemm or test_numbers or run_walk or t2s:0"),
+        *("verif/t2s/memory/test_native_loader.py", _CONTROLS, "-k", "run_walk or t2s"),
     ),
     "tensaurus": _system(
         ("hw/tensaurus/tensaurus", "hw/tensaurus/load/"),
