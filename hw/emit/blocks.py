@@ -149,23 +149,39 @@ def _layout_called(node: ast.AST) -> str:
     return ""
 
 
+@lru_cache(maxsize=1 << 14)
+def _layout_at(file: str, line: int) -> str:
+    """The layout that the statement at a line names, if any."""
+    statement, _ = _statement(_parsed(file), line)
+    return "" if statement is None else _layout_called(statement)
+
+
+@lru_cache(maxsize=1024)
+def _classes(file: str) -> Mapping[str, list[ast.ClassDef]]:
+    """The classes that a file defines, by name."""
+    found: dict[str, list[ast.ClassDef]] = {}
+    for one in ast.walk(_parsed(file)):
+        if isinstance(one, ast.ClassDef):
+            found.setdefault(one.name, []).append(one)
+    return found
+
+
 @lru_cache(maxsize=1024)
 def _port_layouts(component: type) -> Mapping[str, str]:
     """The layouts of a component's ports and streams that come from functions, by name."""
     try:
-        tree = _parsed(inspect.getsourcefile(component) or "")
+        classes = _classes(inspect.getsourcefile(component) or "")
     except TypeError:
         return {}
     found: dict[str, str] = {}
-    for one in ast.walk(tree):
-        if isinstance(one, ast.ClassDef) and one.name == component.__name__:
-            for node in ast.walk(one):
-                if isinstance(node, ast.Dict):
-                    for key, value in zip(node.keys, node.values, strict=True):
-                        if isinstance(key, ast.Constant):
-                            found.setdefault(str(key.value), _layout_called(value))
-                elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                    found.setdefault(node.target.id, _layout_called(node.annotation))
+    for one in classes.get(component.__name__, ()):
+        for node in ast.walk(one):
+            if isinstance(node, ast.Dict):
+                for key, value in zip(node.keys, node.values, strict=True):
+                    if isinstance(key, ast.Constant):
+                        found.setdefault(str(key.value), _layout_called(value))
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                found.setdefault(node.target.id, _layout_called(node.annotation))
     return found
 
 
@@ -180,8 +196,7 @@ def layout_names(design: Design, component: type) -> dict[str, str]:
                 ports.get(first, "") if set(rest) <= {"payload"} | {*map(str, range(64))} else ""
             )
             if not layout and "__" not in name and not signal.src_loc[0].startswith(_LIBRARY):
-                statement, _ = _statement(_parsed(signal.src_loc[0]), signal.src_loc[1])
-                layout = "" if statement is None else _layout_called(statement)
+                layout = _layout_at(*signal.src_loc)
             if layout:
                 found[name] = layout
     return found

@@ -294,10 +294,12 @@ def _runs(bits: list[tuple[str, int]]) -> list[tuple[str, int, int]]:
 
 def _simplified(rtlil: str) -> str:
     """Returns the text without unused and without equal operations. Merging may make both sides of
-    a choice the same."""
-    while (simpler := _merge_equal(_drop_dead(without_trivial_operations(rtlil)))) != rtlil:
-        rtlil = simpler
-    return rtlil
+    a choice the same; where it changes nothing, the other steps would not either."""
+    while True:
+        plain = _drop_dead(without_trivial_operations(rtlil))
+        rtlil = _merge_equal(plain)
+        if rtlil == plain:
+            return rtlil
 
 
 # Amaranth calls a signal after the first of its names that it meets, which may be that of a port of
