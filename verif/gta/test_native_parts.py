@@ -14,11 +14,17 @@ from tilewright.hw.gta.control.job_control import CommandReader, ExecutesUnderWa
 from tilewright.hw.gta.lane_loader import LaneLoader
 from tilewright.hw.spec.gta import BANKS, LEFT_WORD_BYTES, GtaConfig
 from tilewright.hw.spec.jobs.gta import beat_bytes, job_spec
-from tilewright.hw.spec.jobs.gta_commands import COMMAND_BYTES, KINDS, MEMORIES
+from tilewright.hw.spec.jobs.gta_commands import (
+    COMMAND_BYTES,
+    FIELDS,
+    KINDS,
+    MEMORIES,
+    command_bytes,
+)
 from tilewright.sim.gta.lane_memories import LaneMemories, row_places
 from tilewright.sim.gta.model import first_fault
 from tilewright.sim.gta.regions import first_torn
-from tilewright.verif.gta.lists import ListCase, random_command, spoilt_case
+from tilewright.verif.gta.lists import ListCase, random_case, random_command, spoilt_case
 from tilewright.verif.kit.sampling import by_size, rng_of
 from tilewright.verif.native.parts import NativeParts
 
@@ -52,12 +58,34 @@ def contents(case: ListCase) -> list[bytes]:
     return [case.memory[n * size : (n + 1) * size].tobytes() for n in range(len(case.commands))]
 
 
+def edge_cases(rng: np.random.Generator) -> list[ListCase]:
+    """A command with a field that could not be larger, and the same with the next value."""
+    case = random_case(rng, CONFIG, SIZE, most=1)
+    kind, fields = random_command(rng, CONFIG, case.layout, case.masks, SIZE)
+    names = [name for name in FIELDS[kind] if name not in ("kind", "loads", "executes", "stores")]
+    name = names[int(rng.integers(len(names)))]
+
+    def holds(value: int) -> bool:
+        content = command_bytes(kind, {**fields, name: value})
+        before = dict.fromkeys(KINDS, 0)
+        return first_fault(CONFIG, case.masks, case.layout, content, before) is None
+
+    most = 1 << FIELDS[kind][name][1]
+    good, bad = fields.get(name, 0), most
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if holds(middle) else (good, middle)
+    values = [good, *([bad] if bad < most else [])]
+    return [case.with_list((kind, {**fields, name: value})) for value in values]
+
+
 @cache
 def spoilt_cases() -> list[tuple[ListCase, list[tuple[bytes, str | None]]]]:
     """Lists, and their commands up to the first wrong one, each with what is wrong with it."""
     rng, found = rng_of(1), []
-    for _ in range(by_size(20, 500, 5000)):
-        case = spoilt_case(rng, CONFIG, SIZE)
+    count = by_size(20, 300, 5000)
+    drawn = [spoilt_case(rng, CONFIG, SIZE) for _ in range(count)]
+    for case in [*drawn, *(one for _ in range(count) for one in edge_cases(rng))]:
         before, judged = dict.fromkeys(KINDS, 0), list[tuple[bytes, str | None]]()
         for content in contents(case):
             fault = first_fault(CONFIG, case.masks, case.layout, content, before)

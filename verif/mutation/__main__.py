@@ -67,7 +67,7 @@ def _system(folders: tuple[str, ...], *tests: str) -> Part:
     return Part(folders, tests, bar=0.9, candidates=60)
 
 
-_CONTROLS = "verif/job/test_controls.py"
+_CONTROLS = ("verif/job/test_controls.py", "verif/job/test_counters.py")
 _CONFORMANCE = "verif/conformance/test_native.py"
 
 SYSTEMS = {
@@ -77,28 +77,29 @@ SYSTEMS = {
     ),
     "engine": _system(
         tuple(f"hw/engine/{n}" for n in ("job_", "block_tr", "operand_w", "feeder")),
-        *("verif/engine/test_native_parts.py", "verif/engine/test_row_walker.py", _CONTROLS),
+        *("verif/engine/test_native_parts.py", "verif/engine/test_row_walker.py", *_CONTROLS),
         *("-k", "test_native_parts or row_walk or engine"),
     ),
     "gta": _system(
         ("hw/gta/control/", "hw/gta/lane_loader"),
-        *("verif/gta/test_native_parts.py", _CONTROLS, "-k", "test_native_parts or gta"),
+        *("verif/gta/test_native_parts.py", *_CONTROLS, "-k", "test_native_parts or gta"),
     ),
     "matraptor": _system(
         ("hw/matraptor/control", "hw/matraptor/load/"),
-        *("verif/matraptor/load", _CONTROLS, "-k", "native_loaders or matraptor"),
+        *("verif/matraptor/load", *_CONTROLS, "-k", "native_loaders or matraptor"),
     ),
     "sida": _system(
         ("hw/sida/pass_control", "hw/sida/load/"),
-        *("verif/sida/load", _CONTROLS, "-k", "loader or sida"),
+        *("verif/sida/load", "verif/sida/test_pass_control.py", *_CONTROLS),
+        *("-k", "loader or test_pass_control or sida"),
     ),
     "t2s": _system(
         tuple(f"hw/t2s/{n}" for n in ("t2s", "loader")),
-        *("verif/t2s/memory/test_native_loader.py", _CONTROLS, "-k", "run_walk or t2s"),
+        *("verif/t2s/memory/test_native_loader.py", *_CONTROLS, "-k", "run_walk or t2s"),
     ),
     "tensaurus": _system(
         ("hw/tensaurus/tensaurus", "hw/tensaurus/load/"),
-        *("verif/tensaurus/load", _CONTROLS, "-k", "loader or tiles or tensaurus"),
+        *("verif/tensaurus/load", *_CONTROLS, "-k", "loader or tiles or tensaurus"),
     ),
 }  # fmt: skip
 """Job control and loaders of accelerators, each in its smallest configuration for time."""
