@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, deque
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -169,75 +170,72 @@ def test_any_load() -> None:
         part = RTL["loader"]
         lanes = LaneMemories(CONFIG)
         found = {name: lanes.memory(name).copy() for name in MEMORIES}
-        for number, (fields, rows) in enumerate(loads()):
-            whole = -(-fields["row_bytes"] // BEAT)
-            padded = np.zeros((fields["rows"], whole * BEAT), np.uint8)
-            padded[:, : fields["row_bytes"]] = rows
-            requests = deque(
-                ((fields["base"] + row * fields["stride"]) % (1 << CONFIG.addr_bits), whole)
-                for row in range(fields["rows"])
-            )
-            words = padded.reshape(-1, BEAT)
-            beats = deque(int.from_bytes(word.tobytes(), "little") for word in words)
-            stall = (0.0, 0.3, 0.6)[number % 3]
-            stop_at = draws.randrange(60) if number % 4 == 3 else None
+        for number in range(0, len(loads()), 3):
+            group = loads()[number : number + 3]
+            commands, beats = deque(group), deque[int]()
+            requests = deque(one for load in group for one in rows_of(*load))
+            stall = (0.0, 0.3, 0.6)[number % 5 % 3]
+            stop_at = draws.randrange(100) if number % 4 == 3 else None
             known = {name: content.copy() for name, content in found.items()}
             assert not sim.get(part.busy)
-            sim.set(part.command.payload, {k: v for k, v in fields.items() if k != "kind"})
-            sim.set(part.command.valid, 1)
-            ended = taken = stopped = False
+            done = 0
             for cycle in range(20_000):
                 asks, brings, writes = (draws.random() >= stall for _ in range(3))
-                brings = brings and bool(beats) and taken
+                brings = brings and bool(beats)
+                sim.set(part.command.valid, bool(commands))
+                if commands:
+                    sim.set(part.command.payload, commands[0][0])
                 sim.set(part.request.ready, asks)
                 sim.set(part.i.valid, brings)
                 sim.set(part.i.payload, {"data": beats[0] if beats else 0})
                 sim.set(part.write_ready, writes)
+                sim.set(part.stop, cycle == stop_at)
                 if cycle == stop_at:
-                    sim.set(part.stop, 1)
-                    sim.set(part.command.valid, 0)
                     await sim.tick()
-                    sim.set(part.stop, 0)
-                    stopped = True
                     break
-                if not taken and sim.get(part.command.ready):
-                    taken = True
+                # A row is there once it is requested.
                 if asks and sim.get(part.request.valid):
                     request = sim.get(part.request.payload)
-                    assert (request.address, request.beats) == requests.popleft()
+                    address, row = requests.popleft()
+                    assert (request.address, request.beats) == (address, len(row) // BEAT)
+                    beats.extend(
+                        int.from_bytes(row[at : at + BEAT], "little")
+                        for at in range(0, len(row), BEAT)
+                    )
+                if commands and sim.get(part.command.ready):
+                    commands.popleft()
                 if brings and sim.get(part.i.ready):
                     beats.popleft()
-                write = sim.get(part.write)
-                done = sim.get(part.done)
-                assert done <= (write.enable & writes)
+                write, ends = sim.get(part.write), sim.get(part.done)
+                assert ends <= (write.enable & writes)
                 if write.enable and writes:
                     apply(found, write)
-                    assert sim.get(part.memory) == fields["memory"] or done
-                ended = bool(done)
+                    assert sim.get(part.memory) == group[done][0]["memory"] or ends
+                done += ends
                 await sim.tick()
-                if taken:
-                    sim.set(part.command.valid, 0)
-                if ended:
+                if done == len(group):
                     break
-                assert not taken or sim.get(part.busy)
-            sim.set(part.i.valid, 0)
-            if stopped:
-                assert not sim.get(part.busy)
-                # What was written is of this LOAD; its rows may overlap.
+                assert sim.get(part.busy) or len(commands) + done == len(group)
+            for port in (part.i.valid, part.command.valid, part.stop):
+                sim.set(port, 0)
+            assert not sim.get(part.busy)
+            if stop_at is not None and done < len(group):
+                # What was written is of these LOADs; their rows may overlap.
                 for name in MEMORIES:
                     own = np.zeros(found[name].shape, np.bool_)
-                    if name == MEMORIES[fields["memory"]]:
-                        own[row_places(fields)] = True
+                    for fields, _ in group:
+                        if name == MEMORIES[fields["memory"]]:
+                            own[row_places(fields)] = True
                     assert ((found[name] == known[name]) | own).all()
                     lanes.memory(name)[:] = found[name]
                 continue
-            assert ended
+            assert done == len(group)
             assert not requests
             assert not beats
-            assert not sim.get(part.busy)
-            lanes.load(fields, rows)
+            for fields, rows in group:
+                lanes.load(fields, rows)
             for name in MEMORIES:
-                assert np.array_equal(found[name], lanes.memory(name)), fields
+                assert np.array_equal(found[name], lanes.memory(name)), group
 
     RTL.simulate("loader", bench)
 
@@ -254,6 +252,14 @@ def loads() -> list[tuple[dict[str, int], Any]]:
             rows = rng.integers(0, 256, shape, dtype=np.uint8)
             found.append(({**fields, "base": base}, rows))
     return found
+
+
+def rows_of(fields: dict[str, int], rows: Any) -> Iterator[tuple[int, bytes]]:
+    """Address and whole beats of each row of a LOAD."""
+    for number, row in enumerate(rows):
+        address = (fields["base"] + number * fields["stride"]) % (1 << CONFIG.addr_bits)
+        content = row.tobytes()
+        yield address, content + bytes(-len(content) % BEAT)
 
 
 def apply(memories: dict[str, Any], write: Any) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,12 +69,11 @@ def _system(folders: tuple[str, ...], *tests: str) -> Part:
 
 
 _CONTROLS = ("verif/job/test_controls.py", "verif/job/test_counters.py")
-_CONFORMANCE = "verif/conformance/test_native.py"
 
 SYSTEMS = {
     "c2sr_converter": _system(
-        ("hw/c2sr_converter/",), "verif/c2sr/test_converter.py", _CONFORMANCE,
-        *("-k", "(small and not every_cycle) or c2sr_converter:0"),
+        ("hw/c2sr_converter/",), "verif/c2sr/test_native_parts.py", *_CONTROLS,
+        *("-k", "c2sr"),
     ),
     "engine": _system(
         tuple(f"hw/engine/{n}" for n in ("job_", "block_tr", "operand_w", "feeder")),
@@ -102,9 +102,19 @@ SYSTEMS = {
         *("verif/tensaurus/load", *_CONTROLS, "-k", "loader or tiles or tensaurus"),
     ),
 }  # fmt: skip
-"""Job control and loaders of accelerators, each in its smallest configuration for time."""
+"""Job control, counters and loaders of accelerators, which benches of single parts run."""
 
-PARTS = SHARED | SYSTEMS
+
+def _together(parts: Sequence[Part]) -> Part:
+    """All of these in one run, which builds once what they share."""
+    files = dict.fromkeys(one for part in parts for one in part.tests if one.startswith("verif/"))
+    chosen = " or ".join(f"({part.tests[-1]})" for part in parts)
+    return _system(tuple(one for part in parts for one in part.folders), *files, "-k", chosen)
+
+
+TOGETHER = {"accelerators": _together([*SYSTEMS.values()])}
+
+PARTS = SHARED | SYSTEMS | TOGETHER
 
 STAND_INS = {
     "verif.stream.test_multiplex.Paths": "hw/stream/multiplex.py",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -160,6 +160,60 @@ class ChannelMemory:
         assert block % geometry.channels == self.channel, f"{asked.address:#x} at {self.channel}"
         assert asked.length == geometry.block_beats - 1
         return geometry.block_beats
+
+
+class ReaderMemory(ChannelMemory):
+    """Memory of one reader of a component with ``array_readers.reader_members``: it may read
+    bursts anywhere, of one block each.
+
+    Parameters
+    ----------
+    part, reader: the component and the reader's name
+    blocks: content by address; what is elsewhere is any
+
+    Members
+    -------
+    addresses: of the beats that were requested
+    """
+
+    def __init__(
+        self,
+        part: Any,
+        reader: str,
+        geometry: ChannelGeometry,
+        blocks: Mapping[int, bytes],
+        manner: Manner,
+        seed: Any,
+        bad: frozenset[int] = frozenset(),
+    ) -> None:
+        ar, r = getattr(part, f"{reader}_ar"), getattr(part, f"{reader}_r")
+        super().__init__(ar, r, geometry, 0, b"", manner, seed=f"{reader} {seed}", bad=bad)
+        self._came = getattr(part, f"read_beats_{reader}")
+        width = geometry.beat_bytes
+        self._words = {
+            address + at: content[at : at + width].ljust(width, b"\xa5")
+            for address, content in blocks.items()
+            for at in range(0, len(content), width)
+        }
+        self.addresses: list[int] = []
+
+    def word(self, address: int) -> bytes:
+        return self._words.get(address, b"\x5a" * self.geometry.beat_bytes)
+
+    def observe(self, sim: Any, cycle: int) -> None:
+        assert sim.get(self._came) == (self._chosen is not None)
+        super().observe(sim, cycle)
+
+    def check_request(self, asked: Any) -> int:
+        geometry, width = self.geometry, self.geometry.beat_bytes
+        beats = asked.length + 1
+        block = asked.address // geometry.interleave
+        assert asked.address % width == 0
+        assert block == (asked.address + beats * width - 1) // geometry.interleave, "two blocks"
+        if geometry.channels > 1:
+            assert asked.channel == block % geometry.channels
+        self.addresses += [asked.address + n * width for n in range(beats)]
+        return int(beats)
 
 
 MANNERS = {

@@ -13,7 +13,7 @@ from tilewright.hw.matraptor.load.a_loader import SparseALoader
 from tilewright.hw.matraptor.load.b_loader import SparseBLoader
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.registry import entries
-from tilewright.verif.channels.striped.memory_bench import MANNERS, ChannelMemory, Manner
+from tilewright.verif.channels.striped.memory_bench import MANNERS, Manner, ReaderMemory
 from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.matraptor.load.loader_jobs import LoaderJob, ends_mask, random_matrix
 from tilewright.verif.native.parts import NativeParts
@@ -30,46 +30,6 @@ LANE = 1
 QUIET = 300
 """Cycles in which nothing moves before a run with something wrong ends."""
 SEEDS = by_size(1, 6, 60)
-
-
-class ReaderMemory(ChannelMemory):
-    """What one reader of a loader reads: blocks anywhere, in all channels.
-
-    Parameters
-    ----------
-    blocks: addresses and their bytes
-    """
-
-    def __init__(self, part: Any, reader: str, job: dict[str, Any], manner: Manner, seed: Any,
-                 bad: frozenset[int]) -> None:  # fmt: skip
-        ar, r = getattr(part, f"{reader}_ar"), getattr(part, f"{reader}_r")
-        super().__init__(ar, r, CONFIG.geometry, 0, b"", manner, seed=f"{reader} {seed}", bad=bad)
-        self._came = getattr(part, f"read_beats_{reader}")
-        self._bytes: dict[int, bytes] = {}
-        for address, content in job["image"]:
-            data = bytes.fromhex(content)
-            width = self.geometry.beat_bytes
-            for at in range(0, len(data), width):
-                self._bytes[address + at] = data[at : at + width].ljust(width, b"\xa5")
-        self.addresses: list[int] = []
-
-    def word(self, address: int) -> bytes:
-        return self._bytes.get(address, b"\x5a" * self.geometry.beat_bytes)
-
-    def observe(self, sim: Any, cycle: int) -> None:
-        assert sim.get(self._came) == (self._chosen is not None)
-        super().observe(sim, cycle)
-
-    def check_request(self, asked: Any) -> int:
-        geometry = self.geometry
-        beats = asked.length + 1
-        last = asked.address + beats * geometry.beat_bytes - 1
-        block = asked.address // geometry.interleave
-        assert asked.address % geometry.beat_bytes == 0
-        assert block == last // geometry.interleave, "a burst in two blocks"
-        assert asked.channel == block % geometry.channels
-        self.addresses += [asked.address + n * geometry.beat_bytes for n in range(beats)]
-        return int(beats)
 
 
 @cache
@@ -133,7 +93,8 @@ class Run:
         self.part = part = RTL[kind.__name__]
         told = job.describe()
         lane = told["lanes"][LANE]
-        self.memories = [ReaderMemory(part, name, told, manner, seed, bad)
+        blocks = {address: bytes.fromhex(content) for address, content in told["image"]}
+        self.memories = [ReaderMemory(part, name, CONFIG.geometry, blocks, manner, seed, bad)
                          for name in ("pairs", "entries")]  # fmt: skip
         output = part.o
         self.expected = lane["left" if loader == "a" else "product"]
