@@ -141,8 +141,15 @@ INSTALLED = [tool for tool in FRONT_ENDS if tool != "icarus" or shutil.which("iv
 """``test_emit`` is skipped, and says so, where Icarus is missing."""
 
 QUICK = ["simd2-format:int8"]
-SAMPLE = [*dict.fromkeys(["matraptor-outer_product:True", *[*OPTIONS][5::75]])]
-"""Cases of the default test, besides the quick test's."""
+_LONG = [label for label, (name, _) in OPTIONS.items() if name in ("gta", "sida", "tensaurus")]
+SAMPLE = [
+    *dict.fromkeys(
+        label
+        for label in ("matraptor-outer_product:True", *[*OPTIONS][5::75])
+        if label not in _LONG
+    )
+]
+"""Cases of the default test, besides the quick test's: not of the units that take longest."""
 
 
 @pytest.mark.parametrize("option", slow_but(QUICK, OPTIONS, SAMPLE))

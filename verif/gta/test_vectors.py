@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.spec.gta import GtaConfig
+from tilewright.registry import entries
 from tilewright.sim.gta.driver import GtaDevice, GtaDriver, ProductCall
 from tilewright.sim.gta.model import TIMELESS, GtaModel
 from tilewright.sim.gta.vector.tiling import most_chain
@@ -172,7 +173,8 @@ def test_what_is_of_another_type(call: tuple[Any, ...], message: str) -> None:
 
 # Two products at the same time, each on separate lanes.
 
-CONFIGS = {
+CONFIGS: dict[str, Any] = {
+    "registered": entries()["gta"].small_config,
     "all": DEVICES["all"].config,
     "regions": DEVICES["regions"].config,
 }
@@ -202,7 +204,7 @@ def check_pair(device: GtaDevice, rng: np.random.Generator) -> dict[str, int]:
     return driver.counts
 
 
-@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["all"]))
+@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["registered"]))
 def test_on_the_rtl(name: str) -> None:
     """Checks every result on any memory; counters that do not depend on time are the model's. Two
     products that each fill a lane take less time together than in succession on all lanes."""

@@ -23,11 +23,6 @@ EVERY_UNIT: list[Any] = slow_but(
 all but one."""
 
 
-_LARGE = ("tensaurus", "sida", "gta")
-"""Units that take longest to emit and other tools longest to read: by default their small
-configurations."""
-
-
 @cache
 def _emitted(name: str, parameters: tuple[tuple[str, Any], ...]) -> Emitted:
     unit = entries()[name].unit
@@ -35,8 +30,9 @@ def _emitted(name: str, parameters: tuple[tuple[str, Any], ...]) -> Emitted:
 
 
 def emitted_unit(name: str, **parameters: Any) -> Emitted:
-    """A unit of the catalogue, emitted; the same object for the same parameters."""
-    if name in _LARGE and not parameters:
+    """A unit of the catalogue, emitted; the same object for the same parameters. An accelerator
+    without any is a small one, which other tests emit, too, but in the long test."""
+    if entries()[name].unit.jobs is not None and not parameters:
         few = dict(entries()[name].small)
         parameters = by_size(few, few, {})
     return _emitted(name, tuple(sorted(parameters.items())))

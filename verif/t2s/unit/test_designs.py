@@ -40,8 +40,8 @@ _CHOSEN = {
 """A format of each by default; all at length."""
 
 SHORT = ["gemm"]
-SAMPLE = ["conv2d", "mttkrp"]
-"""Designs of the default test, besides ``SHORT``: the others differ in their loops only."""
+SAMPLE = ["conv2d"]
+"""Design of the default test, besides ``SHORT``: the others differ in their loops only."""
 
 
 def _config(name: str, fmt: str, **changes: Any) -> T2sConfig:

@@ -44,7 +44,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
 Device = NativeAccelerator[TensaurusConfig]
 
 
-@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["small"]))
+@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["lines"]))
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     config = small(**CONFIGS[request.param])
     with NativeAccelerator(
