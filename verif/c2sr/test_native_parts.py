@@ -23,7 +23,7 @@ from tilewright.verif.stream.agents import Pulse, Sink, Wire, run_agents
 
 pytestmark = pytest.mark.slow
 
-CONFIG: C2srConverterConfig = entries()["c2sr_converter"].small_config
+CONFIG = C2srConverterConfig(**entries()["c2sr_converter"].small)
 RTL = NativeParts(
     "converter_parts",
     {"reader": lambda: ConverterReader(CONFIG), "writer": lambda: ConverterWriter(CONFIG)},

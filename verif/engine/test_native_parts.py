@@ -6,6 +6,7 @@ import random
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -26,7 +27,7 @@ UNIT = CONFIG.unit
 RTL = NativeParts(
     "engine_parts",
     {
-        **{f"load_{x}": lambda x=x: Loader(CONFIG, x) for x in "abc"},
+        **{f"load_{x}": partial(Loader, CONFIG, x) for x in "abc"},
         "store": lambda: Storer(CONFIG),
         "sequence": lambda: Sequencer(CONFIG),
         "feed": lambda: Feeder(CONFIG),
@@ -57,8 +58,11 @@ class Product:
 
     def blocks(self) -> Iterator[tuple[int, int, int]]:
         """Block row, block column, chunk of k."""
-        return product(*(range(last // size + 1) for last, size in
-                         ((self.m1, DOWN), (self.n1, ACROSS), (self.k1, DEEP))))  # fmt: skip
+        down, across, deep = (
+            range(last // size + 1)
+            for last, size in ((self.m1, DOWN), (self.n1, ACROSS), (self.k1, DEEP))
+        )
+        return product(down, across, deep)
 
     def rows(self, operand: str) -> Iterator[tuple[int, int, int, bool, bool]]:
         """Address and beats of each row of an operand, its number in the block, whether it is the
@@ -284,7 +288,7 @@ def check_sequence(sim: Any, job: Product, rng: random.Random, stall: float) -> 
         full = dict.fromkeys("abc", 0)
         occupied = under_way = to_store = 0
         steps = steps_of(job)
-        step = next(steps)
+        step = next(steps, None)
         cycle = 0
         while step is not None or under_way:
             loads = {x: full[x] < 2 and rng.random() >= stall for x in "abc"}

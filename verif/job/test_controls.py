@@ -19,6 +19,7 @@ from tilewright.hw.sida.pass_control import Control as SidaControl
 from tilewright.hw.spec.jobs.gta import READS as GTA_READS
 from tilewright.hw.spec.jobs.sida import VECTOR_BASES
 from tilewright.hw.spec.registers.job_spec import Check, JobSpec
+from tilewright.hw.spec.sida import SidaConfig
 from tilewright.hw.spec.tensaurus import READS as TENSAURUS_READS
 from tilewright.hw.spec.unit import named_object
 from tilewright.hw.t2s.t2s import JobControl as T2sControl
@@ -83,7 +84,7 @@ KINDS = {
     "sida": Kind(
         SidaControl,
         (
-            *_bus(entries()["sida"].small_config.readers),
+            *_bus(SidaConfig(**entries()["sida"].small).readers),
             ("program_error", None, "program", "instruction"),
             *((f"{name}_error", None, name, "column") for name in COLUMN_ERRORS),
             *((f"{name}_error", None, name, "row") for name in ROW_ERRORS),
@@ -92,7 +93,7 @@ KINDS = {
     ),
 }
 
-CONFIGS = {name: entries()[name].small_config for name in KINDS}
+CONFIGS: dict[str, Any] = {name: entries()[name].small_config for name in KINDS}
 SPECS: dict[str, JobSpec] = {name: entries()[name].unit.job_spec(CONFIGS[name]) for name in KINDS}
 RTL = NativeParts(
     "job_controls", {name: partial(kind.component, CONFIGS[name]) for name, kind in KINDS.items()}

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from tilewright.hw.sida.pass_control import PassControl
 from tilewright.hw.spec.elementwise.instructions import SCALARS
+from tilewright.hw.spec.sida import SidaConfig
 from tilewright.registry import entries
 from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.native.parts import NativeParts
 
 pytestmark = pytest.mark.slow
 
-CONFIG = entries()["sida"].small_config
+CONFIG = SidaConfig(**entries()["sida"].small)
 RTL = NativeParts("sida_passes", {"passes": lambda: PassControl(CONFIG)})
 OUTPUTS = (
     "load_program", "loads_scalars", "first", "second", "check", "save", "columns_pass", "finished",

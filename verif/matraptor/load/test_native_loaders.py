@@ -21,7 +21,7 @@ from tilewright.verif.stream.agents import Pulse, Sink, Source, Wire, run_agents
 
 pytestmark = pytest.mark.slow
 
-CONFIG: MatRaptorConfig = entries()["matraptor"].small_config
+CONFIG = MatRaptorConfig(**entries()["matraptor"].small)
 RTL = NativeParts(
     "matraptor_loaders",
     {kind.__name__: partial(kind, CONFIG) for kind in (SparseALoader, SparseBLoader, RowWalk)},
@@ -126,8 +126,9 @@ class Run:
             if not stopped:
                 assert stop_at is not None
                 if cycle == stop_at:
-                    for agent in (sink, *([self.source] if self.source else [])):
-                        agent.forget()
+                    sink.forget()
+                    if self.source is not None:
+                        self.source.forget()
                 if cycle >= stop_at + length and idle:
                     stopped = True
                     assert not sim.get(part.error)

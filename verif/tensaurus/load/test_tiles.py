@@ -148,6 +148,10 @@ def _large_size(bit: int, last: bool, tiles: List, fields: dict[str, int]) -> No
     fields[f"size_{tiles.order - 1 if last else 1}"] = 1 << bit | 1
 
 
+def _large(name: str, bit: int, tiles: List, fields: dict[str, int]) -> None:
+    fields[name] = 1 << bit | (name == "slices")
+
+
 def _operand(tiles: List, fields: dict[str, int]) -> None:
     fields["load"] |= 1
     fields["operand_1"] = _line(tiles.config) // 2
@@ -175,13 +179,13 @@ FAULTS: dict[str, Change] = {
         for bit in (9, 12, 15, 16, 20, 25, 31)
     },
     **{
-        f"bit {bit} of {name}": _set(name, lambda tiles, bit=bit: 1 << bit)
-        for name in ("tensor", "output")
-        for bit in (3, 4, 5, 32, 40, 50, 63)
-    },
-    **{
-        f"bit {bit} of slices": _set("slices", lambda tiles, bit=bit: 1 << bit | 1)
-        for bit in (12, 16, 21, 30)
+        f"bit {bit} of {name}": partial(_large, name, bit)
+        for name, bits in (
+            ("tensor", (3, 4, 5, 32, 40, 50, 63)),
+            ("output", (3, 4, 5, 32, 40, 50, 63)),
+            ("slices", (12, 16, 21, 30)),
+        )
+        for bit in bits
     },
     "no slices": _set("slices", lambda tiles: 0),
     "slices": _set("slices", lambda tiles: tiles.slices + 1),
