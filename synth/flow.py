@@ -33,7 +33,7 @@ from .mapping.hierarchy import Design, split_design
 from .mapping.netlist import MappedModule, read_mapped
 from .memories.cells import memory_module, with_memories
 from .memories.estimate import Estimate, estimate, library_law
-from .memories.report import MemoryLaw, memory_reports
+from .memories.report import MemoryLaw, memory_reports, register_file_reports
 from .report import (
     AsicReport,
     ModuleArea,
@@ -301,6 +301,9 @@ def _asic(
         timing_by=_timing_by(bool(memories), wires) if asked.together else "",
         memory_bits=memory_bits,
         memories=memories,
+        register_files=register_file_reports(
+            {name: module.register_files for name, module in design.modules.items()}, counts
+        ),
         memory_area=memory_area,
         memory_law=MemoryLaw.of(law),
         area_with_memories=area + memory_area,

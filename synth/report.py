@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .curve import CurvePoint, EffortFigures, curve_table, effort_table
-from .memories.report import MemoryLaw, MemoryReport, memory_table
+from .memories.report import MemoryLaw, MemoryReport, RegisterFile, memory_table
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -221,7 +221,8 @@ class AsicReport(Report):
     memory_bits: of all large memories, see :mod:`.memories`
     memory_area: of these, an estimate; memory_law says how it is made
     area_with_memories, nand2_equivalents_with_memories: the sum of logic and memories
-    memories: the different ones, most bits first; modules: largest total first
+    memories: the different ones, most bits first; register_files: those that are made of flip-flops
+    modules: largest total first
     path: None for a design without any path
     fo4_ns: the library's FO4 inverter delay
     timing_by: which analysis ``path`` is from
@@ -249,6 +250,7 @@ class AsicReport(Report):
     timing_by: str
     memory_bits: int = 0
     memories: tuple[MemoryReport, ...] = ()
+    register_files: tuple[RegisterFile, ...] = ()
     memory_area: float = 0.0
     memory_law: MemoryLaw | None = None
     area_with_memories: float = 0.0
@@ -305,8 +307,8 @@ class AsicReport(Report):
         if self.curve:
             console.print(curve_table(self.curve, self.area_unit))
         console.print(self._module_table())
-        if self.memories:
-            console.print(memory_table(self.memories))
+        if self.memories or self.register_files:
+            console.print(memory_table(self.memories, self.register_files))
         if self.memories and self.memory_law:
             self.memory_law.print(console)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..base.errors import ToolError
 from ..base.yosys import run_yosys
-from .memories import MODULE, StandIn, keep_memories
+from .memories import MODULE, StandIn, keep_memories, register_files
 
 __all__ = ["Design", "Module", "split_design"]
 
@@ -30,6 +30,7 @@ class Module:
     interface: its text with the ports alone, as a black box
     children: instances inside: name -> name of the module
     memory: that it stands for; None for a module of the design itself
+    register_files: words and width of the memories inside that are made of flip-flops
     """
 
     name: str
@@ -37,6 +38,7 @@ class Module:
     interface: str
     children: dict[str, str]
     memory: StandIn | None = None
+    register_files: tuple[tuple[int, int], ...] = ()
 
     @property
     def memory_bits(self) -> int:
@@ -124,5 +126,7 @@ def split_design(verilog: str, top: str) -> Design:
         children = {i[1:]: kind[1:] for kind, i in _CELL.findall(body) if kind in bodies}
         rtlil, plain = f"module {name}{body}end\n", name[1:]
         interface = _interface(name, body)
-        found[plain] = Module(plain, rtlil, interface, children, memories.get(plain))
+        found[plain] = Module(
+            plain, rtlil, interface, children, memories.get(plain), tuple(register_files(body))
+        )
     return Design(top, found)

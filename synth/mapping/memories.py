@@ -19,7 +19,15 @@ from dataclasses import dataclass
 from ..base.yosys import run_yosys
 from .rtlil import CONNECTION, PARAMETER, number, signal_bits, wire_widths
 
-__all__ = ["MEMORY_BITS", "MEMORY_WORDS", "MODULE", "Shape", "StandIn", "keep_memories"]
+__all__ = [
+    "MEMORY_BITS",
+    "MEMORY_WORDS",
+    "MODULE",
+    "Shape",
+    "StandIn",
+    "keep_memories",
+    "register_files",
+]
 
 MEMORY_BITS = 2048
 """Bits from which on a memory is a macro."""
@@ -29,7 +37,8 @@ MEMORY_WORDS = 32
 two ports has less area than flip-flops, a quarter of one has not."""
 
 MODULE = re.compile(r"^module (\S+)$(.*?)^end$", re.MULTILINE | re.DOTALL)
-_MEMORY = re.compile(r"^ +memory (?:width (\d+) )?.*?size (\d+) .*\S+$", re.MULTILINE)
+_MEMORY = re.compile(r"^ +memory (?:width (\d+) )?.*?size (\d+) .*?(\S+)$", re.MULTILINE)
+_WRITE = re.compile(r"^  cell \$memwr(?:_v2)? \S+$(.*?)^  end$", re.MULTILINE | re.DOTALL)
 _READ = re.compile(r"^  cell \$memrd(?:_v2)? \S+$(.*?)^  end$", re.MULTILINE | re.DOTALL)
 _CELL = re.compile(r"^  cell \$mem_v2 (\S+)$(.*?)^  end$", re.MULTILINE | re.DOTALL)
 
@@ -66,6 +75,8 @@ _INPUTS = {
     "WR_ADDR": "write_address",
     "WR_DATA": "write_data",
 }
+
+_SIZES = ("SIZE", "WIDTH", "WR_PORTS")
 
 _CONSTANTS = {"1'0", "1'1", "1'x"}
 
@@ -219,7 +230,7 @@ def keep_memories(
     large = [
         name
         for name, body in bodies.items()
-        if any(int(w or 1) * int(s) >= MEMORY_BITS for w, s in _MEMORY.findall(body))
+        if any(int(w or 1) * int(s) >= MEMORY_BITS for w, s, _ in _MEMORY.findall(body))
     ]
     if not large:
         return {}, []
@@ -232,3 +243,18 @@ def keep_memories(
     changed = {name: keeper.replace(*(stage[name] for stage in stages)) for name in large}
     kept = {name: body for name, body in changed.items() if body != stages[-1][name]}
     return kept, list(keeper.stand_ins.values())
+
+
+def register_files(body: str) -> list[tuple[int, int]]:
+    """Words and width of the memories in a module's RTLIL that are written there: those that are
+    no macros."""
+    written = set()
+    for cell in _WRITE.findall(body):
+        identifier = dict(PARAMETER.findall(cell))["MEMID"]
+        written.add(identifier.strip('"').replace("\\\\", "\\"))
+    found = [(int(s), int(w or 1)) for w, s, name in _MEMORY.findall(body) if name in written]
+    for _, cell in _CELL.findall(body):
+        facts = {key: number(value) for key, value in PARAMETER.findall(cell) if key in _SIZES}
+        if facts["WR_PORTS"]:
+            found.append((facts["SIZE"], facts["WIDTH"]))
+    return sorted(found)

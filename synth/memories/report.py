@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,7 +13,14 @@ from .laws import Law
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-__all__ = ["MemoryLaw", "MemoryReport", "memory_reports", "memory_table"]
+__all__ = [
+    "MemoryLaw",
+    "MemoryReport",
+    "RegisterFile",
+    "memory_reports",
+    "memory_table",
+    "register_file_reports",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +50,20 @@ class MemoryReport:
     write_pj: float | None = None
     leakage_nw: float | None = None
     extrapolated: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegisterFile:
+    """Memories of one shape that are made of flip-flops; the logic has their area.
+
+    Members
+    -------
+    words, width: of each; instances: how many the whole design has
+    """
+
+    words: int
+    width: int
+    instances: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +127,24 @@ def memory_reports(
     return tuple(sorted(rows, key=lambda row: (-row.total, row.name)))
 
 
-def memory_table(memories: Sequence[MemoryReport]) -> RenderableType:
+def register_file_reports(
+    modules: Mapping[str, Sequence[tuple[int, int]]], counts: Mapping[str, int]
+) -> tuple[RegisterFile, ...]:
+    """The register files of a design, by the modules that have them; most bits of one first.
+
+    ``counts``: instances of each module.
+    """
+    found: dict[tuple[int, int], int] = defaultdict(int)
+    for module, sizes in modules.items():
+        for size in sizes:
+            found[size] += counts[module]
+    order = sorted(found, key=lambda size: (-size[0] * size[1], size))
+    return tuple(RegisterFile(words=w, width=b, instances=found[w, b]) for w, b in order)
+
+
+def memory_table(
+    memories: Sequence[MemoryReport], register_files: Sequence[RegisterFile]
+) -> RenderableType:
     """Table of memories, for a Rich console."""
     from rich.table import Table
 
@@ -118,4 +157,8 @@ def memory_table(memories: Sequence[MemoryReport]) -> RenderableType:
         beyond = "".join(f"\nextrapolated: {what}" for what in one.extrapolated)
         figures = f"{one.instances:,}", f"{one.bits:,}", f"{one.area:,.0f}"
         table.add_row(one.name, one.realised + beyond, *figures, f"{one.access_ns:.3f}")
+    for each in register_files:
+        bits = f"{each.words * each.width:,}"
+        name = f"{each.words} x {each.width}"
+        table.add_row(name, "flip-flops", f"{each.instances:,}", bits, "in the logic", "")
     return table

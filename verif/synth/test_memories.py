@@ -151,6 +151,7 @@ def test_one_word_less_is_registers() -> None:
 def _check_what_is_shown(report: AsicReport) -> None:
     facts: dict[str, Any] = json.loads(json.dumps(report.to_json()))
     assert facts["memory_bits"] == 6496
+    assert facts["register_files"] == [{"words": 4, "width": 8, "instances": 1}]
     wide = facts["memories"][0]
     assert [wide[name] for name in ("name", "instances", "bits", "total", "realised")] == [
         "memory_128x16_1r1w", 2, 2048, 4096, "1 x 128 x 16, 2 ports",
@@ -162,6 +163,7 @@ def _check_what_is_shown(report: AsicReport) -> None:
     for word in (
         "memories, estimated", "6,496 bits", f"{report.memory_area:,.0f}", "memory_300x8_1r1w",
         "1 x 128 x 16, 2 ports", "extrapolated: 128 x 16 is not between them", "of memories",
+        "flip-flops", "in the logic",
         "memories by transistors counted; times after CACTI", "6 transistors a bit",
         "error of the access time up to 8.3 % (rms 3.9 %), left out up to 9.7 % (rms 4.5 %)",
     ):  # fmt: skip
@@ -320,7 +322,12 @@ endmodule
     ],
 )
 def test_what_is_no_macro(design: str | None) -> None:
-    assert _macros(design or Store(128, 16, domain="comb")) == []
+    verilog = design or emit_component(Store(128, 16, domain="comb"), name="top").verilog
+    modules = split_design(verilog, "top").modules
+    assert not any(module.memory for module in modules.values())
+    # It is flip-flops, unless it is never written.
+    found = [size for module in modules.values() for size in module.register_files]
+    assert found == ([] if design == TABLE else [(128, 16)])
 
 
 def test_two_read_ports() -> None:
