@@ -1,9 +1,17 @@
 """Implementations of a design: a mapping for each of its modules, and sizes for all cells.
 
-Timing decides between mappings: each trial puts all modules together and analyses the slowest path.
-Of many instances that are alike trials analyse a few, under the loads of all; what is chosen is
-analysed as a whole, and if its slowest path is in another instance, that one is added and the
-choice made again.
+Timing decides between mappings: each trial analyses the slowest path of the whole. How, depends on
+the size of the design:
+
+* up to ``MOST_FLAT`` cells all modules are put together. Of many instances that are alike trials
+  analyse a few, under the loads of all;
+* a larger design is timed by models of its modules, in trials as well, and buffers of nets with
+  many loads are in its modules.
+
+Sizes are chosen in a netlist with a few of many instances that are alike, under the loads of all;
+those for speed of a large design twice, since loads of the others stay as they were. What is chosen
+is analysed as a whole; if its slowest path is in an instance that was not looked at, that one is
+added and the choice made again.
 """
 
 from __future__ import annotations
@@ -13,33 +21,41 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
+from .base.memo import Memo
 from .library.cells import Cell, Library, WireLoad
 from .mapping.abc import MAPPINGS
-from .mapping.fanout import add_buffers
+from .mapping.fanout import add_buffers, choose_buffer
+from .mapping.flattening import Sample, flatten, joined_through
 from .mapping.hierarchy import Design
-from .mapping.netlist import Kept, MappedModule, Netlist, flatten
-from .timing.analysis import Timing, analyse
+from .mapping.module_buffers import buffered
+from .mapping.netlist import Kept, MappedModule, Netlist, cell_count
+from .timing.analysis import Path, Timing, analyse
 from .timing.families import merged_arcs
+from .timing.loads import boundary_loads
+from .timing.models import ModuleTiming
 from .timing.sizing import Sizer
 
-__all__ = ["EFFORTS", "Implementation", "Implementer"]
+__all__ = ["EFFORTS", "MOST_FLAT", "Implementation", "Implementer"]
 
 EFFORTS = ("area", "speed")
 
 Modules = dict[str, MappedModule]
 
+MOST_FLAT = 300_000
+"""Cells of the largest design that is put together to one netlist."""
 SAMPLE = 20_000
 """Cells of like instances that trials analyse."""
-MOST_TRIALS = 60
-"""Changes of mappings that are tried on the slowest path."""
+MOST_TRIALS = 60, 20
+"""Changes of mappings that are tried on the slowest path: of a design that is put together, and of
+a larger one."""
 POINTS = 8
 """Periods of a curve."""
 GAIN = 5e-4
 """Part of the slowest path by which a change must shorten it."""
 NEAR = 1.15
 """Part of the period up to which sizes may bring a design down to it."""
-LEAST_SAVING = 0.002
-"""Part of the area that a module's smaller mapping must save."""
+LEAST_SAVING = 0.002, 0.01
+"""Part of the area that a module's smaller mapping must save, of the same two."""
 MARGINS = (1.0, 1.03)
 """Parts of the period that a choice of mappings may take, before sizes bring it down to that."""
 
@@ -50,14 +66,15 @@ class Implementation:
 
     Members
     -------
-    modules: by name
-    netlist: all of it, with ``buffers`` buffers on nets of high fan-out, cells of kind ``buffer``
+    modules: by name, without buffers on nets of high fan-out
+    netlist: all of it, with its buffers; None of a design that is timed by models of its modules
+    buffers: how many there are, cells of kind ``buffer``
     area: of all cells but those at memories, which are boundaries for timing
     timing: of the whole
     """
 
     modules: Modules
-    netlist: Netlist
+    netlist: Netlist | None
     buffers: int
     buffer: Cell | None
     area: float
@@ -93,6 +110,8 @@ class Implementer:
         self._merged = merged_arcs(library)
         self._found: list[Implementation] = []
         self._counts = design.counts()
+        self._order = design.order()
+        self._memo = Memo()
         self._always: set[str] = set()
         self._fastest: Implementation | None = None
 
@@ -102,13 +121,36 @@ class Implementer:
             self._mappings[name] = self._mapped(name)
         return self._mappings[name]
 
+    @cached_property
+    def flat(self) -> bool:
+        """Whether the modules are put together to one netlist."""
+        mapped = self.mapping("area")
+        return sum(cell_count(mapped[name]) * self._counts[name] for name in mapped) <= MOST_FLAT
+
     def implement(self, modules: Modules) -> Implementation:
         """Put modules together, and analyse the whole."""
-        flat = flatten(modules, self.design.top, self.library)
-        netlist, buffers, buffer = add_buffers(flat, self.library)
-        timing = analyse(netlist, self.library, self.wires)
-        area = sum(map(self._area, modules.values())) + (buffers * buffer.area if buffer else 0.0)
+        area = sum(map(self._area, modules.values()))
+        buffer = choose_buffer(self.library)
+        netlist: Netlist | None = None
+        if self.flat:
+            joined = flatten(modules, self.design.top, self.library)
+            netlist, buffers, _ = add_buffers(joined, self.library)
+            timing = analyse(netlist, self.library, self.wires)
+        else:
+            ready = self._ready(modules)
+            added = {name: sum(map(len, one.buffers.values())) for name, one in ready.items()}
+            buffers = sum(count * self._counts[name] for name, count in added.items())
+            timing = self._models(ready, self.library)
+        area += buffers * buffer.area if buffer else 0.0
         return Implementation(modules, netlist, buffers, buffer, area, timing)
+
+    def _ready(self, modules: Modules) -> Modules:
+        """The modules of a design that is not put together, with their buffers."""
+        joined = joined_through(modules, self._order, self._memo)
+        return buffered(joined, self._order, self.library, self._memo)
+
+    def _models(self, ready: Modules, library: Library) -> Timing:
+        return ModuleTiming(ready, self._order, library, self._memo, self.wires).timing()
 
     @cached_property
     def plain(self) -> Implementation:
@@ -134,8 +176,9 @@ class Implementer:
         if start.ns > period:
             return start
         self._progress(f"looking for the smallest area at {period:.4g} ns")
-        begin = [self._cheaper(start.modules, margin * period) for margin in MARGINS]
-        if self._trial(self.mapping("area")).ns <= NEAR * period:
+        margins = MARGINS if self.flat else MARGINS[:1]
+        begin = [self._cheaper(start.modules, margin * period) for margin in margins]
+        if self.flat and self._trial(self.mapping("area")).ns <= NEAR * period:
             begin.append(self.mapping("area"))
         self._found.append(start)
         for modules in begin:
@@ -170,25 +213,41 @@ class Implementer:
         return one * self._counts[module.name]
 
     def _whole(self, choose: Callable[[], Modules]) -> Implementation:
-        """Implement a choice; repeat it until trials have seen the slowest path of the whole."""
+        """Implement a choice; repeat it until a sample has had the slowest path of the whole."""
         while True:
             found = self.implement(choose())
             steps = found.timing.path.steps if found.timing.path else ()
             new = {step.instance for step in steps} - {""} - self._always
-            unseen = found.ns > self._trial(found.modules).ns * (1 + GAIN)
-            if not new or not unseen:
+            path = self._analysed(*self._sampled(found.modules)) if new else None
+            if path is None or found.ns <= path.total * (1 + GAIN):
                 return found
             self._always |= new
 
-    def _sampled(self, modules: Modules) -> tuple[Netlist, Kept]:
-        flat = flatten(modules, self.design.top, self.library)
-        netlist, _, _ = add_buffers(flat, self.library)
-        return netlist, netlist.sample(SAMPLE, self._always)
+    def _sampled(self, modules: Modules) -> tuple[Netlist, Kept | None]:
+        """A netlist in which a few of many instances that are alike count."""
+        if self.flat:
+            flat = flatten(modules, self.design.top, self.library)
+            netlist, _, _ = add_buffers(flat, self.library)
+            return netlist, netlist.sample(SAMPLE, self._always)
+        ready, order = self._ready(modules), self._order
+        sizes: dict[str, int] = {}
+        for name in order:
+            inside = sum(sizes[child] for _, child, _ in ready[name].children)
+            sizes[name] = cell_count(ready[name]) + inside
+        loads = boundary_loads(ready, order, self.library, self._memo)
+        sample = Sample(SAMPLE, self._always, loads, sizes)
+        return flatten(ready, self.design.top, self.library, sample), None
+
+    def _analysed(self, netlist: Netlist, kept: Kept | None) -> Path | None:
+        return analyse(netlist, self._merged, self.wires, kept).path
 
     def _trial(self, modules: Modules) -> _Trial:
-        """The slowest path of a sample of the instances."""
-        netlist, kept = self._sampled(modules)
-        path = analyse(netlist, self._merged, self.wires, kept).path
+        """The slowest path: of a sample of the instances, or by models of the modules."""
+        if self.flat:
+            path = self._analysed(*self._sampled(modules))
+        else:
+            ready = self._ready(modules)
+            path = self._models(ready, self._merged).path
         times: dict[str, float] = defaultdict(float)
         before = 0.0
         for step in path.steps if path else ():
@@ -198,9 +257,13 @@ class Implementer:
         return _Trial(modules, path.total if path else 0.0, order)
 
     def _sized(self, modules: Modules, period: float | None) -> Modules:
-        netlist, kept = self._sampled(modules)
-        sizer = Sizer(netlist, modules, self.library, self.wires, kept)
-        return sizer.resized(sizer.run(period))
+        """The modules with sizes for a period, or for the shortest one."""
+        for _ in range(2 if period is None and not self.flat else 1):
+            netlist, kept = self._sampled(modules)
+            counts = None if self.flat else self._counts
+            sizer = Sizer(netlist, modules, self.library, self.wires, kept, counts)
+            modules = sizer.resized(sizer.run(period))
+        return modules
 
     def _fast(self) -> Modules:
         """The best mapping of all modules, changed module by module along the slowest path, and
@@ -222,7 +285,7 @@ class Implementer:
                 trial = self._trial(change)
                 if trial.ns < best.ns * (1 - GAIN):
                     better = trial
-                if better is not None or trials >= MOST_TRIALS:
+                if better is not None or trials >= MOST_TRIALS[not self.flat]:
                     break
         self._progress("choosing sizes for speed")
         return self._sized(best.modules, None)
@@ -236,7 +299,7 @@ class Implementer:
                 for name, module in modules.items()
             }
             names = sorted(savings, key=lambda name: -savings[name])
-            least = LEAST_SAVING * sum(map(self._area, modules.values()))
+            least = LEAST_SAVING[not self.flat] * sum(map(self._area, modules.values()))
             worth = [name for name in names if savings[name] > least]
             modules = self._replaced(modules, small, worth, period)
         return modules

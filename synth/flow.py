@@ -2,9 +2,10 @@
 
 ``cmos`` is the project's own cell library, ``liberty:FILE`` any other (:mod:`.targets`); both go
 through the same steps for every design. The hierarchy is kept: each different module is mapped
-once (``mapping``), then the mapped modules are put together (``netlist``), nets of high fan-out get
-buffer trees (``fanout``), and static timing analysis runs over the whole of it, across modules
-(``timing``).
+once (``mapping``), then the mapped modules are put together (``flattening``), nets of high fan-out
+get buffer trees (``fanout``), and static timing analysis runs over the whole of it, across modules
+(``timing``). A large design is not put together: its modules get the buffer trees, and models of
+the modules the paths across them (:mod:`.effort`).
 Large memories are not mapped: their area and their access time are estimated by their shape
 (``memories``). Paths end at their inputs, with a setup time, and begin at their read data.
 ``ecp5`` and ``ice40`` are placed and routed (``fpga``).
@@ -25,12 +26,12 @@ from tilewright.hw.spec.host.words import not_one_of
 from tilewright.hw.spec.unit import Unit
 
 from .curve import CurvePoint, EffortFigures
-from .effort import EFFORTS, Implementation, Implementer
+from .effort import EFFORTS, MOST_FLAT, Implementation, Implementer
 from .fpga import place_and_route, require_nextpnr
 from .library.cells import NAND2, Library, WireLoad
 from .mapping.abc import map_module
 from .mapping.hierarchy import Design, split_design
-from .mapping.netlist import MappedModule, read_mapped
+from .mapping.netlist import MappedModule, Netlist, read_mapped
 from .memories.cells import memory_module, with_memories
 from .memories.estimate import Estimate, estimate, library_law
 from .memories.report import MemoryLaw, memory_reports, register_file_reports
@@ -182,8 +183,16 @@ def _path_report(
     )
 
 
-def _timing_by(memories: bool, wires: WireLoad | None) -> str:
-    by = "static timing analysis over the whole netlist, "
+def _checked(netlist: Netlist | None, library: Library, wires: WireLoad | None) -> float:
+    """The slowest path by OpenSTA."""
+    if netlist is None:
+        raise ValueError(f"a cross-check needs a design of at most {MOST_FLAT:,} cells")
+    return opensta_delay(netlist, library, wires)
+
+
+def _timing_by(memories: bool, flat: bool, wires: WireLoad | None) -> str:
+    by = "static timing analysis "
+    by += "over the whole netlist, " if flat else "by models of the modules, "
     by += (
         "without wires" if wires is None else f"wires by the library's wire-load model {wires.name}"
     )
@@ -251,16 +260,16 @@ def _asic(
     held = {name: one.memory for name, one in design.modules.items() if one.memory}
     estimates = {name: estimate(one.shape, law, fo4_ns) for name, one in held.items()}
     library = with_memories(library, ((one, estimates[name]) for name, one in held.items()), law)
-    buffer_area, buffers, path = 0.0, 0, None
+    buffer_area, buffers, path, flat = 0.0, 0, None, True
     facts: dict[str, Any] = {}
     mapped = partial(_map_modules, design, library)
     if asked.together:
         with activity("putting the modules together") as shown:
             implementer = Implementer(design, library, mapped, wires, shown.about)
             chosen, facts = _chosen(implementer, asked)
-        modules, buffers = chosen.modules, chosen.buffers
+        modules, buffers, flat = chosen.modules, chosen.buffers, chosen.netlist is not None
         buffer_area = buffers * chosen.buffer.area if chosen.buffer else 0.0
-        checked = opensta_delay(chosen.netlist, library, wires) if asked.cross_check else None
+        checked = _checked(chosen.netlist, library, wires) if asked.cross_check else None
         path = _path_report(chosen.timing, design, asked.source, checked)
     else:
         modules = mapped("area")
@@ -298,7 +307,7 @@ def _asic(
         modules=rows,
         path=path,
         fo4_ns=fo4_ns,
-        timing_by=_timing_by(bool(memories), wires) if asked.together else "",
+        timing_by=_timing_by(bool(memories), flat, wires) if asked.together else "",
         memory_bits=memory_bits,
         memories=memories,
         register_files=register_file_reports(

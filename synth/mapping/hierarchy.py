@@ -89,9 +89,12 @@ class Design:
 def _plain_names(text: str) -> str:
     """Renames the modules that yosys derived from parameters in RTLIL."""
     derived = sorted({name for name, _ in MODULE.findall(text) if name.startswith("$")})
+    plain = {}
     for number, name in enumerate(derived):
         base = re.sub(r"\W+", "_", name.split("\\")[1]) if "\\" in name else "module"
-        text = re.sub(rf"(?<=\s){re.escape(name)}(?=\s)", rf"\\{base}__{number}", text)
+        plain[name] = f"\\{base}__{number}"
+    if plain:
+        text = re.sub(r"(?<=\s)\$\S+(?=\s)", lambda found: plain.get(found[0], found[0]), text)
     return text
 
 

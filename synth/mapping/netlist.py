@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,7 @@ class MappedModule:
     ports: name -> (is an output, nets)
     cells: library cell -> array of nets, a row for each cell, a column for each pin in order
     children: (instance name, module, port -> nets)
+    buffers: as ``cells``, of the buffer trees that ``buffered`` adds
     """
 
     name: str
@@ -38,6 +40,75 @@ class MappedModule:
     ports: dict[str, tuple[bool, Nets]]
     cells: dict[str, Nets]
     children: list[tuple[str, str, dict[str, Nets]]]
+    buffers: dict[str, Nets] = field(default_factory=dict)
+
+    @cached_property
+    def boundary(self) -> Nets:
+        """The nets at its ports, each once, in order."""
+        nets = [np.zeros(0, dtype=np.int64), *(nets for _, nets in self.ports.values())]
+        found = np.unique(np.concatenate(nets))
+        return found[found >= 0]
+
+    def outside(self, connections: Mapping[str, Nets]) -> Nets:
+        """Of each net of ``boundary`` the net of the parent that an instance has there; ``NONE``
+        where it has none. ``connections``: port -> nets, as in ``children`` of the parent."""
+        numbers = np.full(len(self.net_names) + 1, NONE, dtype=np.int64)
+        for port, (_, inner) in self.ports.items():
+            if port in connections:
+                valid = (inner >= 0) & (connections[port] >= 0)
+                numbers[inner[valid]] = connections[port][valid]
+        return numbers[self.boundary]
+
+
+def cell_count(module: MappedModule) -> int:
+    """The cells of a module, without those inside its children and without its buffers."""
+    return sum(map(len, module.cells.values()))
+
+
+@dataclass(frozen=True)
+class Loads:
+    """Loads of nets by pins of cells that are not in a netlist.
+
+    Members
+    -------
+    pins: how many at each net; capacitance: in pF, a row for each net, by edge (rising, falling)
+    """
+
+    pins: Nets
+    capacitance: npt.NDArray[np.float64]
+
+    @classmethod
+    def none(cls, nets: int) -> Self:
+        """No loads at any of so many nets."""
+        return cls(np.zeros(nets, dtype=np.int64), np.zeros((nets, 2)))
+
+    def add(self, nets: Nets, other: Loads) -> None:
+        """Add loads, one for each of these nets; those at ``NONE`` are left out."""
+        used = nets >= 0
+        size = len(self.pins)
+        self.pins[:] += np.bincount(nets[used], other.pins[used], size).astype(np.int64)
+        for edge in (0, 1):
+            given = other.capacitance[used, edge]
+            self.capacitance[:, edge] += np.bincount(nets[used], given, size)
+
+    def remove(self, other: Loads, nets: Nets) -> None:
+        """Remove what another one has, at some of the nets."""
+        self.pins[nets] -= other.pins[nets]
+        self.capacitance[nets] -= other.capacitance[nets]
+
+    def at(self, nets: Nets) -> Loads:
+        """The loads at some of the nets."""
+        return Loads(self.pins[nets], self.capacitance[nets])
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """Times at nodes (``2 * net`` rising, ``2 * net + 1`` falling) whose drivers are not in a
+    netlist: when a signal arrives, and its slew, in ns."""
+
+    nodes: Nets
+    time: npt.NDArray[np.float64]
+    slew: npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -66,6 +137,7 @@ class Netlist:
     cells: as in ``MappedModule``, over all instances
     inputs, outputs: ports of the top: name -> nets
     clock_nets: nets that clock a flip-flop
+    loads, arrivals: of cells that are left out
     """
 
     nets: int
@@ -73,6 +145,8 @@ class Netlist:
     inputs: dict[str, Nets]
     outputs: dict[str, Nets]
     clock_nets: Nets
+    loads: Loads | None = None
+    arrivals: Arrivals | None = None
     _rows: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     _first: list[int] = field(default_factory=list)
     _owner: list[tuple[str, MappedModule, Nets]] = field(default_factory=list)
@@ -111,6 +185,10 @@ class Netlist:
         inner = int(pins[row - first, outputs[column]])
         name = module.net_names[inner]
         return Driver(path.removesuffix("."), module.name, "" if name == f"net_{inner}" else name)
+
+    def instances(self) -> Counter[str]:
+        """Counts the instances of each module."""
+        return Counter(module.name for _, module, _ in self._owner)
 
     def owners(self, kind: str) -> list[tuple[int, str, int]]:
         """Of the cells of a kind, in order: the number of the instance that has them, its module,
@@ -195,84 +273,3 @@ def read_mapped(text: str, name: str, library: Library) -> MappedModule:
             raise ValueError(f"`{name}` needs {kind}, for which the cell library has no cell")
     cells = {kind: np.array(found, dtype=np.int64) for kind, found in sorted(rows.items())}
     return MappedModule(name, _net_names(module, numbers), ports, cells, children)
-
-
-class _Flattener:
-    def __init__(self, modules: Mapping[str, MappedModule], library: Library) -> None:
-        self.modules = modules
-        self.library = library
-        self.nets = 0
-        self.aliases: dict[int, int] = {}
-        self.cells: dict[str, list[Nets]] = defaultdict(list)
-        self.count: dict[str, int] = defaultdict(int)
-        self.rows: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        self.first: list[int] = []
-        self.owner: list[tuple[str, MappedModule, Nets]] = []
-        self.parent: list[int] = []
-
-    def root(self, net: int) -> int:
-        while net in self.aliases:
-            net = self.aliases[net]
-        return net
-
-    def place(
-        self, name: str, path: str, outside: Mapping[str, Nets], parent: int
-    ) -> dict[str, Nets]:
-        """Add an instance whose ports have the given nets; returns its ports' nets."""
-        module = self.modules[name]
-        numbers = np.full(len(module.net_names) + 1, NONE, dtype=np.int64)
-        for port, (_, inner) in module.ports.items():
-            if port not in outside:
-                continue
-            outer = outside[port]
-            valid = (inner >= 0) & (outer >= 0)
-            inner, outer = inner[valid], outer[valid]
-            fresh = numbers[inner] < 0
-            numbers[inner[fresh]] = outer[fresh]
-            for have, want in zip(numbers[inner].tolist(), outer.tolist(), strict=True):
-                if have != want:
-                    have, want = self.root(have), self.root(want)
-                    if have != want:
-                        self.aliases[want] = have
-        missing = np.flatnonzero(numbers[:-1] < 0)
-        numbers[missing] = self.nets + np.arange(len(missing))
-        self.first.append(self.nets)
-        own = len(self.owner)
-        self.owner.append((path, module, missing))
-        self.parent.append(parent)
-        self.nets += len(missing)
-        for kind, pins in module.cells.items():
-            self.cells[kind].append(numbers[pins])
-            self.rows[kind].append((self.count[kind], own))
-            self.count[kind] += len(pins)
-        for instance, child, connections in module.children:
-            inside = {port: numbers[nets] for port, nets in connections.items()}
-            self.place(child, f"{path}{instance}.", inside, own)
-        return {port: numbers[nets] for port, (_, nets) in module.ports.items()}
-
-    def clock_nets(self, cells: Mapping[str, Nets]) -> Nets:
-        found = [np.zeros(0, dtype=np.int64)]
-        for kind, pins in cells.items():
-            cell = self.library.cells[kind]
-            if cell.clock:
-                found.append(pins[:, list(cell.pins).index(cell.clock)])
-        return np.unique(np.concatenate(found))
-
-
-def flatten(modules: Mapping[str, MappedModule], top: str, library: Library) -> Netlist:
-    """The whole design below ``top`` as one netlist."""
-    work = _Flattener(modules, library)
-    ports = work.place(top, "", {}, 0)
-    cells = {kind: np.concatenate(parts) for kind, parts in sorted(work.cells.items())}
-    if work.aliases:
-        roots = np.arange(work.nets + 1, dtype=np.int64)
-        roots[-1] = NONE
-        for net in work.aliases:
-            roots[net] = work.root(net)
-        cells = {kind: roots[pins] for kind, pins in cells.items()}
-        ports = {port: roots[nets] for port, nets in ports.items()}
-    outputs = {port: ports[port] for port, (out, _) in modules[top].ports.items() if out}
-    inputs = {port: nets for port, nets in ports.items() if port not in outputs}
-    clocks = work.clock_nets(cells)
-    places = work.rows, work.first, work.owner, work.parent
-    return Netlist(work.nets, cells, inputs, outputs, clocks, *places)

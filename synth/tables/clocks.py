@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Clock", "Column", "Limit", "column", "kept_clock", "measured_clock"]
 
-MOST_CELLS = 2_000_000
-"""Cells of the largest design whose modules are put together."""
-
 FLOW = Path(__file__).parents[1]
 """The folder of the sources that decide what is measured; its tables do not."""
 
@@ -59,7 +56,7 @@ class Clock:
 
     Members
     -------
-    area: of the logic, in the library's unit; None if it was not measured
+    area: of the logic, in the library's unit
     memory_bits: of the large memories, which are not synthesised; memory_area: of these, estimated
     cells: how many
     ns, fo4: length of the critical path; None without one
@@ -67,7 +64,7 @@ class Clock:
     reason: why there is no path; empty if there is one
     """
 
-    area: float | None
+    area: float
     memory_bits: int
     memory_area: float
     cells: int
@@ -111,7 +108,7 @@ def _key(emitted: Emitted, library: Column, effort: str) -> tuple[str, ...]:
     """All that decides a result."""
     config = json.dumps(emitted.sidecar["config"], sort_keys=True)
     design = emitted.sidecar["module"], config, emitted.verilog
-    flow = _flow(), yosys_version(), str(MOST_CELLS), effort
+    flow = _flow(), yosys_version(), effort
     return ("clock", *flow, library.name, library.digest, *design)
 
 
@@ -133,21 +130,11 @@ def _memories(report: AsicReport) -> dict[str, Any]:
 
 
 def _measure(emitted: Emitted, library: Column, effort: str) -> Clock:
-    def report(effort: str, *, together: bool) -> AsicReport:
-        made = synthesize_verilog(
-            emitted.verilog, emitted.sidecar["module"], library.name, source=emitted.source,
-            config=emitted.sidecar["config"], effort=effort, together=together,
-            liberty_path=library.liberty_path,
-        )  # fmt: skip
-        assert isinstance(made, AsicReport)
-        return made
-
-    apart = report("area", together=False)
-    if apart.cells > MOST_CELLS:
-        why = f"{apart.cells:,} cells, more than the {MOST_CELLS:,} that are timed together"
-        area = apart.area if effort == "area" else None
-        return Clock(area=area, cells=apart.cells, reason=why, **_memories(apart))
-    whole = report(effort, together=True)
+    whole = synthesize_verilog(
+        emitted.verilog, emitted.sidecar["module"], library.name, source=emitted.source,
+        config=emitted.sidecar["config"], effort=effort, liberty_path=library.liberty_path,
+    )  # fmt: skip
+    assert isinstance(whole, AsicReport)
     size = Clock(area=whole.area, cells=whole.cells, **_memories(whole))
     path = whole.path
     if path is None or not path.segments:
@@ -171,9 +158,6 @@ def measured_clock(emitted: Emitted, library: Column, effort: str) -> Clock:
     """Measures a unit in a library, mapped for "area" or "speed", or takes the result from the
     cache. It is found again by the unit's Verilog and configuration, the library, the effort and
     the program that measures.
-
-    A design of more than ``MOST_CELLS`` cells has only an area for "area", of its modules one by
-    one: without buffers on nets between them, and without a path.
 
     Raises as ``synthesize_verilog``.
     """

@@ -12,6 +12,7 @@ end at registers, with their setup time, and at the top's outputs (each loaded b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,9 +22,10 @@ from ..library.cells import INVERTER, Library, WireLoad
 from ..mapping.netlist import Driver, Kept, Netlist
 from .graph import Graph, build_graph
 
-__all__ = ["Path", "Step", "Timing", "analyse", "fo4"]
+__all__ = ["End", "Path", "Step", "Times", "Timing", "analyse", "fo4", "propagated"]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -93,57 +95,137 @@ def fo4(library: Library) -> tuple[float, float]:
     return sum(delay) / 2, sum(slew) / 2
 
 
-def _propagate(graph: Graph, arrival: Floats, slew: Floats) -> None:
-    """Fill arrivals and slews level by level; the sources are set already."""
+@dataclass(frozen=True)
+class End:
+    """Where a path ends: the node, its name, whether a register is there, and the time in ns until
+    it arrives at that, and the setup time after it."""
+
+    node: int
+    name: str
+    register: bool
+    delay: float
+    setup: float
+
+    @property
+    def total(self) -> float:
+        """Length of the path."""
+        return self.delay + self.setup
+
+    def path(self, steps: Sequence[Step], start: str, from_register: bool) -> Path:
+        """The path that ends here, with these steps."""
+        kind = f"{'register' if from_register else 'input'} to "
+        kind += "register" if self.register else "output"
+        return Path(start, self.name, kind, self.delay, self.setup, tuple(steps))
+
+
+@dataclass(frozen=True)
+class Times:
+    """A netlist's graph with the times of its nodes, by ``propagated``.
+
+    Members
+    -------
+    arrival, slew: of each node in ns; -inf where no path arrives
+    """
+
+    netlist: Netlist
+    library: Library
+    graph: Graph
+    arrival: Floats
+    slew: Floats
+
+    def slowest(self, which: npt.NDArray[np.bool_] | None = None) -> End | None:
+        """The end of the slowest path, of those at nets that ``which`` marks; None without any."""
+        nodes, setups, wires = self.graph.endpoints(self.slew)
+        total = self.arrival[nodes] + wires + setups
+        if which is not None:
+            total[~which[nodes // 2]] = -np.inf
+        if not len(total) or total.max() == -np.inf:
+            return None
+        worst = int(np.argmax(total))
+        node = int(nodes[worst])
+        delay, setup = float(self.arrival[node] + wires[worst]), float(setups[worst])
+        return End(node, *self.graph.end_name(worst), delay, setup)
+
+    def through(self, arcs: Ints) -> tuple[Floats, Floats]:
+        """When the paths through each of these arcs arrive at its end, and with which slew; -inf
+        and 0 where none does."""
+        graph, source = self.graph, self.graph.source[arcs]
+        load = graph.load[graph.target[arcs]]
+        reached = self.arrival[source] > -np.inf
+        delay = graph.tables.at(graph.delay_table[arcs], self.slew[source], load)
+        slew = graph.tables.at(graph.slew_table[arcs], self.slew[source], load)
+        late = np.where(reached, self.arrival[source] + graph.wire[arcs] + delay, -np.inf)
+        return late, np.where(reached, slew, 0.0)
+
+    def start(self, node: int) -> tuple[list[Step], str, bool]:
+        """The steps to a node, where they start, and whether that is a register."""
+        steps, origin = self.trace(node)
+        if self.graph.is_clock[origin // 2]:
+            return steps, steps[0].net, True
+        return steps, self.netlist.name(origin // 2), False
+
+    def trace(self, node: int) -> tuple[list[Step], int]:
+        """The steps to a node, from the first cell on, and the node where the path starts."""
+        graph, netlist, arrival = self.graph, self.netlist, self.arrival
+        given = netlist.arrivals
+        found: list[tuple[str, int]] = []
+        while True:
+            if given is not None and (given.time[given.nodes == node] >= arrival[node]).any():
+                break
+            arcs = graph.arcs_into(node)
+            arcs = arcs[arrival[graph.source[arcs]] > -np.inf]
+            if not len(arcs) or graph.is_clock[node // 2]:
+                break
+            best = int(arcs[np.argmax(self.through(arcs)[0])])
+            found.append((graph.cell_of(best), node))
+            node = int(graph.source[best])
+        steps: list[Step] = []
+        place = Driver("", netlist.top, "")
+        for cell, at in reversed(found):
+            net = at // 2
+            place = netlist.driver(self.library.cells[cell], net) or replace(place, signal="")
+            step = Step(
+                cell=cell,
+                instance=place.instance,
+                module=place.module,
+                signal=place.signal,
+                net=netlist.name(net),
+                edge=("rise", "fall")[at % 2],
+                arrival=float(arrival[at]),
+                fanout=int(graph.fanout[net]),
+            )
+            steps.append(step)
+        return steps, node
+
+
+def propagated(netlist: Netlist, library: Library, graph: Graph, input_slew: float) -> Times:
+    """Arrivals and slews of all nodes, level by level, from registers, from ``netlist.inputs``,
+    and from ``netlist.arrivals``."""
+    arrival = np.full(2 * netlist.nets, -np.inf)
+    slew = np.zeros(2 * netlist.nets)
+    for nets in netlist.inputs.values():
+        nodes = 2 * nets[nets >= 0]
+        for edge in (0, 1):
+            arrival[nodes + edge] = 0.0
+            slew[nodes + edge] = input_slew
+    if netlist.arrivals is not None:
+        arrival[netlist.arrivals.nodes] = netlist.arrivals.time
+        slew[netlist.arrivals.nodes] = netlist.arrivals.slew
+    clocks = 2 * netlist.clock_nets
+    arrival[clocks] = 0.0
+    arrival[clocks + 1] = -np.inf
+    slew[clocks] = graph.clock_slew
+    times = Times(netlist, library, graph, arrival, slew)
     for start, end in zip(graph.level_starts[:-1], graph.level_starts[1:], strict=True):
         if start == end:
             continue
-        source, target = graph.source[start:end], graph.target[start:end]
-        load = graph.load[target]
-        delay = graph.tables.at(graph.delay_table[start:end], slew[source], load)
-        out_slew = graph.tables.at(graph.slew_table[start:end], slew[source], load)
-        reached = arrival[source] > -np.inf
+        late, slews = times.through(np.arange(start, end))
+        target = graph.target[start:end]
         firsts = np.flatnonzero(np.diff(target, prepend=-1))
         nodes = target[firsts]
-        late = np.where(reached, arrival[source] + graph.wire[start:end] + delay, -np.inf)
         arrival[nodes] = np.maximum(arrival[nodes], np.maximum.reduceat(late, firsts))
-        slews = np.where(reached, out_slew, 0.0)
         slew[nodes] = np.maximum(slew[nodes], np.maximum.reduceat(slews, firsts))
-
-
-def _trace(
-    graph: Graph, netlist: Netlist, library: Library, arrival: Floats, slew: Floats, node: int
-) -> tuple[list[Step], int]:
-    """The steps to a node, from the first cell on, and the node where the path starts."""
-    found: list[tuple[str, int]] = []
-    while True:
-        arcs = graph.arcs_into(node)
-        arcs = arcs[arrival[graph.source[arcs]] > -np.inf]
-        if not len(arcs) or graph.is_clock[node // 2]:
-            break
-        source = graph.source[arcs]
-        load = np.full(len(arcs), graph.load[node])
-        delay = graph.tables.at(graph.delay_table[arcs], slew[source], load)
-        best = int(np.argmax(arrival[source] + graph.wire[arcs] + delay))
-        found.append((graph.cell_of(int(arcs[best])), node))
-        node = int(source[best])
-    steps: list[Step] = []
-    place = Driver("", netlist.top, "")
-    for cell, at in reversed(found):
-        net = at // 2
-        place = netlist.driver(library.cells[cell], net) or replace(place, signal="")
-        step = Step(
-            cell=cell,
-            instance=place.instance,
-            module=place.module,
-            signal=place.signal,
-            net=netlist.name(net),
-            edge=("rise", "fall")[at % 2],
-            arrival=float(arrival[at]),
-            fanout=int(graph.fanout[net]),
-        )
-        steps.append(step)
-    return steps, node
+    return times
 
 
 def analyse(
@@ -152,35 +234,6 @@ def analyse(
     """Find the slowest path; ``wires``, ``kept`` and errors: see ``build_graph``."""
     stage, stage_slew = fo4(library)
     graph = build_graph(netlist, library, wires, kept)
-    arrival = np.full(2 * netlist.nets, -np.inf)
-    slew = np.zeros(2 * netlist.nets)
-    for nets in netlist.inputs.values():
-        nodes = 2 * nets[nets >= 0]
-        for edge in (0, 1):
-            arrival[nodes + edge] = 0.0
-            slew[nodes + edge] = stage_slew
-    clocks = 2 * netlist.clock_nets
-    arrival[clocks] = 0.0
-    arrival[clocks + 1] = -np.inf
-    slew[clocks] = graph.clock_slew
-    _propagate(graph, arrival, slew)
-    ends, setups, wire = graph.endpoints(slew)
-    totals = arrival[ends] + wire + setups
-    if not len(totals) or totals.max() == -np.inf:
-        return Timing(None, stage)
-    worst = int(np.argmax(totals))
-    node = int(ends[worst])
-    steps, origin = _trace(graph, netlist, library, arrival, slew, node)
-    from_register = bool(graph.is_clock[origin // 2])
-    first = steps[0].net if from_register else netlist.name(origin // 2)
-    end, to_register = graph.end_name(worst)
-    words = ("input", "register"), ("output", "register")
-    path = Path(
-        start=first,
-        end=end,
-        kind=f"{words[0][from_register]} to {words[1][to_register]}",
-        delay=float(arrival[node] + wire[worst]),
-        setup=float(setups[worst]),
-        steps=tuple(steps),
-    )
-    return Timing(path, stage)
+    times = propagated(netlist, library, graph, stage_slew)
+    end = times.slowest()
+    return Timing(end.path(*times.start(end.node)) if end else None, stage)

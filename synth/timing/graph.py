@@ -5,7 +5,7 @@ A node is a net and an edge: ``2 * net`` rising, ``2 * net + 1`` falling.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..library.cells import INVERTER, Library, Table, WireLoad
 from ..mapping.netlist import Kept, Netlist
 
-__all__ = ["Graph", "TableStack", "build_graph", "levels"]
+__all__ = ["Graph", "TableStack", "build_graph", "clock_slew", "levels"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -100,6 +100,13 @@ class Graph:
     def arcs_into(self, node: int) -> Ints:
         return np.flatnonzero(self.target == node)
 
+    def net_levels(self) -> Ints:
+        """The longest distance of each net from the sources."""
+        sizes = np.diff(self.level_starts)
+        found = np.zeros((len(self.fanout), 2), dtype=np.int64)
+        found.ravel()[self.target] = np.repeat(np.arange(len(sizes)), sizes)
+        return found.max(axis=1)
+
     def cell_of(self, arc: int) -> str:
         """Library cell of an arc."""
         return self._kinds[int(self._kind[arc])]
@@ -133,7 +140,9 @@ class Graph:
 
 
 class _Builder:
-    def __init__(self, netlist: Netlist, library: Library, wires: WireLoad | None) -> None:
+    def __init__(
+        self, netlist: Netlist, library: Library, wires: WireLoad | None, clock_slew: float
+    ) -> None:
         self.netlist, self.library, self.wires = netlist, library, wires
         self.tables: list[Table] = []
         self.kinds = list(netlist.cells)
@@ -141,7 +150,7 @@ class _Builder:
         self.ends: list[tuple[Ints, Ints, Ints, Floats]] = []
         self.load = np.zeros(2 * netlist.nets)
         self.fanout = np.zeros(netlist.nets, dtype=np.int64)
-        self.clock_slew = 0.0
+        self.clock_slew = clock_slew
         self.add_pins()
         self.branch = self.add_wires()
 
@@ -151,6 +160,9 @@ class _Builder:
 
     def add_pins(self) -> None:
         """Add the pins' loads, and four inverters at each output."""
+        if self.netlist.loads is not None:
+            self.fanout += self.netlist.loads.pins
+            self.load += self.netlist.loads.capacitance.ravel()
         loads = [
             (pins[:, place], pin.capacitance)
             for kind, pins in self.netlist.cells.items()
@@ -202,7 +214,6 @@ class _Builder:
             used = (source >= 0) & (target >= 0)
             source, target = source[used], target[used]
             if arc.kind == "setup":
-                self.clock_slew = max(self.clock_slew, float(arc.delay[0].rows[0]))
                 state = next(column[pin] for pin in cell.outputs)[used]
                 for edge in (0, 1):
                     table = np.full(len(target), self.number(arc.delay[edge]))
@@ -241,8 +252,19 @@ def levels(nodes: int, source: Ints, target: Ints) -> Ints:
     return level
 
 
+def clock_slew(library: Library, kinds: Collection[str]) -> float:
+    """The slew of the clock in ns for a netlist of cells of these kinds: the smallest for which
+    each has a setup time; 0 without any."""
+    setups = [arc for kind in kinds for arc in library.cells[kind].arcs if arc.kind == "setup"]
+    return max((float(arc.delay[0].rows[0]) for arc in setups), default=0.0)
+
+
 def build_graph(
-    netlist: Netlist, library: Library, wires: WireLoad | None = None, kept: Kept | None = None
+    netlist: Netlist,
+    library: Library,
+    wires: WireLoad | None = None,
+    kept: Kept | None = None,
+    slew: float | None = None,
 ) -> Graph:
     """The timing graph.
 
@@ -250,20 +272,23 @@ def build_graph(
     ----------
     wires: their model; free without one
     kept: cells that have arcs, by default all; the pins of all others are loads nevertheless
+    slew: of the clock, by default ``clock_slew`` of the netlist's cells
 
     Raises ValueError for a combinational loop.
     """
-    work = _Builder(netlist, library, wires)
+    if slew is None:
+        slew = clock_slew(library, netlist.cells)
+    work = _Builder(netlist, library, wires, slew)
     for kind in range(len(work.kinds)):
         work.add_cell(kind, kept)
     empty = np.zeros(0, dtype=np.int64)
     columns = [np.concatenate(c) for c in zip(*work.arcs, strict=True)] or [empty] * 6
-    source, target, delay, slew, kinds, wire = columns
+    source, target, delay, slews, kinds, wire = columns
     level = levels(2 * netlist.nets, source, target)
     if (looped := np.flatnonzero(level < 0)).size:
         raise ValueError(f"a combinational loop through {netlist.name(int(looped[0]) // 2)}")
     order = np.lexsort((target, level[target]))
-    source, target, delay, slew, kinds, wire = (c[order] for c in columns)
+    source, target, delay, slews, kinds, wire = (c[order] for c in columns)
     depth = int(level[target].max()) + 1 if len(target) else 0
     starts = np.searchsorted(level[target], np.arange(depth + 1)).tolist()
     is_clock = np.zeros(netlist.nets, dtype=bool)
@@ -278,7 +303,7 @@ def build_graph(
         source=source,
         target=target,
         delay_table=delay,
-        slew_table=slew,
+        slew_table=slews,
         wire=wire,
         level_starts=starts,
         tables=TableStack(work.tables),

@@ -84,6 +84,8 @@ class Sizer:
     modules: by name
     wires: model of the wires, free without one
     kept: cells whose paths count, by default all
+    counts: instances of each module in a design of which the netlist has some; their areas count as
+        often. By default it has all
 
     Members
     -------
@@ -97,8 +99,10 @@ class Sizer:
         library: Library,
         wires: WireLoad | None = None,
         kept: Kept | None = None,
+        counts: Mapping[str, int] | None = None,
     ) -> None:
         self.netlist, self.modules, self.wires = netlist, modules, wires
+        self._counts = counts
         self._families = families(library)
         numbers = _Numbers(max(len(family.members) for family, _ in self._families.values()))
         self._first_group: dict[tuple[str, str], int] = {}
@@ -117,10 +121,13 @@ class Sizer:
         self._input_slew = fo4(library)[1]
         self._fixed_load = np.zeros((netlist.nets, 2))
         fanout = np.bincount(self.pin_net, minlength=netlist.nets)
+        if netlist.loads is not None:
+            fanout += netlist.loads.pins
+            self._fixed_load += netlist.loads.capacitance
         for nets in netlist.outputs.values():
-            counts = np.bincount(nets[nets >= 0], minlength=netlist.nets)
-            fanout += counts
-            self._fixed_load += counts[:, None] * output
+            ports_at = np.bincount(nets[nets >= 0], minlength=netlist.nets)
+            fanout += ports_at
+            self._fixed_load += ports_at[:, None] * output
         self._add_wires(fanout)
         outputs = [n[n >= 0] for n in netlist.outputs.values()]
         ports = np.concatenate([np.zeros(0, dtype=np.int64), *outputs])
@@ -144,7 +151,7 @@ class Sizer:
             last.append(np.full(len(rows), len(family.members) - 1))
             area = [member.area for member in family.members]
             area += area[-1:] * (numbers.most - len(area))
-            areas.append(np.tile(area, (len(rows), 1)))
+            areas.append(self._stand_for(kind, len(rows))[:, None] * area)
             own = [
                 self._first_group[module, kind] + np.arange(number)
                 for _, module, number in self.netlist.owners(kind)
@@ -181,6 +188,16 @@ class Sizer:
         depth = int(level[self.target].max()) + 1 if len(order) else 0
         starts = np.searchsorted(level[self.target], np.arange(depth + 1)).tolist()
         self._levels = [pair for pair in pairwise(starts) if pair[0] < pair[1]]
+
+    def _stand_for(self, kind: str, size: int) -> Floats:
+        """How many cells of the design each cell of a kind stands for."""
+        found = np.ones(size)
+        if self._counts is not None:
+            have, first = self.netlist.instances(), 0
+            for _, module, number in self.netlist.owners(kind):
+                found[first : first + number] = self._counts[module] / have[module]
+                first += number
+        return found
 
     def _add_wires(self, fanout: Ints) -> None:
         """Loads of the wires, and resistance and capacitance of each net's branches."""
@@ -301,10 +318,10 @@ class Sizer:
             change = ends * (self._setup(new) - self._setup(size))
             found += np.bincount(self.end_cell, change, cells)
             each = np.arange(cells)
-            found = worth * found + self.area[each, new] - self.area[each, size]
-            found[new == size] = 0.0
+            price: Floats = worth * found + self.area[each, new] - self.area[each, size]
+            price[new == size] = 0.0
             mine = self._group >= 0
-            return np.bincount(self._group[mine], found[mine], self.groups).astype(np.float64)
+            return np.bincount(self._group[mine], price[mine], self.groups).astype(np.float64)
 
         down, up = cost(-1), cost(1)
         steps = np.where(down < up, -1, 1) * (np.minimum(down, up) < -1e-9)

@@ -22,8 +22,9 @@ from tilewright.synth.library.cells import Library
 from tilewright.synth.library.liberty import load_library
 from tilewright.synth.mapping.abc import MAPPINGS, map_module
 from tilewright.synth.mapping.fanout import add_buffers
+from tilewright.synth.mapping.flattening import flatten
 from tilewright.synth.mapping.hierarchy import Design, split_design
-from tilewright.synth.mapping.netlist import MappedModule, flatten, read_mapped
+from tilewright.synth.mapping.netlist import MappedModule, read_mapped
 from tilewright.synth.report import AsicReport
 from tilewright.synth.targets import target_library
 from tilewright.synth.timing import sizing

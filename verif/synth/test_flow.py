@@ -22,8 +22,9 @@ from tilewright.synth.library.cells import Library
 from tilewright.synth.library.liberty import read_library
 from tilewright.synth.mapping.abc import map_module
 from tilewright.synth.mapping.fanout import add_buffers
+from tilewright.synth.mapping.flattening import flatten
 from tilewright.synth.mapping.hierarchy import split_design
-from tilewright.synth.mapping.netlist import Netlist, flatten, read_mapped
+from tilewright.synth.mapping.netlist import Netlist, read_mapped
 from tilewright.synth.report import AsicReport, FpgaReport
 from tilewright.verif.kit.data import empty_cache, needs_data, real_library, with_tools
 from tilewright.verif.synth.cell_libraries import ACCUMULATOR, CMOS, REGISTER

@@ -75,17 +75,17 @@ class MadeUp:
         self.asked: list[tuple[str, str, str]] = []
         self.stop_at: tuple[str, str, str] | None = None
         self.error: BaseException = KeyboardInterrupt()
+        self.path = True
 
     def __call__(self, text: str, top: str, target: str, **options: Any) -> AsicReport:
         place = top, target, options["effort"]
-        if not options["together"]:
-            return self._report(top, target, options["config"])
         if place == self.stop_at:
             raise self.error
         self.asked.append(place)
         fast = options["effort"] == "speed"
         report = self._report(top, target, options["config"])
-        return replace(report, area=700.0 if fast else 500.0, path=_path(top, 0.5 if fast else 0.8))
+        path = _path(top, 0.5 if fast else 0.8) if self.path else None
+        return replace(report, area=700.0 if fast else 500.0, path=path)
 
     def _report(self, unit: str, target: str, config: Any) -> AsicReport:
         return made_up(unit, target, {}, area=450.0, memory_bits=4096, buffer_area=0, config=config)
@@ -166,13 +166,12 @@ def test_a_unit_that_a_tool_fails_for_is_missing(made: MadeUp) -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.usefixtures("made")
-def test_a_design_that_is_too_large_has_no_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "MOST_CELLS", 8)
+def test_a_design_without_a_path(made: MadeUp) -> None:
+    made.path = False
     table = clocks("cmos", only="cmos", unit=["gta"])
-    assert list(table.parts[0].rows[0].ours) == [4096, MEMORY, 450, *[None] * 6]
+    assert list(table.parts[0].rows[0].ours) == [4096, MEMORY, 500, None, None, 700, *[None] * 3]
     text = " ".join(re.sub("[│\n]", " ", _printed(table)).split())
-    assert "none no path: 9 cells, more than the 8 that are timed together" in text
+    assert "none no path: no register, input or output has a path to another" in text
     assert table.to_json()["results"][0]["limit"] is None
 
 
