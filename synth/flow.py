@@ -191,9 +191,8 @@ def _checked(netlist: Netlist | None, library: Library, wires: WireLoad | None) 
 
 
 def _timing_by(memories: bool, flat: bool, wires: WireLoad | None) -> str:
-    by = "static timing analysis "
-    by += "over the whole netlist, " if flat else "by models of the modules, "
-    by += (
+    how = "over the whole netlist" if flat else "by models of the modules"
+    by = f"static timing analysis {how}, " + (
         "without wires" if wires is None else f"wires by the library's wire-load model {wires.name}"
     )
     return by + (", memories by their access and setup times" if memories else "")
