@@ -119,11 +119,10 @@ def merged(
     grade = _hashed(np.rint(load / LOAD_STEP).astype(np.int64), 3).astype(np.int64)
     own = np.where(single[:-1], np.arange(nets), grade)
     drives = np.append(own, NONE)
-    kinds = [
-        (kind, pins[:, ~outputs[kind]], pins[:, outputs[kind]]) for kind, pins in cells.items()
-    ]
-    inputs, driven = (_stacked([each[place] for each in kinds]) for place in (1, 2))
-    number = np.repeat(np.arange(len(kinds)), [len(each[1]) for each in kinds])
+    read = [pins[:, ~outputs[kind]] for kind, pins in cells.items()]
+    inputs = _stacked(read)
+    driven = _stacked([pins[:, outputs[kind]] for kind, pins in cells.items()])
+    number = np.repeat(np.arange(len(read)), [len(each) for each in read])
     salt = _hashed(np.column_stack([number, drives[driven]]), 1)
     # Cells that drive nothing are ends of paths: last of all.
     stage = np.append(level, NONE)[driven].max(axis=1, initial=NONE)
@@ -143,7 +142,7 @@ def merged(
             plain = (out >= 0) & ~single[out]
             stands[out[plain]] = same[plain]
     found, first = {}, 0
-    for kind, pins, _ in kinds:
+    for kind, pins in cells.items():
         found[kind] = np.flatnonzero(left[first : first + len(pins)])
         first += len(pins)
     return Merged(found, stands)

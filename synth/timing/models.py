@@ -117,7 +117,7 @@ class ModuleTiming:
         at_ports[boundary] = True
         rows, cells = self._kept(netlist, cone, driven)
         self._drop_early(times, cells, cone, cone & ~at_ports)
-        read = self._pins_of(cells, output=False)
+        read = self._pins_of(cells, netlist.nets, output=False)
         arriving = read[~common[read]]
         time, slew = (each.reshape(-1, 2)[arriving] for each in (times.arrival, times.slew))
         # Wires differ by how many pins are at a net.
@@ -141,7 +141,7 @@ class ModuleTiming:
             cells[kind] = np.where(self._outputs[kind], cells[kind][left], inputs)
         # Numbers: of the boundary, of other nets in the cone, of nets from elsewhere, and of those
         # that nobody reads, for the names of registers.
-        read, out = (self._pins_of(cells, output=output) for output in (False, True))
+        read, out = (self._pins_of(cells, netlist.nets, output=output) for output in (False, True))
         both = np.union1d(read, out)
         private = both[common[both] & ~at_ports[both]]
         side, named = read[~common[read]], out[~common[out] & ~at_ports[out]]
@@ -206,12 +206,12 @@ class ModuleTiming:
                     early &= (out < 0) | (np.append(pairs, -1)[place] != pair)
                 pins[early, column] = NONE
 
-    def _pins_of(self, cells: Mapping[str, Nets], *, output: bool) -> Nets:
-        """The nets at input or output pins of cells, each once."""
-        found = [np.zeros(0, dtype=np.int64)]
-        found += [pins[:, self._outputs[kind] == output].ravel() for kind, pins in cells.items()]
-        nets = np.unique(np.concatenate(found))
-        return nets[nets >= 0]
+    def _pins_of(self, cells: Mapping[str, Nets], nets: int, *, output: bool) -> Nets:
+        """Those of so many nets that are at input or output pins of cells."""
+        found = np.zeros(nets + 1, dtype=bool)
+        for kind, pins in cells.items():
+            found[pins[:, self._outputs[kind] == output]] = True
+        return np.flatnonzero(found[:-1])
 
     def _kept(
         self, netlist: Netlist, cone: Flags, driven: Flags
