@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tilewright.hw.spec.host import wasm_tools
-from tilewright.verif.kit.kept_units import keep_units
-from tilewright.verif.kit.quick_yosys import quicken_yosys
+from tilewright.verif.kit.kept_units import keep_units, quicken_yosys
 from tilewright.verif.kit.sampling import REST, SIZE, budget_rows, leaves_out, over_budget
 
 if TYPE_CHECKING:
