@@ -14,11 +14,11 @@ Large memories are not mapped: their area and their access time are estimated by
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
-from itertools import groupby, starmap
+from itertools import starmap
 from typing import Any
 
 from tilewright.hw.spec.host.activity import activity
@@ -35,23 +35,15 @@ from .mapping.netlist import MappedModule, Netlist, read_mapped
 from .memories.cells import memory_module, with_memories
 from .memories.estimate import Estimate, estimate, library_law
 from .memories.report import MemoryLaw, memory_reports, register_file_reports
-from .report import (
-    AsicReport,
-    ModuleArea,
-    PathReport,
-    PathSegment,
-    PathStep,
-    Report,
-)
+from .path_report import Source, path_report
+from .report import AsicReport, ModuleArea, Report
 from .targets import target_library
-from .timing.analysis import Path, Step, Timing, fo4
+from .timing.analysis import fo4
 from .timing.opensta import opensta_available, opensta_delay
 
 __all__ = ["synthesize", "synthesize_verilog"]
 
 WORKERS = 2
-
-Source = Callable[[str, str], str]
 
 
 def no_source(module: str, signal: str) -> str:
@@ -113,74 +105,6 @@ def _module_areas(
             )
         )
     return tuple(sorted(rows, key=lambda row: (-row.total, row.name)))
-
-
-def _source_of(name: str, design: Design, source: Source) -> str:
-    """File and line of a signal, which is named from the top."""
-    return source(design.parent(name), name.rpartition(".")[2].partition("[")[0])
-
-
-def _segments(steps: Sequence[Step], design: Design, source: Source) -> Iterator[PathSegment]:
-    """The steps of a path, together while they are in one instance."""
-    begun = 0.0
-    for (instance, module), together in groupby(steps, lambda step: (step.instance, step.module)):
-        cells = list(together)
-        signal = next((step.signal for step in reversed(cells) if step.signal), "")
-        plain = signal.partition("[")[0]
-        # A memory is written in the module that has it.
-        where = source(module, plain) or source(design.parent(instance), plain)
-        yield PathSegment(
-            instance=instance,
-            module=module,
-            signal=signal,
-            source=where,
-            cells=len(cells),
-            fanout=max(step.fanout for step in cells),
-            arrival=cells[-1].arrival,
-            increment=cells[-1].arrival - begun,
-        )
-        begun = cells[-1].arrival
-
-
-def _memory_times(path: Path, design: Design) -> dict[str, float]:
-    """Access time of the memory where a path begins, and setup time of that where it ends."""
-    first = path.steps[0].module if path.steps else ""
-    last = design.parent(path.end)
-    times = {}
-    if first and design.modules[first].memory:
-        times["access_ns"] = path.steps[0].arrival
-    if path.kind.endswith("register") and last and design.modules[last].memory:
-        times["memory_setup_ns"] = path.setup
-    return times
-
-
-def _path_report(
-    timing: Timing, design: Design, source: Source, opensta_ns: float | None
-) -> PathReport | None:
-    path = timing.path
-    if path is None:
-        return None
-    steps = [
-        PathStep(**{item.name: getattr(step, item.name) for item in fields(PathStep)})
-        for step in path.steps
-    ]
-    return PathReport(
-        kind=path.kind,
-        start=path.start,
-        end=path.end,
-        ns=path.total,
-        fo4=path.total / timing.fo4,
-        fmax_mhz=1000 / path.total if path.total > 0 else 0.0,
-        cells=len(path.steps),
-        opensta_ns=opensta_ns,
-        opensta_percent=None if opensta_ns is None else 100 * (opensta_ns / path.total - 1),
-        setup_ns=path.setup,
-        start_source=_source_of(path.start, design, source),
-        end_source=_source_of(path.end, design, source),
-        segments=tuple(_segments(path.steps, design, source)),
-        steps=tuple(steps),
-        **_memory_times(path, design),
-    )
 
 
 def _checked(netlist: Netlist | None, library: Library, wires: WireLoad | None) -> float:
@@ -269,7 +193,7 @@ def _asic(
         modules, buffers, flat = chosen.modules, chosen.buffers, chosen.netlist is not None
         buffer_area = buffers * chosen.buffer.area if chosen.buffer else 0.0
         checked = _checked(chosen.netlist, library, wires) if asked.cross_check else None
-        path = _path_report(chosen.timing, design, asked.source, checked)
+        path = path_report(chosen.timing, design, asked.source, checked)
     else:
         modules = mapped("area")
     rows = _module_areas(design, modules, library, estimates)
