@@ -33,7 +33,7 @@ from .mapping.abc import map_module
 from .mapping.hierarchy import Design, split_design
 from .mapping.netlist import MappedModule, Netlist, read_mapped
 from .memories.cells import memory_module, with_memories
-from .memories.estimate import Estimate, estimate, library_law
+from .memories.estimate import Estimate
 from .memories.report import MemoryLaw, memory_reports, register_file_reports
 from .path_report import Source, path_report
 from .report import AsicReport, ModuleArea, Report
@@ -179,10 +179,8 @@ def _asic(
     wires = asked.model(library)
     with activity("reading the Verilog"):
         design = split_design(verilog, top)
-    law, fo4_ns = library_law(library), fo4(library)[0]
     held = {name: one.memory for name, one in design.modules.items() if one.memory}
-    estimates = {name: estimate(one.shape, law, fo4_ns) for name, one in held.items()}
-    library = with_memories(library, ((one, estimates[name]) for name, one in held.items()), law)
+    library, estimates, law = with_memories(library, held)
     buffer_area, buffers, path, flat = 0.0, 0, None, True
     facts: dict[str, Any] = {}
     mapped = partial(_map_modules, design, library)
@@ -201,8 +199,7 @@ def _asic(
     memories = memory_reports(estimates, bits, design.counts())
     memory_bits = sum(memory.total for memory in memories)
     memory_area = sum(memory.area * memory.instances for memory in memories)
-    period = asked.period
-    counts = design.counts()
+    counts, period = design.counts(), asked.period
     cells = sum(
         counts[name] * sum(map(len, module.cells.values()))
         for name, module in modules.items()
@@ -229,7 +226,7 @@ def _asic(
         cells=cells + buffers,
         modules=rows,
         path=path,
-        fo4_ns=fo4_ns,
+        fo4_ns=fo4(library)[0],
         timing_by=_timing_by(bool(memories), flat, wires) if asked.together else "",
         memory_bits=memory_bits,
         memories=memories,
@@ -237,7 +234,7 @@ def _asic(
             {name: module.register_files for name, module in design.modules.items()}, counts
         ),
         memory_area=memory_area,
-        memory_law=MemoryLaw.of(law),
+        memory_law=MemoryLaw.of(law) if law else None,
         area_with_memories=area + memory_area,
         nand2_equivalents_with_memories=(area + memory_area) / nand2.area,
         slack_ns=period - path.ns if period is not None and path else None,

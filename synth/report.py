@@ -219,7 +219,7 @@ class AsicReport(Report):
     transistors: for the target ``cmos``, else None
     flip_flops, cells: how many
     memory_bits: of all large memories, see :mod:`.memories`
-    memory_area: of these, an estimate; memory_law says how it is made
+    memory_area: of these, an estimate; memory_law says how it is made, None without any
     area_with_memories, nand2_equivalents_with_memories: the sum of logic and memories
     memories: the different ones, most bits first; register_files: those that are made of flip-flops
     modules: largest total first
@@ -309,7 +309,7 @@ class AsicReport(Report):
         console.print(self._module_table())
         if self.memories or self.register_files:
             console.print(memory_table(self.memories, self.register_files))
-        if self.memories and self.memory_law:
+        if self.memory_law:
             self.memory_law.print(console)
 
     def _area_table(self) -> RenderableType:

@@ -20,7 +20,7 @@ from ..mapping.fanout import choose_buffer
 from ..mapping.memories import StandIn
 from ..mapping.netlist import MappedModule, Nets
 from ..timing.analysis import fo4
-from .estimate import Estimate
+from .estimate import Estimate, estimate, library_law
 from .laws import Law
 
 __all__ = ["READ_DATA", "memory_module", "with_memories"]
@@ -128,18 +128,22 @@ def _cells(stand_in: StandIn, estimate: Estimate, library: Library, law: Law) ->
 
 
 def with_memories(
-    library: Library, memories: Iterable[tuple[StandIn, Estimate]], law: Law
-) -> Library:
-    """The library with the cells of memories: those of :func:`memory_module`.
+    library: Library, stand_ins: Mapping[str, StandIn]
+) -> tuple[Library, dict[str, Estimate], Law | None]:
+    """A library with the cells of a design's memories, those of :func:`memory_module`; the estimate
+    of each memory by its name; and the law that these are by, None without memories.
 
-    Their Liberty text is in its member ``added``.
+    The cells' Liberty text is in the library's member ``added``. Raises as ``library_law``.
     """
+    if not stand_ins:
+        return library, {}, None
+    law, fo4_ns = library_law(library), fo4(library)[0]
+    estimates = {name: estimate(one.shape, law, fo4_ns) for name, one in stand_ins.items()}
     cells: dict[str, Cell] = {}
-    for stand_in, estimate in memories:
-        cells |= {cell.name: cell for cell in _cells(stand_in, estimate, library, law)}
-    if not cells:
-        return library
-    return replace(library, cells={**library.cells, **cells}, added=_liberty(library, cells))
+    for name, stand_in in stand_ins.items():
+        cells |= {cell.name: cell for cell in _cells(stand_in, estimates[name], library, law)}
+    added = _liberty(library, cells)
+    return replace(library, cells={**library.cells, **cells}, added=added), estimates, law
 
 
 def memory_module(stand_in: StandIn) -> MappedModule:

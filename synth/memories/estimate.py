@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from ..library.cells import INVERTER, NAND2, Library
 from ..mapping.memories import Shape
@@ -27,7 +29,7 @@ class Estimate:
     copies: of the memory, one for each read port where there are several
     banks: of a copy, one after the other; beside: macros of a bank, side by side
     words, width: of each macro
-    ports: of each macro, 1 or 2, or more where that is extrapolated
+    ports: of each macro, 2, or more where that is extrapolated
     area: of all, in the library's unit
     access_ns: from the clock to read data, at a load of four inverters
     read_pj, write_pj: of an access of all its bits, leakage_nw: of all; None if not known
@@ -55,8 +57,12 @@ class Estimate:
     @property
     def realised(self) -> str:
         """In words."""
-        ports = "one port" if self.ports == 1 else f"{self.ports} ports"
-        return f"{self.macros} x {self.words} x {self.width}, {ports}"
+        return f"{self.macros} x {self.words} x {self.width}, {self.ports} ports"
+
+
+@cache
+def _fitted(files: tuple[Path, ...], load: float) -> Law:
+    return law_of(read_macros(files, load))
 
 
 def library_law(library: Library) -> Law:
@@ -68,7 +74,7 @@ def library_law(library: Library) -> Law:
     inverter = library.smallest(1, INVERTER)
     if files and inverter is not None:
         load = 4 * max(inverter.pins[inverter.inputs[0]].capacitance)
-        return law_of(read_macros(files, load))
+        return _fitted(tuple(files), load)
     if library.name.startswith("sg13g2"):
         return IHP
     nand2 = library.smallest(2, NAND2)
