@@ -7,26 +7,36 @@ from collections.abc import Mapping
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, ValueLike
 
 
-def normalise(m: Module, value: ValueLike, *, name: str) -> tuple[Value, Value]:
-    """Shift left until the leading bit is one.
-
-    Returns the shifted value and the number of leading zeros. A zero comes back as zero, with
-    a count of all stages.
-    """
+def count_leading_zeros(m: Module, value: ValueLike, *, name: str) -> Value:
+    """Returns the number of leading zeros, which of a zero is the width, by a tree of halves."""
     value = Value.cast(value)
     width = len(value)
-    counts: list[Value] = []
-    for stage in reversed(range((width - 1).bit_length())):
+    # Ones below the value make it a power of two wide: a zero then has as many as are above them.
+    padding = (1 << width.bit_length()) - width
+    bits = Cat(C(-1, padding), value)
+    empty: list[Value] = [~bit for bit in reversed(bits)]
+    counts: list[Value] = [C(0, 0)] * len(empty)
+    level = 0
+    while len(empty) > 1:
+        following: list[Value] = []
+        for i in range(0, len(empty), 2):
+            count = Signal(level + 1, name=f"{name}_{level}_{i // 2}")
+            m.d.comb += count.eq(Cat(Mux(empty[i], counts[i + 1], counts[i]), empty[i]))
+            following.append(count)
+        empty = [a & b for a, b in zip(empty[::2], empty[1::2], strict=True)]
+        counts, level = following, level + 1
+    return counts[0]
+
+
+def shift_left(m: Module, value: ValueLike, distance: Value, *, name: str) -> Value:
+    """Shifts left by any distance; the width stays."""
+    value = Value.cast(value)
+    for stage in reversed(range(len(distance))):
         step = 1 << stage
-        shifted = Signal(width, name=f"{name}_shifted_{step}")
-        empty = Signal(name=f"{name}_empty_{step}")
-        m.d.comb += [
-            empty.eq(~value[width - step :].any()),
-            shifted.eq(Mux(empty, value.shift_left(step)[:width], value)),
-        ]
-        counts.insert(0, empty)
-        value = shifted
-    return value, Cat(*counts) if counts else C(0, 1)
+        moved = Signal(len(value), name=f"{name}_by_{step}")
+        m.d.comb += moved.eq(Mux(distance[stage], value.shift_left(step)[: len(value)], value))
+        value = moved
+    return value
 
 
 def shift_right_sticky(
@@ -74,9 +84,14 @@ CUTS: dict[int, tuple[str, ...]] = {
     2: ("products", "result"),
     3: ("products", "carry_save", "result"),
     4: ("products", "carry_save", "total", "result"),
-    5: ("products", "distances", "carry_save", "total", "result"),
-    6: ("products", "distances", "carry_save", "total", "normalised", "result"),
+    5: ("products", "carry_save", "total", "shifted", "result"),
+    6: ("multiplied", "products", "carry_save", "total", "shifted", "result"),
+    7: ("multiplied", "products", "distances", "carry_save", "total", "shifted", "result"),
 }
+BEFORE_PRODUCTS = ("aligned", "rounded")
+"""Cuts of a pipeline that are before its products, see ``Otimes``."""
+for _cut in reversed(BEFORE_PRODUCTS):
+    CUTS[len(CUTS) + 1] = (_cut, *CUTS[len(CUTS)])
 
 Bundle = Mapping[str, Value]
 

@@ -10,7 +10,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
-from .pipeline import Bundle, Pipeline
+from .pipeline import Bundle, Pipeline, shift_left
 
 
 def special_layout() -> data.StructLayout:
@@ -65,8 +65,9 @@ _STATE = ("limit", "flip", "lost_positive", "lost_negative", "negative_zero")
 class NormaliseSum(wiring.Component):
     """Normalises a signed total and decides how it rounds.
 
-    Combinational, or with a stage of registers in the middle, which have no reset and move only
-    while ``advance`` is set. The leading one is brought to the top, but not further than the
+    Combinational, or with a stage of registers in the middle (behind the shifts, if the leading
+    zeros are counted before), which have no reset and move only while ``advance`` is set. The
+    leading one is brought to the top, but not further than the
     format's smallest exponent allows, which makes subnormal results. The two's complement total
     is negated on the way, without an adder: its complement is kept, and the one that is missing
     either vanishes below the kept bits or becomes part of the rounding increment.
@@ -76,6 +77,7 @@ class NormaliseSum(wiring.Component):
     format: format of the result
     sum_bits: width of the total
     limit_bits: width of the limit
+    counted: whether the leading zeros have been counted; else they are found while shifting
     register: whether there is a register stage
     narrow: further formats of fewer significand bits that the total is rounded to as well, where
         the limit is that of one of them, with leading zeros of ``format``
@@ -83,6 +85,7 @@ class NormaliseSum(wiring.Component):
     Members
     -------
     total: the signed total, above the most negative number of its width
+    zeros: (counted) bits below the sign that equal it, up to the first that does not
     limit: where the total stands, see :func:`exponent_limit`
     flip: the total is to be negated
     lost_positive, lost_negative: the true total is larger (smaller) by less than one unit;
@@ -106,13 +109,14 @@ class NormaliseSum(wiring.Component):
         *,
         sum_bits: int,
         limit_bits: int,
+        counted: bool = False,
         register: bool = False,
         narrow: Sequence[FloatFormat] = (),
     ) -> None:
         self._format = format
         self._narrow = tuple(narrow)
         self._sum_bits, self._limit_bits = sum_bits, limit_bits
-        self._register = register
+        self._counted, self._register = counted, register
         members = {
             "total": In(signed(sum_bits)),
             "limit": In(signed(limit_bits)),
@@ -122,6 +126,8 @@ class NormaliseSum(wiring.Component):
             "negative_zero": In(1),
             "o": Out(rounding_layout(format)),
         }
+        if counted:
+            members["zeros"] = In((sum_bits - 1).bit_length())
         if register:
             members["advance"] = In(1)
         if narrow:
@@ -145,7 +151,8 @@ class NormaliseSum(wiring.Component):
 
         magnitude = Cat(self.total[:-1], negative.replicate(fmt.significand_bits))
         state = {"negative": negative, **{name: getattr(self, name) for name in _STATE}}
-        shifted, distance = self._shift(m, magnitude, state)
+        shift = self._shift_counted if self._counted else self._shift
+        shifted, distance = shift(m, magnitude, state)
         self._cut(m, state, shifted, distance, fmt, self.o, "")
         for other in self._narrow:
             o = self.o_narrow[other.name]
@@ -217,6 +224,27 @@ class NormaliseSum(wiring.Component):
             distance.insert(0, move)
             value, unlimited = moved, still_unlimited
         return value, Cat(*distance)
+
+    def _shift_counted(
+        self, m: Module, value: Value, state: dict[str, Value]
+    ) -> tuple[Value, Value]:
+        """Shifts the leading significant bit up by at most ``limit``, by the zeros above it."""
+        limit, stages = state["limit"], len(value).bit_length()
+        wanted = Signal(signed(stages + 1))
+        limited = Signal()
+        distance = Signal(stages)
+        m.d.comb += [
+            wanted.eq(self.zeros + self._format.significand_bits),
+            limited.eq(self.limit < wanted),
+            distance.eq(Mux(limited, self.limit & ~limit[-1].replicate(len(limit)), wanted)),
+        ]
+        value = shift_left(m, value, distance, name="moved")
+        if self._register:
+            value = self._keep(m, "shifted", value)
+            for name, signal in state.items():
+                state[name] = self._keep(m, f"kept_{name}", signal)
+            return value, self._keep(m, "kept_distance", distance)
+        return value, distance
 
     def _keep(self, m: Module, name: str, value: Value) -> Value:
         """The value, one register later."""

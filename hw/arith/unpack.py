@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from amaranth.hdl import Cat, Module, Mux, Signal, ValueLike, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
-from .pipeline import normalise
+from .pipeline import count_leading_zeros, shift_left
 
 
 def exponent_bits(low: int, high: int) -> int:
@@ -101,13 +101,14 @@ class Unpack(wiring.Component):
         else:
             m.d.comb += self.o.nan.eq(biased.all() & fraction.all())
 
-        exponent = Signal(signed(fmt.exponent_bits + 1))
-        m.d.comb += exponent.eq(Mux(hidden, biased, 1) - fmt.bias)
-        significand: ValueLike = Cat(fraction, hidden)
+        significand: Value = Cat(fraction, hidden)
+        subnormal: ValueLike = fmt.emin
         if self._normalise:
-            significand, leading_zeros = normalise(m, significand, name="significand")
-            m.d.comb += self.o.exponent.eq(exponent - leading_zeros)
-        else:
-            m.d.comb += self.o.exponent.eq(exponent)
-        m.d.comb += self.o.significand.eq(significand)
+            zeros = count_leading_zeros(m, significand, name="zeros")
+            significand = shift_left(m, significand, zeros, name="significand")
+            subnormal = fmt.emin - zeros
+        m.d.comb += [
+            self.o.exponent.eq(Mux(hidden, biased - fmt.bias, subnormal)),
+            self.o.significand.eq(significand),
+        ]
         return m

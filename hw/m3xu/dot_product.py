@@ -12,11 +12,13 @@ from ..arith.fused.aligned_sum import SpecialCases, compress, head_bits
 from ..arith.fused.sum_stages import (
     add_rows,
     align_terms,
+    anchored,
     carry_save_rows,
     largest_exponent,
     measure_distances,
     named,
     normalise,
+    pair_maxima,
     round_pack,
 )
 from ..arith.multiplier import Multiplier
@@ -72,7 +74,8 @@ class DotProductUnit(wiring.Component):
     c: the unpacked addend; counts in the last step of a sum
     advance: enables all registers
     d: the result; after an imaginary part, both parts
-    accumulate: (multi_step) the operands are those of a second step
+    accumulate: (multi_step) the operands are those of a second step; with a cut ``multiplied`` the
+        operands of the cycle before
     imaginary: (complex) the sum at the result register is an imaginary part
     """
 
@@ -131,7 +134,7 @@ class DotProductUnit(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         pipeline = Pipeline(m, self._pipeline, self.advance)
-        bundle = self._measure(m, self._multiply(m))
+        bundle = anchored(m, self._multiply(m, pipeline))
         if self._multi_step:
             bundle = self._accumulate(m, bundle, pipeline)
         else:
@@ -139,12 +142,13 @@ class DotProductUnit(wiring.Component):
         bundle = pipeline.cut("distances", self._distances(m, bundle))
         bundle = pipeline.cut("carry_save", self._align(m, bundle))
         bundle = pipeline.cut("total", self._add(m, bundle))
-        bundle = pipeline.cut("normalised", normalise(m, bundle, _FP32))
+        bundle = normalise(m, bundle, _FP32, pipeline)
         self._result(m, bundle)
         return m
 
-    def _multiply(self, m: Module) -> Bundle:
-        """Products, their exponents and signs, and the special cases."""
+    def _multiply(self, m: Module, pipeline: Pipeline) -> Bundle:
+        """Products, their exponents and signs, and the special cases. Before a register stage
+        right behind the multipliers there is time for the larger ones of pairs of exponents."""
         bundle: dict[str, Value] = {}
         m.submodules.specials = specials = SpecialCases(self._products, self._entry, self._addend)
         m.d.comb += specials.addend.eq(self.c)
@@ -166,21 +170,18 @@ class DotProductUnit(wiring.Component):
         # Signs relative to the addend's, which makes the addend positive.
         signs = Cat(*(a.sign ^ b.sign ^ self.c.sign for a, b in zip(self.a, self.b, strict=True)))
         bundle |= {
-            "zero": named(m, "zero", Cat(*zero, self.c.zero)),
             "negative": named(m, "negative", signs),
             "addend": self.c.significand,
             "addend_exponent": self.c.exponent,
             "flip": self.c.sign,
             "special": specials.o.as_value(),
         }
-        return bundle
-
-    def _measure(self, m: Module, bundle: Bundle) -> Bundle:
-        """The largest exponent, which anchors the window."""
         exponents = [bundle[f"exponent_{i}"] for i in range(self._products)]
-        anchor = largest_exponent(m, [*exponents, bundle["addend_exponent"]], bundle["zero"])
-        rest = {name: value for name, value in bundle.items() if name != "zero"}
-        return {**rest, "anchor": anchor}
+        exponents.append(bundle["addend_exponent"])
+        absent = named(m, "zero", Cat(*zero, self.c.zero))
+        if pipeline.has("multiplied"):
+            return pipeline.cut("multiplied", bundle | pair_maxima(m, exponents, absent))
+        return bundle | {"anchor": largest_exponent(m, exponents, absent)}
 
     def _accumulate(self, m: Module, bundle: Bundle, pipeline: Pipeline) -> Bundle:
         """Complete the products of a two-step operation.

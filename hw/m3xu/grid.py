@@ -69,9 +69,11 @@ class Grid(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        control = entering = self.control
+        control = entering = joining = self.control
         for cut in CUTS[self._unit["pipeline"]]:
             entering = control
+            if cut == "products":
+                joining = control
             control = Signal(control_layout(), name=f"{cut}_control")
             with m.If(self.advance):
                 m.d.sync += control.eq(entering)
@@ -90,7 +92,7 @@ class Grid(wiring.Component):
                 if self._unit["complex"]:
                     m.d.comb += unit.imaginary.eq(entering.imaginary)
                 if self._unit["multi_step"]:
-                    m.d.comb += unit.accumulate.eq(self.control.accumulate)
+                    m.d.comb += unit.accumulate.eq(joining.accumulate)
         return m
 
 

@@ -10,7 +10,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arith.pipeline import normalise
+from ..arith.pipeline import count_leading_zeros, shift_left
 from ..arith.unpack import exponent_bits, unpacked_layout
 from ..spec.formats import FLOAT_FORMATS, FloatFormat
 from ..spec.m3xu import MODES
@@ -19,7 +19,8 @@ from ..spec.m3xu import MODES
 class ElementDecoder(wiring.Component):
     """Unpacks a word that holds a float of one of several formats, and normalises it.
 
-    Combinational. One normaliser serves all formats.
+    Combinational. One shifter serves all formats; leading zeros are counted, and exponents are
+    computed, of each format before one is selected.
 
     Parameters
     ----------
@@ -57,21 +58,18 @@ class ElementDecoder(wiring.Component):
             self._view(m, name, fmt, self.select[i])
             for i, (name, fmt) in enumerate(self._formats.items())
         ]
-        hidden, sign, top, fraction, exponent = (
+        hidden, sign, top, fraction, zeros, exponent = (
             reduce(or_, values) for values in zip(*views, strict=True)
         )
         raw = Signal(self._significand_bits)
-        unscaled = Signal(signed(self.o.shape()["exponent"].width))
+        leading_zeros = Signal((self._significand_bits - 1).bit_length())
         no_fraction = Signal()
         m.d.comb += [
             raw.eq(Cat(fraction, hidden)),
-            unscaled.eq(exponent),
+            leading_zeros.eq(zeros),
             no_fraction.eq(~fraction.any()),
-        ]
-        significand, leading_zeros = normalise(m, raw, name="significand")
-        m.d.comb += [
-            self.o.significand.eq(significand),
-            self.o.exponent.eq(unscaled - leading_zeros),
+            self.o.significand.eq(shift_left(m, raw, leading_zeros, name="significand")),
+            self.o.exponent.eq(exponent),
             self.o.sign.eq(sign),
             self.o.zero.eq(~hidden & no_fraction),
             self.o.infinite.eq(top & no_fraction),
@@ -80,15 +78,17 @@ class ElementDecoder(wiring.Component):
         return m
 
     def _view(self, m: Module, name: str, fmt: FloatFormat, select: Value) -> tuple[Value, ...]:
-        """Hidden bit, sign, "exponent all ones", fraction and exponent, zero if not selected."""
+        """Hidden bit, sign, "exponent all ones", fraction, its leading zeros and exponent, zero if
+        not selected."""
         word = self.word[: fmt.container_bits][fmt.padding_bits :]
         fraction_bits = self._significand_bits - 1
         biased = word[fmt.fraction_bits : -1]
         hidden = Signal(name=f"{name}_hidden")
+        zeros = count_leading_zeros(m, Cat(word[: fmt.fraction_bits], hidden), name=f"{name}_zeros")
         exponent = Signal(signed(self.o.shape()["exponent"].width), name=f"{name}_exponent")
         m.d.comb += [
             hidden.eq(biased.any()),
-            exponent.eq(Mux(hidden, biased, 1) - fmt.bias),
+            exponent.eq(Mux(hidden, biased - fmt.bias, fmt.emin - zeros)),
         ]
         fraction = Cat(C(0, fraction_bits - fmt.fraction_bits), word[: fmt.fraction_bits])
         return (
@@ -96,6 +96,7 @@ class ElementDecoder(wiring.Component):
             word[-1] & select,
             biased.all() & select,
             fraction & select.replicate(fraction_bits),
+            zeros & select.replicate(len(zeros)),
             exponent & select.replicate(len(exponent)),
         )
 

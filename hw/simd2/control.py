@@ -44,7 +44,8 @@ class OperationControl(wiring.Component):
     load: an operation enters the operand registers; ``legal``: it is one of the unit's
     next_operator: decoded opcode of the operation on the input stream
     operator: of the operation in the operand registers
-    late_operator: (a register stage before the multipliers) of the operation behind it
+    aligned_operator, prepared_operator, rounded_operator: (such a register stage before the
+        multipliers) of the operation behind it
     accumulate: (two-step products) the operation at the multipliers is in its second step
     finished: (separate datapaths) one bit for each semiring: the result is one of its
     """
@@ -65,8 +66,7 @@ class OperationControl(wiring.Component):
             "next_operator": Out(operator),
             "operator": Out(operator),
         }
-        if config.difference_stage:
-            members["late_operator"] = Out(operator)
+        members |= {f"{cut}_operator": Out(operator) for cut in config.lane_cuts}
         if config.multi_step:
             members["accumulate"] = Out(1)
         if not config.shared:
@@ -101,13 +101,15 @@ class OperationControl(wiring.Component):
         with m.If(self.ready):
             m.d.sync += operator.eq(self.next_operator)
         control = entering
-        if config.difference_stage:
-            m.d.comb += self.late_operator.eq(self._register(m, "operator_register", operator))
-            control = self._register(m, "prepared_control", entering)
+        for cut in config.lane_cuts:
+            operator = self._register(m, f"{cut}_operator_register", operator)
+            m.d.comb += getattr(self, f"{cut}_operator").eq(operator)
+            control = self._register(m, f"{cut}_control", control)
         if config.multi_step:
             m.d.comb += self.accumulate.eq(control.accumulate)
         for cut in CUTS[config.pipeline]:
-            control = self._register(m, f"{cut}_control", control)
+            if cut not in config.lane_cuts:
+                control = self._register(m, f"{cut}_control", control)
         m.d.comb += [self.o_valid.eq(control.last), self.error.eq(control.error)]
         if not config.shared:
             m.d.comb += self.finished.eq(control.finished)

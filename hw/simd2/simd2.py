@@ -88,14 +88,14 @@ class Simd2(wiring.Component):
     def _addend(self, m: Module, where: str, word: Value, control: OperationControl) -> Value:
         config = self._config
         m.submodules[f"addend_{where}"] = addend = AddendRegister(
-            config.result, delayed=config.difference_stage
+            config.result, delays=len(config.lane_cuts)
         )
         m.d.comb += [
             addend.i.eq(word),
             addend.legal.eq(control.legal),
             addend.load.eq(control.load),
         ]
-        if config.difference_stage:
+        if config.lane_cuts:
             m.d.comb += addend.advance.eq(control.advance)
         return addend.o
 
@@ -147,8 +147,10 @@ class Simd2(wiring.Component):
                 if metadata is not None:
                     m.d.comb += unit.next_positions.eq(self.i.payload.metadata[row])
             self._decoded(m, unit.operator, control.operator)
-            if config.difference_stage:
-                self._decoded(m, unit.o_operator, control.late_operator)
+            for cut in config.lane_cuts:
+                name = "o" if cut == config.lane_cuts[-1] else cut
+                behind = getattr(control, f"{cut}_operator")
+                self._decoded(m, getattr(unit, f"{name}_operator"), behind)
             if config.multi_step:
                 m.d.comb += unit.accumulate.eq(control.accumulate)
             if metadata is not None:

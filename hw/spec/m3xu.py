@@ -102,7 +102,7 @@ class GridUnitConfig(Config):
     alignment_bits: int = parameter(
         56, allowed=IntRange(26, 120), doc="accumulation window below the largest term, in bits"
     )
-    pipeline: int = parameter(4, allowed=IntRange(1, 6), doc="register stages in the dot product")
+    pipeline: int = parameter(7, allowed=IntRange(1, 7), doc="register stages in the dot product")
 
     @property
     @abstractmethod

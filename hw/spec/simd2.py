@@ -62,7 +62,9 @@ class Simd2Config(Config):
         True, allowed=Flag(), doc="one datapath for all semirings, or one for each (to compare)"
     )
     pipeline: int = parameter(
-        4, allowed=IntRange(1, 6), doc="register stages from the multipliers to the result"
+        9,
+        allowed=IntRange(1, 9),
+        doc="register stages; the last 7 follow the multipliers",
     )
     multiplier_bits: int = parameter(
         0,
@@ -228,6 +230,16 @@ class Simd2Config(Config):
         """Returns whether a register stage precedes the multipliers, because differences are
         squared."""
         return self.is_float and any(row.times == "square_difference" for row in self.semirings)
+
+    @property
+    def lane_cuts(self) -> tuple[str, ...]:
+        """Register stages before the multipliers, in the order of the data."""
+        wanted = {
+            "aligned": self.pipeline >= 9,
+            "prepared": self.difference_stage,
+            "rounded": self.pipeline >= 8,
+        }
+        return tuple(cut for cut, there in wanted.items() if there and self.is_float)
 
     @property
     def latency(self) -> dict[str, int]:

@@ -7,11 +7,12 @@ go from stage to stage by name, in a bundle, so that a
 :class:`~tilewright.hw.arith.pipeline.Pipeline` can put registers between any two of them:
 
 exponent_0, ..., addend_exponent: exponents of the products and of the addend
+maximum_0, ...: the larger ones of pairs of exponents
 anchor: the largest exponent
 distance_0, ..., distance_addend: how far each term lies below the anchor
 addend: the addend's significand
 first, second, carry, lost_positive, lost_negative: what :class:`AlignedSum` gives
-total, limit: what :class:`NormaliseSum` takes
+total, zeros, limit: what :class:`NormaliseSum` takes
 flip: the total is to be negated
 special: what special values decide, see :func:`~tilewright.hw.arith.round.special_layout`
 magnitude: see :func:`~tilewright.hw.arith.round.rounding_layout`
@@ -26,7 +27,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.formats import FloatFormat
-from ..pipeline import Bundle
+from ..pipeline import Bundle, Pipeline, count_leading_zeros
 from ..round import NormaliseSum, RoundPack, exponent_limit, special_layout
 from .aligned_sum import AlignedSum
 
@@ -95,6 +96,19 @@ def named(m: Module, name: str, value: Value) -> Value:
     return signal
 
 
+def pair_maxima(m: Module, exponents: Sequence[Value], ignore: Value) -> dict[str, Value]:
+    """The larger ones of pairs of exponents, the first level of a tree: ``maximum_0`` and on."""
+    width, maxima = max(map(len, exponents)), {}
+    for i in range(0, len(exponents), 2):
+        pair = exponents[i : i + 2]
+        m.submodules[f"maximum_{i // 2}"] = maximum = ExponentMaximum(len(pair), width)
+        for k, exponent in enumerate(pair):
+            m.d.comb += maximum.exponents[k].eq(exponent)
+        m.d.comb += maximum.ignore.eq(ignore[i : i + 2])
+        maxima[f"maximum_{i // 2}"] = maximum.maximum
+    return maxima
+
+
 def largest_exponent(m: Module, exponents: Sequence[Value], ignore: Value) -> Value:
     """The anchor: the largest of the exponents that are not ignored, a bit for each."""
     m.submodules.maximum = maximum = ExponentMaximum(len(exponents), max(map(len, exponents)))
@@ -102,6 +116,15 @@ def largest_exponent(m: Module, exponents: Sequence[Value], ignore: Value) -> Va
         m.d.comb += maximum.exponents[i].eq(exponent)
     m.d.comb += maximum.ignore.eq(ignore)
     return maximum.maximum
+
+
+def anchored(m: Module, bundle: Bundle) -> Bundle:
+    """The bundle with its anchor in place of the larger ones of pairs of exponents, if any."""
+    maxima = [value for name, value in bundle.items() if name.startswith("maximum_")]
+    if not maxima:
+        return bundle
+    rest = {name: value for name, value in bundle.items() if not name.startswith("maximum_")}
+    return {**rest, "anchor": largest_exponent(m, maxima, C(0, len(maxima)))}
 
 
 def measure_distances(m: Module, bundle: Bundle, *, products: int) -> dict[str, Value]:
@@ -158,7 +181,7 @@ def carry_save_rows(aligned: AlignedSum) -> dict[str, Value]:
 
 
 def add_rows(m: Module, bundle: Bundle, result: FloatFormat, *, head_bits: int) -> dict[str, Value]:
-    """``total`` and ``limit``, by carry-propagate addition of ``first`` and ``second``.
+    """``total``, ``zeros`` and ``limit``, by carry-propagate addition of ``first`` and ``second``.
 
     Without a first row, the second one is the total.
 
@@ -175,25 +198,38 @@ def add_rows(m: Module, bundle: Bundle, result: FloatFormat, *, head_bits: int) 
         value = (first + second)[1:]
     m.d.comb += total.eq(value)
     limit = exponent_limit(result, bundle["anchor"], head_bits)
-    return {"total": total, "limit": named(m, "limit", limit)}
+    complement = named(m, "complement", total[:-1] ^ total[-1].replicate(len(total) - 1))
+    zeros = count_leading_zeros(m, complement, name="zeros")
+    return {"total": total, "zeros": zeros, "limit": named(m, "limit", limit)}
 
 
-def normalise(m: Module, bundle: Bundle, result: FloatFormat) -> dict[str, Value]:
-    """Returns ``magnitude``, computed from ``total``, ``limit``, ``flip``, ``special`` and the lost
-    bits, if any."""
+def normalise(
+    m: Module, bundle: Bundle, result: FloatFormat, pipeline: Pipeline
+) -> dict[str, Value]:
+    """Returns ``magnitude``, computed from ``total``, ``zeros``, ``limit``, ``flip``, ``special``
+    and the lost bits, if any, with the pipeline's registers behind the shifts (cut ``shifted``)."""
+    register = pipeline.has("shifted")
     m.submodules.normalise = normaliser = NormaliseSum(
-        result, sum_bits=len(bundle["total"]), limit_bits=len(bundle["limit"])
+        result,
+        sum_bits=len(bundle["total"]),
+        limit_bits=len(bundle["limit"]),
+        counted=True,
+        register=register,
     )
     special = data.View(special_layout(), bundle["special"])
+    if register:
+        m.d.comb += normaliser.advance.eq(pipeline.advance)
     m.d.comb += [
         normaliser.total.eq(bundle["total"]),
+        normaliser.zeros.eq(bundle["zeros"]),
         normaliser.limit.eq(bundle["limit"]),
         normaliser.flip.eq(bundle["flip"]),
         normaliser.lost_positive.eq(bundle.get("lost_positive", C(0, 1))),
         normaliser.lost_negative.eq(bundle.get("lost_negative", C(0, 1))),
         normaliser.negative_zero.eq(special.negative_zero),
     ]
-    return {"magnitude": normaliser.o.as_value(), "special": bundle["special"]}
+    kept = pipeline.cut("shifted", {"special": bundle["special"]})
+    return {"magnitude": normaliser.o.as_value(), "special": kept["special"]}
 
 
 def round_pack(m: Module, bundle: Bundle, result: FloatFormat) -> Value:

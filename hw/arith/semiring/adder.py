@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.formats import FloatFormat
 from ..fused.aligned_sum import Align
+from ..pipeline import count_leading_zeros
 from ..unpack import format_layout
 
 
@@ -107,10 +108,11 @@ class Extremum(wiring.Component):
 class SelectingAdder(wiring.Component):
     """Computes ``a + b``, ``a - b`` or one of a and b, normalised but not rounded.
 
-    Combinational. Which operand comes first is decided beforehand: the larger magnitude of a sum,
-    so that the smaller one is aligned and no difference is negative; of a minimum or maximum the
-    result, which passes through the adder with nothing to add. Two factors pass through it side
-    by side, the second one aligned to stand behind the first.
+    Combinational, or with a stage of registers behind the alignment, which have no reset and move
+    only while ``advance`` is set. Which operand comes first is decided beforehand: the larger
+    magnitude of a sum, so that the smaller one is aligned and no difference is negative; of a
+    minimum or maximum the result, which passes through the adder with nothing to add. Two factors
+    pass through it side by side, the second one aligned to stand behind the first.
 
     A left shift by more than two places is only needed after operands of almost equal exponents
     were subtracted; such a difference is short, so the long shifts move its upper bits only.
@@ -121,10 +123,12 @@ class SelectingAdder(wiring.Component):
     precision: bits of a result that can be rounded from ``significand``, at least as many as an
         operand has
     adds: whether there are sums and differences, or only choices
+    register: whether there is a register stage
 
     Members
     -------
     a, b: the operands, see :func:`format_layout`
+    advance: (register) enables the registers
     a_first: the order of the operands
     subtract: negate b
     select: the result is the first operand
@@ -134,10 +138,12 @@ class SelectingAdder(wiring.Component):
     sign, infinite, nan: class of the result
     """
 
-    def __init__(self, format: FloatFormat, *, precision: int, adds: bool = True) -> None:
+    def __init__(
+        self, format: FloatFormat, *, precision: int, adds: bool = True, register: bool = False
+    ) -> None:
         self._format = format
         self._precision = precision
-        self._adds = adds
+        self._adds, self._register = adds, register
         operand = format_layout(format)
         members = {
             "a": In(operand),
@@ -151,6 +157,8 @@ class SelectingAdder(wiring.Component):
         }
         if adds:
             members |= {"subtract": In(1), "select": In(1), "pair": In(1)}
+        if register:
+            members["advance"] = In(1)
         super().__init__(members)
 
     @property
@@ -174,21 +182,23 @@ class SelectingAdder(wiring.Component):
         m.d.comb += [
             first.eq(Mux(a_first, a.significand, b.significand)),
             exponent.eq(Mux(a_first, a.exponent, b.exponent)),
-            self.infinite.eq(Mux(a_first, a.infinite, b.infinite)),
+            self.infinite.eq(self._behind(m, "infinite", Mux(a_first, a.infinite, b.infinite))),
         ]
         if not self._adds:
+            chosen = self._behind(m, "chosen", first)
             m.d.comb += [
-                self.significand.eq(Cat(C(0, self._precision - bits), first)),
-                self.exponent.eq(exponent - 1),
-                self.nan.eq(a.nan | b.nan),
-                self.sign.eq(Mux(a_first, a.sign, b.sign)),
+                self.significand.eq(Cat(C(0, self._precision - bits), chosen)),
+                self.exponent.eq(self._behind(m, "exponent", exponent) - 1),
+                self.nan.eq(self._behind(m, "nan", a.nan | b.nan)),
+                self.sign.eq(self._behind(m, "sign", Mux(a_first, a.sign, b.sign))),
             ]
             return m
         second = Signal(bits)
         distance = Signal(width)
         negate_b = Signal()
         opposed = Signal()
-        behind = exponent - Mux(a_first, b.exponent, a.exponent)
+        # Both, so that the order selects between them and need not wait for a subtraction.
+        behind = Mux(a_first, a.exponent - b.exponent, b.exponent - a.exponent)
         m.d.comb += [
             second.eq(
                 (b.significand & (a_first & ~self.select).replicate(bits))
@@ -197,12 +207,25 @@ class SelectingAdder(wiring.Component):
             distance.eq(Mux(self.pair, bits, behind)),
             negate_b.eq(b.sign ^ self.subtract),
             opposed.eq((a.sign ^ negate_b) & ~(self.select | self.pair)),
-            self.nan.eq(a.nan | b.nan | (a.infinite & b.infinite & opposed)),
         ]
-        zero = self._add(m, first, second, distance, exponent, opposed)
-        # Operands of opposite signs that cancel give +0.
-        m.d.comb += self.sign.eq(Mux(a_first, a.sign, negate_b) & ~(zero & opposed))
+        nan = a.nan | b.nan | (a.infinite & b.infinite & opposed)
+        sign = self._behind(m, "sign", Mux(a_first, a.sign, negate_b))
+        cancels = self._add(m, first, second, distance, exponent, opposed)
+        m.d.comb += [
+            self.nan.eq(self._behind(m, "nan", nan)),
+            # Operands of opposite signs that cancel give +0.
+            self.sign.eq(sign & ~cancels),
+        ]
         return m
+
+    def _behind(self, m: Module, name: str, value: Value) -> Value:
+        """The value behind the register stage, if there is one."""
+        if not self._register:
+            return value
+        register = Signal.like(value, name=f"aligned_{name}", reset_less=True)
+        with m.If(self.advance):
+            m.d.sync += register.eq(value)
+        return register
 
     def _add(
         self,
@@ -213,7 +236,7 @@ class SelectingAdder(wiring.Component):
         exponent: Value,
         opposed: Value,
     ) -> Value:
-        """Align, add or subtract, normalise; returns whether the result is zero.
+        """Align, add or subtract, normalise; returns whether a difference is zero.
 
         Of a difference the upper bits have their borrow from whether anything lies below them,
         so that they need not wait for the lower bits.
@@ -227,14 +250,15 @@ class SelectingAdder(wiring.Component):
         signed_window = Signal(window)
         low = Signal(lower)
         high = Signal(bits + 1)
+        m.d.comb += [align.significand.eq(second), align.distance.eq(distance)]
+        aligned, lost = self._behind(m, "window", align.window), self._behind(m, "lost", align.lost)
+        first, opposed = self._behind(m, "first", first), self._behind(m, "opposed", opposed)
         m.d.comb += [
-            align.significand.eq(second),
-            align.distance.eq(distance),
-            signed_window.eq(align.window ^ opposed.replicate(window)),
+            signed_window.eq(aligned ^ opposed.replicate(window)),
             # Bits lost below the window make a difference one less, and sticky.
-            borrow_free.eq(opposed & ~align.lost),
+            borrow_free.eq(opposed & ~lost),
             low.eq(signed_window[:lower] + borrow_free),
-            below.eq(align.window[:lower].any() | align.lost),
+            below.eq(aligned[:lower].any() | lost),
             carry.eq(opposed & ~below),
         ]
         sums = Signal(bits + 2)
@@ -246,26 +270,21 @@ class SelectingAdder(wiring.Component):
         ]
         shifted, zeros = self._normalise(m, total, bits + 2)
         m.d.comb += [
-            self.significand.eq(Cat(shifted[:2].any() | align.lost, shifted[2:])),
-            self.exponent.eq(exponent - zeros),
+            self.significand.eq(Cat(shifted[:2].any() | lost, shifted[2:])),
+            self.exponent.eq(self._behind(m, "exponent", exponent) - zeros),
         ]
-        return ~shifted[-1]
+        return ~shifted[-1] & opposed
 
     def _normalise(self, m: Module, total: Value, upper: int) -> tuple[Value, Value]:
         """The total with its leading one at the top, and how many zeros stood above it."""
         value, low = total, len(total) - upper
-        counts: list[Value] = []
-        for stage in reversed(range((upper - 1).bit_length())):
+        zeros = count_leading_zeros(m, total[low:], name="zeros")
+        for stage in reversed(range(len(zeros))):
             step = 1 << stage
-            empty = Signal(name=f"empty_{step}")
             shifted = Signal(len(total), name=f"shifted_{step}")
             start = 0 if step <= 2 else low
             moving = value[start:]
             moved = moving.shift_left(step)[: len(moving)]
-            m.d.comb += [
-                empty.eq(~value[len(value) - step :].any()),
-                shifted.eq(Cat(value[:start], Mux(empty, moved, moving))),
-            ]
-            counts.insert(0, empty)
+            m.d.comb += shifted.eq(Cat(value[:start], Mux(zeros[stage], moved, moving)))
             value = shifted
-        return value, Cat(*counts)
+        return value, zeros

@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from ...spec.formats import IntFormat
 from ...spec.semirings import Semiring
 from ..fused.aligned_sum import compress
-from ..pipeline import Bundle, Pipeline
+from ..pipeline import BEFORE_PRODUCTS, Bundle, Pipeline
 from .layouts import operator_layout
 
 __all__ = ["IntegerOplus", "IntegerOtimes", "UnpackInteger", "integer_layout"]
@@ -224,10 +224,12 @@ class IntegerOplus(wiring.Component):
         gathered["c"] = self.c
         if len(self._plus) > 1:
             gathered |= {name: self.operator[f"plus_{name}"] for name in sorted(self._plus)}
-        bundle = pipeline.cut("distances", pipeline.cut("products", gathered))
+        bundle: Bundle = gathered
+        for cut in (*BEFORE_PRODUCTS, "multiplied", "products", "distances"):
+            bundle = pipeline.cut(cut, bundle)
         bundle = pipeline.cut("carry_save", self._combine(m, bundle))
         bundle = pipeline.cut("total", {"total": self._total(m, bundle)})
-        bundle = pipeline.cut("result", pipeline.cut("normalised", bundle))
+        bundle = pipeline.cut("result", pipeline.cut("shifted", bundle))
         m.d.comb += self.o.eq(bundle["total"])
         return m
 

@@ -16,14 +16,16 @@ from ..fused.aligned_sum import head_bits
 from ..fused.sum_stages import (
     add_rows,
     align_terms,
+    anchored,
     carry_save_rows,
     largest_exponent,
     measure_distances,
     named,
     normalise,
+    pair_maxima,
     round_pack,
 )
-from ..pipeline import CUTS, Bundle, Pipeline
+from ..pipeline import BEFORE_PRODUCTS, CUTS, Bundle, Pipeline
 from ..round import special_layout
 from ..unpack import format_layout
 from .adder import Extremum, candidate_layout
@@ -100,6 +102,9 @@ class Oplus(wiring.Component):
         self._choice = candidate_layout(
             max(self._term["significand"].width, result.significand_bits), self._exponent_bits
         )
+        self._candidate = candidate_layout(
+            self._term["significand"].width, self._term["exponent"].width
+        )
         members = {
             "terms": In(data.ArrayLayout(self._term, terms)),
             "c": In(self._addend),
@@ -142,16 +147,22 @@ class Oplus(wiring.Component):
         pipeline = Pipeline(m, self._pipeline, self.advance if self._stalls else C(1, 1))
         if self._plus == {"or"}:
             return self._disjunction(m, pipeline)
-        gathered = self._gather(m)
-        bundle: Bundle = pipeline.cut("products", gathered)
+        gathered = self._raise(m, self._gather(m, pipeline))
+        # With a stage for distances there is time to choose among the terms before them.
+        early = self._selects and pipeline.has("distances")
+        bundle = anchored(m, self._pairs(m, gathered) if early else gathered)
+        bundle = pipeline.cut("products", bundle)
         if self._two_steps:
-            held = bundle if pipeline.has("products") else self._partials(pipeline, gathered)
+            held = gathered if pipeline.has("multiplied") else bundle
+            if not pipeline.has("products"):
+                held = self._partials(pipeline, gathered)
             for i in range(self._terms):
                 m.d.comb += self.partial[i].eq(self._upper(held[f"significand_{i}"]))
-        bundle = pipeline.cut("distances", self._distances(m, bundle))
+        bundle = self._distances(m, self._chosen_term(m, bundle) if early else bundle)
+        bundle = pipeline.cut("distances", bundle)
         bundle = pipeline.cut("carry_save", self._combine(m, bundle))
         bundle = pipeline.cut("total", self._total(m, bundle))
-        bundle = pipeline.cut("normalised", normalise(m, bundle, self._result))
+        bundle = normalise(m, bundle, self._result, pipeline)
         rounded = round_pack(m, bundle, self._result)
         m.d.comb += self.o.eq(pipeline.cut("result", {"o": rounded})["o"])
         return m
@@ -161,7 +172,8 @@ class Oplus(wiring.Component):
         operation."""
         truth: Value = Cat(~self.c.zero, *(~term.zero for term in self.terms)).any()
         for cut in CUTS[self._pipeline]:
-            truth = pipeline.cut(cut, {"truth": truth})["truth"]
+            if cut not in BEFORE_PRODUCTS:
+                truth = pipeline.cut(cut, {"truth": truth})["truth"]
         m.d.comb += self.o.eq(Mux(truth, self._result.one, 0))
         return m
 
@@ -180,8 +192,9 @@ class Oplus(wiring.Component):
             return C(0, 1)
         return C(1, 1) if self._plus == {plus} else self.operator[f"plus_{plus}"]
 
-    def _gather(self, m: Module) -> Bundle:
-        """Collects the terms, the decision of their classes, and the anchor of a sum."""
+    def _gather(self, m: Module, pipeline: Pipeline) -> Bundle:
+        """Collects the terms and the decision of their classes, behind a register stage if there
+        is one right behind the terms, which has time for the larger ones of pairs of exponents."""
         n, c = self._terms, self.c
         flags = {
             name: named(m, name, Cat(self.terms[i][name] for i in range(n)))
@@ -196,10 +209,16 @@ class Oplus(wiring.Component):
             bundle |= {"addend_exponent": c.exponent, "flip": c.sign}
             for i in range(n):
                 bundle[f"significand_{i}"] = self.terms[i].significand
-                bundle[f"exponent_{i}"] = self._exponent(m, i)
+                bundle[f"exponent_{i}"] = self.terms[i].exponent
+            if self._selects:
+                bundle["raised"] = named(m, "raised", Cat(term.raised for term in self.terms))
         if self._sums:
             exponents = [*(self.terms[i].exponent for i in range(n)), c.exponent]
-            bundle["anchor"] = largest_exponent(m, exponents, Cat(flags["zero"], c.zero))
+            zero = Cat(flags["zero"], c.zero)
+            if pipeline.has("multiplied"):
+                bundle |= pair_maxima(m, exponents, zero)
+            else:
+                bundle["anchor"] = largest_exponent(m, exponents, zero)
         if self._selects:
             bundle |= {"infinite": flags["infinite"], "addend_infinite": c.infinite}
             bundle["greatest"] = named(m, "greatest", self._is("max"))
@@ -210,15 +229,18 @@ class Oplus(wiring.Component):
             if self._selects:
                 selects = self._is("min") | self._is("max")
                 bundle["selects"] = named(m, "selects", selects)
-        return bundle
+        return pipeline.cut("multiplied", bundle)
 
-    def _exponent(self, m: Module, i: int) -> Value:
-        term = self.terms[i]
-        if not self._selects:
-            return term.exponent
-        exponent = Signal(term.exponent.shape(), name=f"exponent_{i}")
-        m.d.comb += exponent.eq(term.exponent + term.raised)
-        return exponent
+    def _raise(self, m: Module, bundle: Bundle) -> Bundle:
+        """Raises the exponents of terms that may be chosen, which are of one place more."""
+        if "raised" not in bundle:
+            return bundle
+        result = {name: value for name, value in bundle.items() if name != "raised"}
+        for i in range(self._terms):
+            exponent = Signal.like(bundle[f"exponent_{i}"], name=f"exponent_{i}")
+            m.d.comb += exponent.eq(bundle[f"exponent_{i}"] + bundle["raised"][i])
+            result[f"exponent_{i}"] = exponent
+        return result
 
     def _specials(self, m: Module, flags: dict[str, Value]) -> Value:
         """NaN among the operands of a sum, minimum or maximum; infinities and zeros of a sum."""
@@ -245,9 +267,14 @@ class Oplus(wiring.Component):
 
     def _distances(self, m: Module, bundle: Bundle) -> Bundle:
         """Measures the distance of each term of a sum below the largest."""
+        later = self._selects and "candidate_0" not in bundle
         result = {
-            name: value for name, value in bundle.items() if self._selects or "exponent" not in name
+            name: value
+            for name, value in bundle.items()
+            if not name.startswith("exponent_") or later
         }
+        if not self._selects:
+            result.pop("addend_exponent", None)
         if self._sums:
             result |= measure_distances(m, bundle, products=self._terms)
         return result
@@ -283,17 +310,52 @@ class Oplus(wiring.Component):
         flip = named(m, "flip", _any(flips))
         return result | {"second": row, "anchor": anchor, "flip": flip}
 
-    def _choose(self, m: Module, bundle: Bundle) -> data.View:
-        """The least or greatest of the terms and the addend."""
-        candidate = candidate_layout(self._term["significand"].width, self._term["exponent"].width)
-        m.submodules.extremum = extremum = Extremum(self._terms, candidate, self._choice)
-        for i, term in enumerate(extremum.terms):
+    def _candidates(self, m: Module, bundle: Bundle) -> list[Value]:
+        """The terms that may be chosen, or those that are left of them."""
+        left = [value for name, value in bundle.items() if name.startswith("candidate_")]
+        if left:
+            return left
+        found = []
+        for i in range(self._terms):
+            term = Signal(self._candidate, name=f"term_{i}")
             m.d.comb += [
                 term.significand.eq(bundle[f"significand_{i}"]),
                 term.exponent.eq(bundle[f"exponent_{i}"]),
                 term.infinite.eq(bundle["infinite"][i]),
                 term.sign.eq(bundle["sign"][i]),
             ]
+            found.append(term.as_value())
+        return found
+
+    def _pairs(self, m: Module, bundle: Bundle) -> Bundle:
+        """The better ones of pairs of terms."""
+        terms = self._candidates(m, bundle)
+        pairs = [terms[i : i + 2] for i in range(0, len(terms), 2)]
+        better = [self._best(m, f"pair_{n}", pair, bundle) for n, pair in enumerate(pairs)]
+        rest = {name: value for name, value in bundle.items() if name != "infinite"}
+        return {**rest, **{f"candidate_{n}": value for n, value in enumerate(better)}}
+
+    def _chosen_term(self, m: Module, bundle: Bundle) -> Bundle:
+        """The best one of the terms."""
+        rest = {n: value for n, value in bundle.items() if not n.startswith("candidate_")}
+        return {**rest, "candidate_0": self._best(m, "best", self._candidates(m, bundle), bundle)}
+
+    def _best(self, m: Module, name: str, terms: list[Value], bundle: Bundle) -> Value:
+        """The least or greatest of terms."""
+        if len(terms) == 1:
+            return terms[0]
+        m.submodules[name] = extremum = Extremum(len(terms) - 1, self._candidate, self._candidate)
+        m.d.comb += [
+            Cat(*extremum.terms, extremum.last).eq(Cat(terms)),
+            extremum.maximum.eq(bundle["greatest"]),
+        ]
+        return Value.cast(extremum.o)
+
+    def _choose(self, m: Module, bundle: Bundle) -> data.View:
+        """The least or greatest of the terms and the addend."""
+        terms = self._candidates(m, bundle)
+        m.submodules.extremum = extremum = Extremum(len(terms), self._candidate, self._choice)
+        m.d.comb += extremum.terms.as_value().eq(Cat(terms))
         below = len(extremum.last.significand) - len(bundle["addend"])
         m.d.comb += [
             extremum.last.significand.eq(Cat(C(0, below), bundle["addend"])),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 from operator import or_
 
@@ -15,6 +15,7 @@ from ...spec.semirings import Semiring
 from ..multiplier import Multiplier
 from ..unpack import format_layout
 from .adder import SelectingAdder
+from .factors import multiply_in_two_steps, round_difference, square_exponent
 from .layouts import operator_layout, term_layout
 
 __all__ = ["Otimes"]
@@ -33,9 +34,9 @@ class Otimes(wiring.Component):
     The comparison is made one cycle before the operands come, while they are being loaded: which
     of them comes first, in a sum or a choice, is all the adder needs to know.
 
-    With ``register``, a stage of registers stands between the adder and the multiplier (an
-    operation a cycle, latency one); without, the component is combinational and cannot square
-    differences. Registers move only while ``advance`` is set.
+    With ``cuts``, there are stages of registers before the multiplier (an operation a cycle,
+    latency as many cycles); without, the component is combinational and cannot square differences.
+    Registers move only while ``advance`` is set.
 
     Source: SIMD2, the (x) ALU of its matrix unit.
 
@@ -44,12 +45,13 @@ class Otimes(wiring.Component):
     element: format of a and b
     result: format in which sums will be rounded
     semirings: what is to be computed
-    register: whether there is a register stage
+    cuts: the register stages: ``aligned`` within the adder, ``prepared`` behind it, ``rounded``
+        behind the rounding of a difference
     multiplier_bits: width of the multipliers: that of a significand, or half of it. With half,
         a product takes two steps: in the second one, marked by ``accumulate``, the operands
         stand still and ``partial`` is the first step's result, to which the cross products
         are added
-    stalls: (register) whether there is ``advance``
+    stalls: (cuts) whether there is ``advance``
 
     Members
     -------
@@ -58,8 +60,10 @@ class Otimes(wiring.Component):
     next_a, next_b, next_operator: (sums, minima, maxima) the packed operands that are being
         loaded, and their decoded opcode
     load: (likewise) they come next
-    o_operator: (register) that of the term
-    advance: (register, stalls) enables the registers
+    aligned_operator, prepared_operator: (such a cut, and others behind it) the decoded opcode
+        behind the cut
+    o_operator: (cuts) that of the term
+    advance: (cuts, stalls) enables the registers
     accumulate, partial: (half) see above; of the term
     o: the term, see :func:`term_layout`
     """
@@ -70,19 +74,19 @@ class Otimes(wiring.Component):
         result: FloatFormat,
         semirings: Collection[Semiring],
         *,
-        register: bool = False,
+        cuts: Sequence[str] = (),
         multiplier_bits: int = 0,
         stalls: bool = True,
     ) -> None:
         self._element = element
         self._result = result
         self._semirings = tuple(semirings)
-        self._register = register
+        self._cuts = tuple(cuts)
         self._stalls = stalls
         self._times = {row.times for row in semirings}
         self._halves = 0 < multiplier_bits < element.significand_bits
-        if "square_difference" in self._times and not register:
-            raise ValueError("`register` must be true for squared differences, not False")
+        if "square_difference" in self._times and "prepared" not in cuts:
+            raise ValueError(f"`cuts` must have prepared for squared differences, not {cuts!r}")
         operator = operator_layout(semirings)
         term = term_layout(element, result, self._times)
         members = {
@@ -94,7 +98,8 @@ class Otimes(wiring.Component):
         if self.compares:
             members |= {"next_a": In(element.bits), "next_b": In(element.bits)}
             members |= {"next_operator": In(operator), "load": In(1)}
-        if register:
+        members |= {f"{cut}_operator": In(operator) for cut in self._cuts[:-1]}
+        if cuts:
             members["o_operator"] = In(operator)
             if stalls:
                 members["advance"] = In(1)
@@ -117,19 +122,33 @@ class Otimes(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        fields = self._prepare(m)
-        operator = self.operator
-        if self._register:
-            operator = self.o_operator
-            registers: Fields = {}
-            for name, value in fields.items():
-                register = Signal.like(value, name=f"prepared_{name}", reset_less=True)
-                with m.If(self.advance if self._stalls else C(1, 1)):
-                    m.d.sync += register.eq(value)
-                registers[name] = register
-            fields = registers
-        self._finish(m, fields, operator)
+        fields = self._cut(m, "prepared", self._prepare(m))
+        if "rounded" in self._cuts and self._times & {"mul", "square_difference"}:
+            fields |= self._factors(m, fields["held"], self._operator("prepared"))
+        self._finish(m, self._cut(m, "rounded", fields), self._operator("rounded"))
         return m
+
+    def _cut(self, m: Module, cut: str, fields: Fields) -> Fields:
+        """The fields behind a cut."""
+        if cut not in self._cuts:
+            return fields
+        registers: Fields = {}
+        for name, value in fields.items():
+            register = Signal.like(value, name=f"{cut}_{name}", reset_less=True)
+            with m.If(self.advance if self._stalls else C(1, 1)):
+                m.d.sync += register.eq(value)
+            registers[name] = register
+        return registers
+
+    def _operator(self, cut: str) -> Value:
+        """The decoded opcode behind a cut, if there is that, or the last one before it."""
+        order = ("aligned", "prepared", "rounded")
+        before = [name for name in order[: order.index(cut) + 1] if name in self._cuts]
+        if not before:
+            return self.operator
+        name = "o" if before[-1] == self._cuts[-1] else before[-1]
+        operator: Value = getattr(self, f"{name}_operator")
+        return operator
 
     def _any(self, operator: Value, *times: str) -> Value:
         """Returns whether the operator is one of these; constant if that is known at build time."""
@@ -148,20 +167,20 @@ class Otimes(wiring.Component):
 
     def _prepare(self, m: Module) -> Fields:
         """Prepares the inputs of the multiplier: operands of a product, or a finished sum."""
-        a, b, operator = self.a, self.b, self.operator
+        a, b, behind = self.a, self.b, self._operator("aligned")
         choices: list[tuple[Value, Fields]] = []
         bits, adder_bits = len(a.significand), 0
         if self.compares:
             total = self._sum(m)
             adder_bits = len(total["held"]) if self._adds else 0
-            choices.append((self._any(operator, *_SUMS), total))
+            choices.append((self._any(behind, *_SUMS), total))
         if self._times & {"mul", "and"}:
             pair: Fields = {}
             if adder_bits < 2 * bits:  # else the factors pass through the adder
                 pair["held"] = Cat(b.significand, a.significand)
             if "mul" in self._times:
                 pair |= self._product_class(m)
-            choices.append((self._any(operator, "mul", "and"), pair))
+            choices.append((self._any(behind, "mul", "and"), self._cut(m, "aligned", pair)))
         return _select_fields(m, choices)
 
     def _product_class(self, m: Module) -> Fields:
@@ -187,8 +206,13 @@ class Otimes(wiring.Component):
         element, operator = self._element, self.operator
         precise = self._result if "add" in self._times else element
         m.submodules.adder = adder = SelectingAdder(
-            element, precision=precise.significand_bits, adds=self._adds
+            element,
+            precision=precise.significand_bits,
+            adds=self._adds,
+            register="aligned" in self._cuts,
         )
+        if "aligned" in self._cuts:
+            m.d.comb += adder.advance.eq(self.advance if self._stalls else C(1, 1))
         m.d.comb += [
             adder.a.eq(self.a),
             adder.b.eq(self.b),
@@ -205,7 +229,7 @@ class Otimes(wiring.Component):
             "held": adder.significand,
             "exponent": adder.exponent,
             # A square has no sign.
-            "sign": adder.sign & ~squares,
+            "sign": adder.sign & ~self._any(self._operator("aligned"), "square_difference"),
             "infinite": adder.infinite,
             "nan": adder.nan,
         }
@@ -244,9 +268,11 @@ class Otimes(wiring.Component):
         significand = Cat(C(0, width), held)[-width:]
         raised = chooses
         if self._times & {"mul", "square_difference"}:
-            product, carry = self._product(m, held, operator)
+            if "factor" not in fields:
+                fields = fields | self._factors(m, held, operator)
+            product = self._product(m, fields["factor"], fields["other"])
             if "square_difference" in self._times:
-                exponent = _square_exponent(m, exponent, squares, carry)
+                exponent = square_exponent(m, exponent, squares, fields["carry"])
             finishes = chooses & self.accumulate if self._halves else chooses
             normalise = Signal()
             normalised = Signal(len(product), name="normalised_product")
@@ -265,13 +291,13 @@ class Otimes(wiring.Component):
             o.raised.eq(raised),
         ]
 
-    def _product(self, m: Module, held: Value, operator: Value) -> tuple[Value, Value]:
-        """Product or square, zero for other operators; and whether the root of a square was
-        rounded up to the next power of two."""
+    def _factors(self, m: Module, held: Value, operator: Value) -> Fields:
+        """The factors of a product or a square, of which one is zero for other operators; and
+        (squares) whether the root was rounded up to the next power of two."""
         squares, bits = self._any(operator, "square_difference"), self._element.significand_bits
-        factor, carry = held[-bits:], C(0, 1)
+        factor, found = held[-bits:], {}
         if "square_difference" in self._times:
-            factor, carry = _round_difference(m, held, squares, bits=bits)
+            factor, found["carry"] = round_difference(m, held, squares, bits=bits)
         other = Signal(len(factor), name="other_factor")
         others: list[Value] = []
         if "mul" in self._times:
@@ -280,14 +306,17 @@ class Otimes(wiring.Component):
         if "square_difference" in self._times:
             others.append(factor & squares.replicate(len(factor)))
         m.d.comb += other.eq(reduce(or_, others))
+        return {**found, "factor": factor, "other": other}
+
+    def _product(self, m: Module, factor: Value, other: Value) -> Value:
         if self._halves:
-            product = _multiply_in_two_steps(
+            return multiply_in_two_steps(
                 m, factor, other, partial=self.partial, accumulate=self.accumulate
             )
-            return product, carry
-        m.submodules.multiplier = multiplier = Multiplier(bits)
+        m.submodules.multiplier = multiplier = Multiplier(len(factor))
         m.d.comb += [multiplier.a.eq(factor), multiplier.b.eq(other)]
-        return multiplier.o, carry
+        product: Value = multiplier.o
+        return product
 
     def _lower(self, held: Value) -> Value:
         """The second factor of a product, below the first."""
@@ -322,75 +351,3 @@ def _select_fields(
         m.d.comb += field.eq(reduce(or_, parts))
         merged[name] = field
     return merged
-
-
-def _round_difference(m: Module, held: Value, squares: Value, *, bits: int) -> tuple[Value, Value]:
-    """Rounds the held difference to its upper ``bits``, to nearest even; returns also whether that
-    carried to the next power of two.
-
-    Parameters
-    ----------
-    held: a difference, its leading one at the top, or something else, which is cut
-    squares: it is a difference
-    bits: significand bits of an operand, at least one less than ``held`` has
-    """
-    kept = held[-bits:]
-    half, low = held[-bits - 1], held[: -bits - 1].any()
-    increment = Signal(name="difference_increment")
-    rounded = Signal(bits + 1, name="difference")
-    m.d.comb += [
-        increment.eq(half & (low | kept[0]) & squares),
-        rounded.eq(kept + increment),
-    ]
-    # All ones round up to the next power of two, whose lower bits are zero already.
-    return Cat(rounded[: bits - 1], rounded[bits - 1] | rounded[-1]), rounded[-1]
-
-
-def _square_exponent(m: Module, exponent: Value, squares: Value, carry: Value) -> Value:
-    """The exponent of a square, from that of the difference; any other as it is.
-
-    Parameters
-    ----------
-    exponent: weight of a difference's leading one, less one
-    squares: it is that of a difference
-    carry: the difference was rounded to the next power of two
-    """
-    root = Signal.like(exponent, name="root_exponent")
-    # One adder: the carry enters below the lowest bit.
-    m.d.comb += root.eq((Cat(carry, exponent) + Cat(carry, C(1, len(exponent))))[1:])
-    return Mux(squares, root.shift_left(1), exponent)
-
-
-def _multiply_in_two_steps(
-    m: Module, a: Value, b: Value, *, partial: Value, accumulate: Value
-) -> Value:
-    """The product of a and b after the second step; the straight products side by side after
-    the first one.
-
-    Parameters
-    ----------
-    a, b: the factors, of one even width; they stand still for both steps
-    partial: what the first step gave
-    accumulate: the second step, in which high and low halves are multiplied across, not with
-        each other, and added to ``partial``
-    """
-    half = len(a) // 2
-    product = Signal(4 * half, name="product")
-    products = {}
-    for name, left, straight, crossed in (
-        ("high", a[half:], b[half:], b[:half]),
-        ("low", a[:half], b[:half], b[half:]),
-    ):
-        m.submodules[f"multiplier_{name}"] = multiplier = Multiplier(half)
-        m.d.comb += [
-            multiplier.a.eq(left),
-            multiplier.b.eq(Mux(accumulate, crossed, straight)),
-        ]
-        products[name] = multiplier.o
-    upper = Signal(3 * half, name="upper")
-    completed = Cat(partial[:half], upper)
-    m.d.comb += [
-        upper.eq(partial[half:] + products["high"] + products["low"]),
-        product.eq(Mux(accumulate, completed, Cat(products["low"], products["high"]))),
-    ]
-    return product

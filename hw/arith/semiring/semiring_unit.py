@@ -90,32 +90,32 @@ class OperandRegister(wiring.Component):
 class AddendRegister(wiring.Component):
     """Unpacks an element of c and holds it until its products are complete.
 
-    Latency: one register, which takes a new addend while ``load`` is set; with ``delayed``
-    another, which moves while ``advance`` is set; both then hold the packed word.
+    Latency: one register, which takes a new addend while ``load`` is set; with ``delays`` as many
+    more, which move while ``advance`` is set; all then hold the packed word.
 
     Parameters
     ----------
     format: format of the addend
-    delayed: whether there are two registers
+    delays: how many registers follow the first
 
     Members
     -------
     i: the packed addend
     legal: without it the addend is a positive zero
-    load, advance: (advance: delayed) enable the registers
+    load, advance: (advance: delays) enable the registers
     o: see :func:`addend_layout`
     """
 
-    def __init__(self, format: Format, *, delayed: bool) -> None:
+    def __init__(self, format: Format, *, delays: int) -> None:
         self._format = format
-        self._delayed = delayed
+        self._delays = delays
         members = {
             "i": In(format.bits),
             "legal": In(1),
             "load": In(1),
             "o": Out(addend_layout(format)),
         }
-        if delayed:
+        if delays:
             members["advance"] = In(1)
         super().__init__(members)
 
@@ -124,21 +124,22 @@ class AddendRegister(wiring.Component):
         return self._format
 
     @property
-    def delayed(self) -> bool:
-        return self._delayed
+    def delays(self) -> int:
+        return self._delays
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         word = self.i & self.legal.replicate(self._format.bits)
-        if self._delayed:
-            # Unpacked behind the second register: a packed word takes fewer bits.
-            loaded = Signal(self._format.bits, reset_less=True)
-            delayed = Signal(self._format.bits, reset_less=True)
+        if self._delays:
+            # Unpacked behind the last register: a packed word takes fewer bits.
+            last = Signal(self._format.bits, name="loaded", reset_less=True)
             with m.If(self.load):
-                m.d.sync += loaded.eq(word)
-            with m.If(self.advance):
-                m.d.sync += delayed.eq(loaded)
-            m.d.comb += self.o.eq(self._unpacked(m, delayed))
+                m.d.sync += last.eq(word)
+            for number in range(self._delays):
+                before, last = last, Signal.like(last, name=f"delayed_{number}", reset_less=True)
+                with m.If(self.advance):
+                    m.d.sync += last.eq(before)
+            m.d.comb += self.o.eq(self._unpacked(m, last))
             return m
         held = Signal(self.o.shape(), reset_less=True)
         with m.If(self.load):
@@ -158,7 +159,8 @@ class SemiringUnit(wiring.Component):
     """Computes ``o = c (+) (+)_k (a[k] (x) b[k])`` in one of several semirings.
 
     Latency ``config.pipeline`` cycles, one more if squared differences are among the unit's
-    operations; an operation a cycle. Registers move only while ``advance`` is set, or always.
+    operations, stages before the multipliers included; an operation a cycle. Registers move only
+    while ``advance`` is set, or always.
 
     Source: SIMD2, hardware architecture: a unit with (x) and (+) ALUs.
 
@@ -175,8 +177,10 @@ class SemiringUnit(wiring.Component):
     operator: the decoded opcode of a and b, see :func:`operator_layout`
     next_a, next_b, next_operator, next_positions, load: (operands are compared) likewise, of the
         packed operands that come next, if ``load`` is set
-    c: the unpacked addend; with a register stage before the multipliers, one cycle later
-    o_operator: (such a stage) the decoded opcode, one cycle later
+    c: the unpacked addend; with register stages before the multipliers, as many cycles later
+    aligned_operator, prepared_operator: (such a stage, and others behind it) the decoded opcode
+        behind the stage
+    o_operator: (such stages) the decoded opcode behind the last
     accumulate: (two-step products) the multipliers are in the second step
     advance: (stalls) enables all registers
     o: the result
@@ -206,7 +210,8 @@ class SemiringUnit(wiring.Component):
             members |= {"next_operator": In(operator), "load": In(1)}
             if config.b_depth != config.depth:
                 members["next_positions"] = In(data.ArrayLayout(2, config.depth))
-        if config.difference_stage:
+        members |= {f"{cut}_operator": In(operator) for cut in config.lane_cuts[:-1]}
+        if config.lane_cuts:
             members["o_operator"] = In(operator)
         if config.multi_step:
             members["accumulate"] = In(1)
@@ -222,11 +227,11 @@ class SemiringUnit(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, register = self._config, self._config.difference_stage
+        config, cuts = self._config, self._config.lane_cuts
         m.submodules.oplus = oplus = self._oplus()
         m.d.comb += [
             oplus.c.eq(self.c),
-            oplus.operator.eq(self.o_operator if register else self.operator),
+            oplus.operator.eq(self.o_operator if cuts else self.operator),
             self.o.eq(oplus.o),
         ]
         if self._stalls:
@@ -246,10 +251,11 @@ class SemiringUnit(wiring.Component):
                     otimes.next_operator.eq(self.next_operator),
                     otimes.load.eq(self.load),
                 ]
-            if register:
-                m.d.comb += otimes.o_operator.eq(self.o_operator)
-                if self._stalls:
-                    m.d.comb += otimes.advance.eq(self.advance)
+            for name in (*cuts[:-1], "o")[: len(cuts)]:
+                operator = getattr(self, f"{name}_operator")
+                m.d.comb += getattr(otimes, f"{name}_operator").eq(operator)
+            if cuts and self._stalls:
+                m.d.comb += otimes.advance.eq(self.advance)
             if config.multi_step:
                 m.d.comb += [
                     otimes.accumulate.eq(self.accumulate),
@@ -267,7 +273,7 @@ class SemiringUnit(wiring.Component):
             config.element,
             config.result,
             self._semirings,
-            register=config.difference_stage,
+            cuts=config.lane_cuts,
             multiplier_bits=config.multiplier_bits,
             stalls=self._stalls,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ..config import IntRange, parameter
+from ..config import IntRange, like, parameter
 from ..formats import FloatFormat, Format
 from ..simd2 import Simd2Config
 
@@ -94,6 +94,7 @@ class LaneSum(Simd2Config):
     """
 
     lanes: int = parameter(4, allowed=IntRange(1, 64), doc="products of a sum")
+    pipeline: int = like(Simd2Config, "pipeline", default=4, allowed=IntRange(1, 6))
 
     @property
     def semiring(self) -> str:

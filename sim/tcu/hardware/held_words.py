@@ -97,6 +97,11 @@ _WHOLE_FP32 = Held(operation="fp32", element="fp32", result="fp32", operand_bits
 exact below 2**24, as no larger one is rounded to less."""
 
 
+USUAL = {"pipeline": 4}
+"""Parameters of a matrix unit unless others are asked for: a call ends before the next one begins,
+so that its latency counts with each."""
+
+
 def _simd2_settings(held: Held, side: int) -> dict[str, Any]:
     return {
         "tile": side, "format": held.element, "accumulator": held.result, "ops": (held.operation,),

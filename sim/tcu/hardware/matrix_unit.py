@@ -12,7 +12,15 @@ from ....hw.spec.matrix_unit import MatrixUnitConfig, Operation
 from ...rtl.streams import NativeSimulation, Rows, dense_words, field_array
 from ...units.any_unit import cut_into_lanes, mixed_operations
 from ..words import Array, Words
-from .held_words import HardwareTally, Held, UnitKind, check_operands, patterns, results
+from .held_words import (
+    USUAL,
+    HardwareTally,
+    Held,
+    UnitKind,
+    check_operands,
+    patterns,
+    results,
+)
 
 __all__ = ["SIDES", "MatrixUnitBackend"]
 
@@ -35,7 +43,7 @@ class MatrixUnitBackend:
     kind: the unit
     side: s, one of ``SIDES``
     configure: the unit's configuration for words as they are held; by default its kind's settings
-        and defaults
+        and :data:`USUAL` ones
     simulate: from a configuration to its Verilog under simulation, which then gives results and
         cycles; both are compared with the model's, and counted
 
@@ -56,7 +64,9 @@ class MatrixUnitBackend:
                 f"not {side}"
             )
         self.kind, self.name, self.held, self.side = kind, kind.name, kind.held, side
-        self._configure = configure or (lambda held: kind.config(**kind.settings(held, side)))
+        self._configure = configure or (
+            lambda held: kind.config(**USUAL, **kind.settings(held, side))
+        )
         self.config = cache(self._configure)
         self._simulation = None if simulate is None else cache(simulate)
         self.tally = HardwareTally()

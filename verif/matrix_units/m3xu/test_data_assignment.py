@@ -231,7 +231,7 @@ def test_formats_are_those_of_the_table() -> None:
 ONE: dict[str, Any] = {"rows": 1, "cols": 1}
 
 CONFIGS_DOT_PRODUCT: dict[str, tuple[str, GridUnitConfig]] = {
-    **{f"m3xu_{n}": ("m3xu", M3xuConfig(**ONE, depth=4, pipeline=n)) for n in range(1, 7)},
+    **{f"m3xu_{n}": ("m3xu", M3xuConfig(**ONE, depth=4, pipeline=n)) for n in range(1, 8)},
     **{
         f"baseline_{n}": ("m3xu_baseline", BaselineConfig(**ONE, depth=2, pipeline=n))
         for n in (1, 3, 6)

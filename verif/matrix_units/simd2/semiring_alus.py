@@ -49,7 +49,7 @@ class OtimesUnit(wiring.Component):
     ) -> None:
         self._element = element
         self._semirings = semirings
-        self._otimes = Otimes(element, result, semirings, register=True)
+        self._otimes = Otimes(element, result, semirings, cuts=("prepared",))
         operands = {"a": element.bits, "b": element.bits, "index": 4}
         term = self._otimes.o.shape()
         super().__init__(

@@ -28,16 +28,16 @@ SHAPES = {
     "tile_8_int8": unit("int8", tile=8, ops=("mma", "minplus", "maxmul", "orand")),
 }
 PIPELINES = {
-    **{f"fp8_pipeline_{n}": unit("fp8e5m2", pipeline=n) for n in (1, 2, 3, 5, 6)},
-    **{f"int8_pipeline_{n}": unit("int8", pipeline=n) for n in (1, 2, 3, 5, 6)},
+    **{f"fp8_pipeline_{n}": unit("fp8e5m2", pipeline=n) for n in (1, 2, 3, 5, 6, 7, 8, 9)},
+    **{f"int8_pipeline_{n}": unit("int8", pipeline=n) for n in (1, 2, 3, 5, 6, 7, 8, 9)},
     "fp16_pipeline_1": unit("fp16", pipeline=1),
     "fp64_pipeline_1": unit("fp64", pipeline=1),
-    "fp32_pipeline_6": unit("fp32", pipeline=6),
+    "fp32_pipeline_9": unit("fp32", pipeline=9),
 }
 SEPARATE = {
     "separate_fp16": unit("fp16", shared=False),
     "separate_bf16_pipeline_1": unit("bf16", shared=False, pipeline=1, ops=("mma", "addnorm")),
-    "separate_fp8": unit("fp8e4m3", shared=False, pipeline=6),
+    "separate_fp8": unit("fp8e4m3", shared=False, pipeline=9),
     "separate_int16": unit("int16", shared=False, pipeline=3),
 }
 WINDOWS = {
@@ -48,7 +48,7 @@ WINDOWS = {
     "window_fp64": unit("fp64", alignment_bits=111, ops=("mma", "addnorm"), pipeline=5),
 }
 ACCUMULATORS = {
-    f"{element}_in_{accumulator}": unit(element, accumulator=accumulator, pipeline=1 + place % 6)
+    f"{element}_in_{accumulator}": unit(element, accumulator=accumulator, pipeline=1 + place % 9)
     for place, (element, accumulator) in enumerate(
         (element, accumulator)
         for element in ("fp8e4m3", "fp8e5m2", "fp16", "bf16", "fp32", "int8", "int16", "int32")
@@ -60,7 +60,7 @@ ACCUMULATORS = {
 STEPS = {
     "two_steps": unit("fp32", multiplier_bits=12),
     "two_steps_fp32": unit("fp32", multiplier_bits=12, accumulator="fp32", pipeline=1, tile=3),
-    "two_steps_products": unit("fp32", multiplier_bits=12, ops=("minmul", "maxmul"), pipeline=6),
+    "two_steps_products": unit("fp32", multiplier_bits=12, ops=("minmul", "maxmul"), pipeline=9),
     "two_steps_mma": unit("fp32", multiplier_bits=12, ops=("mma", "minplus"), pipeline=2),
     "two_steps_squares": unit("fp32", multiplier_bits=12, ops=("addnorm",), pipeline=3),
     "two_steps_none": unit("fp32", multiplier_bits=12, ops=("maxplus", "orand")),
@@ -78,7 +78,7 @@ SPARSE = {
     "sparse_two_steps": unit("fp32", sparsity="2:4", multiplier_bits=12, pipeline=5),
 }
 ALONE = {
-    f"{name}_alone_{element}": unit(element, ops=(name,), pipeline=1 + place % 6)
+    f"{name}_alone_{element}": unit(element, ops=(name,), pipeline=1 + place % 9)
     for element in ("fp16", "int8")
     for place, name in enumerate(SEMIRINGS)
 }

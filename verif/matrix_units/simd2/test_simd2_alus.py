@@ -154,7 +154,7 @@ def _real(value: Value) -> float:
 
 def test_a_squared_difference_needs_the_register() -> None:
     said = refusal(lambda: Otimes(FLOAT_FORMATS["fp16"], FP32, ROWS))
-    assert said == "`register` must be true for squared differences, not False"
+    assert said == "`cuts` must have prepared for squared differences, not ()"
 
 
 @cache

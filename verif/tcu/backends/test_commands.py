@@ -104,8 +104,8 @@ REFUSED = {
         "(of which sums of s products fit), not fp64",
     "run strassen a.npy a.npy --backend simd2 --set tile=4":
         "simd2: `tile` must be left out, as --m and words decide it",
-    "run strassen a.npy a.npy --backend simd2 --set pipeline=9":
-        "simd2: `pipeline` must be an integer in 1..6, not 9",
+    "run strassen a.npy a.npy --backend simd2 --set pipeline=10":
+        "simd2: `pipeline` must be an integer in 1..9, not 10",
     "run strassen a.npy a.npy --backend m3xu --set colour=1":
         "m3xu: unknown parameter 'colour'; `tilewright show m3xu` lists them all",
     "run strassen huge.npy huge.npy --words int64 --backend simd2 --m 16":

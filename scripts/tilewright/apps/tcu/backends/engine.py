@@ -9,6 +9,7 @@ from ....hw.spec.unit import named_object
 from ....settings import read_config
 from ....sim.tcu.hardware.held_words import (
     KINDS,
+    USUAL,
     HardwareTally,
     Held,
     check_operands,
@@ -86,9 +87,10 @@ class EngineBackend:
 
     def _configured(self, held: Held) -> EngineChoice:
         choice, unit = self._choice, named_object(BACKENDS[self.name].unit)
-        decided = self.kind.settings(held, _TILE)
+        decided = USUAL | self.kind.settings(held, _TILE)
         least = unit.config(**decided).least_blocks()
         named = named_parameters(choice.config_file, choice.settings)
+        decided = {n: value for n, value in decided.items() if n not in USUAL or n not in named}
         decided |= {
             name: max(least.get(name, 1), self.side // _TILE)
             for name in ("block_rows", "block_cols", "block_depth")

@@ -11,8 +11,9 @@ from ....hw.spec.unit import Unit, named_object
 from ....settings import read_config
 from ....sim.rtl.streams import BuildError, NativeSimulation, ToolMissing
 from ....sim.tcu import NumpyBackend
-from ....sim.tcu.hardware.held_words import KINDS, Held
+from ....sim.tcu.hardware.held_words import KINDS, USUAL, Held
 from ....sim.tcu.hardware.matrix_unit import MatrixUnitBackend
+from ...common.options import named_parameters
 from ..hardware.options import BACKENDS, HardwareChoice
 from ..options import TcuChoice
 
@@ -29,7 +30,9 @@ def unit_backend(choice: HardwareChoice) -> MatrixUnitBackend:
     unit, kind = named_object(BACKENDS[choice.backend].unit), KINDS[choice.backend]
 
     def configure(held: Held) -> MatrixUnitConfig:
-        decided = settings_of(kind.settings(held, choice.side))
+        named = named_parameters(choice.config_file, choice.settings)
+        usual = {name: value for name, value in USUAL.items() if name not in named}
+        decided = settings_of({**usual, **kind.settings(held, choice.side)})
         found = read_config(unit, choice.config_file, [*choice.settings, *decided])
         return cast("MatrixUnitConfig", found)
 
