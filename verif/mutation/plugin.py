@@ -273,7 +273,7 @@ class Mutants:
                 number = 1 + design.candidates.index(mutation)
                 outcome = self._mutant(design, number, mutation, its)
                 before = log.survived(design.name, mutation)
-                if outcome.verdict == "survivor" and before:
+                if outcome.verdict == "survivor" and before and before["why"]:
                     # The proof of the earlier run stands: the design is the same.
                     outcome.why = outcome.why or before["why"]
                     outcome.proof_seconds = before["proof_seconds"]

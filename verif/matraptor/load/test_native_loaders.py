@@ -205,7 +205,7 @@ def test_a_row_that_does_not_exist_is_reported() -> None:
         assert len(run.sink.words) == len(lane["product"])
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3, 40, 0x1_5A96])
+@pytest.mark.parametrize("rows", [1, 2, 3, 40, 0x2D4B])
 def test_the_walk_over_a_lanes_rows(rows: int) -> None:
     """Rows by blocks of pairs, as many as half of the bits of their number tell."""
     job = LoaderJob(config=CONFIG, a=_Shape((rows, 1)), b=_Shape((1, 1)))

@@ -88,7 +88,8 @@ class Run:
             source.words[:] = words
 
         width = self.config.geometry.beat_bytes
-        spoilt = [] if bad is None else [(bases[bad[0]] + bad[1]) // width * width]
+        self.bad = None if bad is None else (bases[bad[0]] + bad[1]) // width * width
+        spoilt = [] if self.bad is None else [self.bad]
         self.bench = MemoryBench(
             self.config, part, image.bytes, manner, [source, sink],
             wires=[(part.job, job.as_bits())], seed=seed, stop_at=stop_at, again=again,
@@ -131,7 +132,7 @@ def drawn(config: SidaConfig, seed: Any, size: int | None = None) -> Matrix:
 
 @pytest.mark.parametrize("name", slow_but([], CONFIGS, ["small"]))
 def test_every_element_is_in_its_order(name: str) -> None:
-    for seed in range(by_size(1, 8, 40)):
+    for seed in range(by_size(1, 12, 40)):
         matrix = drawn(CONFIGS[name], f"{name} {seed}")
         asked = asked_of(matrix, random.Random(seed), 4)
         manner = MANNERS["rough" if seed % 2 else "even"]
@@ -140,7 +141,7 @@ def test_every_element_is_in_its_order(name: str) -> None:
 
 @pytest.mark.parametrize("name", slow_but([], CONFIGS, ["small"]))
 def test_stop_in_the_middle_of_anything(name: str) -> None:
-    for seed in range(by_size(1, 8, 40)):
+    for seed in range(by_size(1, 12, 40)):
         matrix = drawn(CONFIGS[name], f"stop {name} {seed}", 25)
         stop_at = random.Random(seed).randint(1, 160)
         asked = asked_of(matrix, random.Random(seed), 3)
@@ -156,12 +157,13 @@ def is_begun(found: list[Any], right: list[Any]) -> bool:
 @pytest.mark.parametrize("array", slow_but([], range(3), range(3)))
 def test_an_error_of_the_bus(array: int) -> None:
     """The loader sends only what it read before the error."""
-    for seed in range(by_size(1, 1, 6)):
-        matrix = Matrix(CONFIGS["small"], [30] * 40, random.Random(seed))
-        asked = [(n, 40) for n in range(5)]
+    for seed in range(by_size(1, 2, 6)):
+        size = 40 + seed % 2
+        matrix = Matrix(CONFIGS["small"], [30] * size, random.Random(seed))
+        asked = [(n, size) for n in range(-(-size // 8))]
         at = random.Random(f"{array} {seed}").randrange(len(matrix.arrays[array]))
         run = Run(matrix, asked, MANNERS["rough"], seed=seed, bad=(array, at))
-        assert run.bench.error is not None
+        assert run.bench.error == run.bad
         right = [panel_elements(matrix, *one) for one in asked]
         assert is_begun(run.found, right)
         assert len(run.found) <= len(asked)
