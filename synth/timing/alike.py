@@ -68,8 +68,9 @@ def side_classes(
     np.maximum.at(largest, members, slew)
     # Twice, for the slews that follow.
     np.maximum.at(latest, members, time + 2 * fall * (largest[members] - slew))
-    order = np.lexsort((time.max(axis=1), members))
-    last = order[np.searchsorted(members[order], np.arange(count), side="right") - 1]
+    # The first of those that arrive last, as of cells that are alike the first is left.
+    order = np.lexsort((-time.max(axis=1), members))
+    last = order[np.searchsorted(members[order], np.arange(count))]
     return last[members], latest[members], largest[members]
 
 
