@@ -18,7 +18,10 @@ Source = Callable[[str, str], str]
 
 def _source_of(name: str, design: Design, source: Source) -> str:
     """File and line of a signal, which is named from the top."""
-    return source(design.parent(name), name.rpartition(".")[2].partition("[")[0])
+    instance, _, signal = name.rpartition(".")
+    plain = signal.partition("[")[0]
+    # A memory is written in the module that has it.
+    return source(design.parent(name), plain) or source(design.parent(instance), plain)
 
 
 def _segments(steps: Sequence[Step], design: Design, source: Source) -> Iterator[PathSegment]:
