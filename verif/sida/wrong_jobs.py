@@ -126,7 +126,9 @@ class _Changed:
 
     def wait(self) -> None:
         registers = JobRegisters(self._device, job_spec(self._device.config))
-        while registers.read("ELEMENTS") < self._elements:
+        for _ in range(1 << 16):
+            if registers.read("ELEMENTS") >= self._elements:
+                break
             self._device.run(4)
         self._device.write_memory(self._address, self._content)
         self._device.wait()

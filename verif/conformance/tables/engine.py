@@ -23,17 +23,18 @@ _ENGINE = settings_of("""
     block_rows  | 0 1 64       | -1 3 128       | a power of two in 0..64
     block_cols  | 0 4 64       | -1 3 128       | a power of two in 0..64
     block_depth | 0 4 64       | -1 3 128       | a power of two in 0..64
-    pipeline    | 1 2 6        | 0 7            | an integer in 1..6
 """)
 
 _SIMD2 = settings_of("""
     tile            | 2 4 16      | 0 1 3 32      | a power of two in 2..16
     alignment_bits  | 0 26 160    | -1 161        | an integer in 0..160
+    pipeline        | 1 2 9       | 0 10          | an integer in 1..9
 """)
 
 _M3XU = settings_of("""
     rows           | 2 4 64      | 0 1 3 128     | a power of two in 2..64
     cols           | 2 4 64      | 0 1 3 128     | a power of two in 2..64
+    pipeline       | 1 2 7       | 0 8           | an integer in 1..7
 """)
 
 _FORMATS = (

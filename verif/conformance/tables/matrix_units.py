@@ -16,7 +16,7 @@ from tilewright.verif.conformance.limits import (
 _SIZES = settings_of("""
     rows     | 1 2 64 | 0 65 | an integer in 1..64
     cols     | 1 2 64 | 0 65 | an integer in 1..64
-    pipeline | 1 2 6  | 0 7  | an integer in 1..6
+    pipeline | 1 2 7  | 0 8  | an integer in 1..7
 """)
 _FP16 = {"modes": ("fp16",)}
 _MODES = subset("modes", "fp16", "bf16", "tf32", "fp32", "fp32c")
@@ -83,7 +83,7 @@ SIMD2 = Limits(
         subset("ops", *SEMIRINGS),
         _number("alignment_bits", (0, 26, 160), (-1, 161), "an integer in 0..160"),
         flag("shared"),
-        _SIZES[2],
+        _number("pipeline", (1, 2, 9), (0, 10), "an integer in 1..9"),
         replace(
             _number("multiplier_bits", (0, 53), (-1, 54), "an integer in 0..53"),
             given={"format": "fp64"},
