@@ -54,7 +54,7 @@ def _seen(token: Token) -> str:
         if child.type in ("softbreak", "hardbreak"):
             parts.append(" ")
         elif child.type == "code_inline":
-            parts.append(re.sub(r"\s+", "_", child.content).rstrip(".:!?") or "_")
+            parts.append("`" + "_".join(child.content.split()).rstrip(".:!?") + "_`")
         elif child.type == "text":
             parts.append(child.content)
     return "".join(parts)
