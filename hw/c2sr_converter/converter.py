@@ -21,6 +21,7 @@ from ..spec.c2sr import PAIR_BYTES
 from ..spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from ..spec.jobs.c2sr_converter import job_spec
 from ..stream.multiplex import Gate
+from ..stream.stream_registers import SkidBuffer
 from .reader import ConverterReader
 from .writer import ConverterWriter, converter_job_layout
 
@@ -74,6 +75,10 @@ class ConverterControl(wiring.Component):
 class ConverterCounters(wiring.Component):
     """Counters of the register map; they keep their values after a job.
 
+    An event is counted two cycles after it, its cycle one. None comes later than two cycles before
+    STATUS tells the end: while a beat comes or a token is taken, the converter is not quiet, and
+    the end is noted at the earliest in the cycle after that.
+
     Members
     -------
     clear: in, a pulse: a job is accepted
@@ -110,10 +115,10 @@ class ConverterCounters(wiring.Component):
             )
         )
         count(m, self, "cycles", self.running)
-        count(m, self, "rows_done", self.stored_row)
-        count(m, self, "entries", self.stored_entry)
-        count(m, self, "bytes_read", ones(self.beats) * config.beat_bytes)
-        count(m, self, "bytes_written", index_bytes + entry_bytes)
+        count(m, self, "rows_done", self.stored_row, late=True)
+        count(m, self, "entries", self.stored_entry, late=True)
+        count(m, self, "bytes_read", ones(self.beats) * config.beat_bytes, late=True)
+        count(m, self, "bytes_written", index_bytes + entry_bytes, late=True)
         return m
 
 
@@ -225,8 +230,13 @@ class Converter(AcceleratorTop):
         )
         m.submodules[f"writers_{channel}"] = manager
         for index, name in enumerate(WRITERS):
-            wiring.connect(m, getattr(writer, f"{name}_request")[channel], manager.request[index])
+            # The bus's grants go no further back than here.
+            requests = SkidBuffer(manager.request[index].payload.shape(), clearable=True)
+            m.submodules[f"{name}_requests_{channel}"] = requests
+            wiring.connect(m, getattr(writer, f"{name}_request")[channel], requests.i)
+            wiring.connect(m, requests.o, manager.request[index])
             wiring.connect(m, getattr(writer, f"{name}_data")[channel], manager.i[index])
+            m.d.comb += requests.clear.eq(control.stop)
         m.d.comb += manager.stop.eq(control.stop)
         return manager
 

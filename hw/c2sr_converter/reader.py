@@ -21,7 +21,7 @@ from ..channels.array_readers import (
 from ..channels.stripe_walk import FlatBlocks, StripeWalk, span_layout
 from ..spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from ..stream.queue import DeepQueue
-from ..stream.stream_registers import OutputRegister
+from ..stream.stream_registers import SkidBuffer
 from .row_spans import RowSpans, StripePairs, asked_span_layout
 from .writer import converter_job_layout, entry_token_layout, found_row_layout
 
@@ -158,7 +158,7 @@ class SharedEntries(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        m.submodules.sent = sent = OutputRegister(entry_token_layout(config), clearable=True)
+        m.submodules.sent = sent = SkidBuffer(entry_token_layout(config), clearable=True)
         wiring.connect(m, sent.o, wiring.flipped(self.o))
         row, token = self.i.payload, sent.i.payload
         # After the first entry of a row, and after the last row.
@@ -254,7 +254,12 @@ class ConverterReader(wiring.Component):
         for name, reader in readers.items():
             m.submodules[f"{name}_reader"] = reader
             m.submodules[f"{name}_walk"] = walks[name]
-            wiring.connect(m, walks[name].o, reader.request)
+            # The crossbar's grants go no further back than here.
+            requests = SkidBuffer(reader.request.payload.shape(), clearable=True)
+            m.submodules[f"{name}_requests"] = requests
+            wiring.connect(m, walks[name].o, requests.i)
+            wiring.connect(m, requests.o, reader.request)
+            m.d.comb += requests.clear.eq(self.stop)
         connect_readers(m, self, readers, busy)
         m.submodules.pairs = pairs = StripePairs(config)
         m.submodules.pointers = pointers = RowPointers(config)

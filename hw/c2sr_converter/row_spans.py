@@ -13,7 +13,7 @@ from ..channels.stripe_walk import BLOCK_BITS, FlatBlocks, span_layout
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.c2sr_converter import C2srConverterConfig
 from ..stream.fork_join import Fork, connect_fields
-from ..stream.stream_registers import OutputRegister
+from ..stream.stream_registers import SkidBuffer
 from .writer import found_row_layout
 
 _ROW_BITS = 32
@@ -188,7 +188,7 @@ class RowSpans(wiring.Component):
         m = Module()
         found = found_row_layout(self._config)
         fields = {name: field.shape for name, field in found}
-        ended = OutputRegister(data.StructLayout({**fields, "final": _FINAL_BITS}), clearable=True)
+        ended = SkidBuffer(data.StructLayout({**fields, "final": _FINAL_BITS}), clearable=True)
         m.submodules.ended = ended
         m.d.comb += [
             ended.clear.eq(self.clear),
@@ -222,7 +222,7 @@ class RowSpans(wiring.Component):
         connect_fields(m, kept, self.o, **place, length=entry.length, last=entry.last, held=held)
         return m
 
-    def _held(self, m: Module, ended: OutputRegister, some: Value) -> Value:
+    def _held(self, m: Module, ended: SkidBuffer, some: Value) -> Value:
         """Returns whether the row begins in the beat in which the last row with entries ended."""
         row = ended.o.payload
         bits = self._config.beat_entries.bit_length() - 1
@@ -258,7 +258,7 @@ class RowSpans(wiring.Component):
                 m.d.comb += span.beat.eq(first[:block_bits])
         return some & (beats != 0)
 
-    def _of_blocks(self, m: Module, ended: OutputRegister, some: Value) -> tuple[Value, Value]:
+    def _of_blocks(self, m: Module, ended: SkidBuffer, some: Value) -> tuple[Value, Value]:
         """Whole blocks, up to that of the row's last entry; returns whether the next one is still
         to be read, and whether more are."""
         row, span = ended.o.payload, self.spans.payload

@@ -60,9 +60,19 @@ def counter_members(spec: JobSpec) -> dict[str, Member]:
     return {name: Out(COUNTER_BITS) for name in spec.counters}
 
 
-def count(m: Module, counters: wiring.Component, name: str, step: Value) -> None:
-    """Adds ``step`` to a counter of a component in every cycle; its ``clear`` begins from zero."""
+def count(
+    m: Module, counters: wiring.Component, name: str, step: Value, *, late: bool = False
+) -> None:
+    """Adds ``step`` to a counter of a component in every cycle; its ``clear`` begins from zero.
+
+    ``late``: through a register, where the step itself arrives late. The counter is complete two
+    cycles after its last step, in place of one.
+    """
     counter: Value = getattr(counters, name)
+    if late:
+        registered = Signal(len(step), name=f"{name}_step")
+        m.d.sync += registered.eq(step)
+        step = registered
     if len(step) > 1:
         m.d.sync += counter.eq(counter + step)
     else:
