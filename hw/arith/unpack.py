@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -102,13 +102,10 @@ class Unpack(wiring.Component):
             m.d.comb += self.o.nan.eq(biased.all() & fraction.all())
 
         significand: Value = Cat(fraction, hidden)
-        subnormal: ValueLike = fmt.emin
+        exponent: Value = Mux(hidden, biased, 1) - fmt.bias
         if self._normalise:
             zeros = count_leading_zeros(m, significand, name="zeros")
             significand = shift_left(m, significand, zeros, name="significand")
-            subnormal = fmt.emin - zeros
-        m.d.comb += [
-            self.o.exponent.eq(Mux(hidden, biased - fmt.bias, subnormal)),
-            self.o.significand.eq(significand),
-        ]
+            exponent = Mux(hidden, biased - fmt.bias, fmt.emin - zeros)
+        m.d.comb += [self.o.exponent.eq(exponent), self.o.significand.eq(significand)]
         return m
