@@ -79,7 +79,7 @@ def test_the_formula_of_ihp_s_macros() -> None:
 def test_the_page_has_the_errors(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--liberty-path", str(real_libraries())])
     said = capsys.readouterr().out
-    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "synth.md").read_text(encoding="utf-8")
     rows = [line for line in said.splitlines() if line.startswith("|")]
     assert len(rows) == 12
     assert "\n".join(rows) in page
