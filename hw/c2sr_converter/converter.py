@@ -230,13 +230,13 @@ class Converter(AcceleratorTop):
         )
         m.submodules[f"writers_{channel}"] = manager
         for index, name in enumerate(WRITERS):
-            # The bus's grants go no further back than here.
-            requests = SkidBuffer(manager.request[index].payload.shape(), clearable=True)
-            m.submodules[f"{name}_requests_{channel}"] = requests
-            wiring.connect(m, getattr(writer, f"{name}_request")[channel], requests.i)
-            wiring.connect(m, requests.o, manager.request[index])
-            wiring.connect(m, getattr(writer, f"{name}_data")[channel], manager.i[index])
-            m.d.comb += requests.clear.eq(control.stop)
+            for what, sink in (("request", manager.request[index]), ("data", manager.i[index])):
+                # The bus's grants go no further back than here.
+                buffer = SkidBuffer(sink.payload.shape(), output_register=False, clearable=True)
+                m.submodules[f"{name}_{what}_{channel}"] = buffer
+                wiring.connect(m, getattr(writer, f"{name}_{what}")[channel], buffer.i)
+                wiring.connect(m, buffer.o, sink)
+                m.d.comb += buffer.clear.eq(control.stop)
         m.d.comb += manager.stop.eq(control.stop)
         return manager
 

@@ -29,8 +29,8 @@ _BITS = 32
 
 
 class RowPointers(wiring.Component):
-    """Requests whole blocks of row pointers and converts them to rows. One row per cycle, no
-    latency.
+    """Requests whole blocks of row pointers and converts them to rows. One row per cycle, a cycle
+    of latency.
 
     A row that would end before it begins, or a first one that does not begin at 0, sets
     ``unsorted`` and does not come, nor do those behind it.
@@ -69,26 +69,28 @@ class RowPointers(wiring.Component):
         first = Signal()
         done = Signal(_BITS, name="rows_done")
         before = Signal(_BITS, reset_less=True)
-        pointer = Signal(_BITS)
         right = Signal()
         moved = Signal()
-        word, beat_done = self._word(m, moved)
+        last = Signal()
+        words = self._words(m, active)
+        pointer, here = words.payload, words.valid
         m.d.comb += [
-            pointer.eq(word),
             right.eq((pointer >= before) | first),
-            self.o.valid.eq(active & self.beats.valid & ~first & right & ~self.unsorted),
+            self.o.valid.eq(active & here & ~first & right & ~self.unsorted),
             row.pointer.eq(before),
             row.length.eq(pointer - before),
-            row.last.eq(done + 1 == self.rows),
-            moved.eq((self.o.valid & self.o.ready) | (active & first & self.beats.valid)),
-            self.beats.ready.eq(~active | (moved & beat_done)),
+            row.last.eq(last),
+            moved.eq((self.o.valid & self.o.ready) | (active & first & here)),
+            words.ready.eq(~active | moved),
             self.unsorted_row.eq(done),
         ]
         with m.If(moved):
             m.d.sync += [before.eq(pointer), first.eq(0)]
             with m.If(~first):
-                m.d.sync += [done.eq(done + 1), active.eq(~row.last)]
-        wrong = active & self.beats.valid & ((first & (pointer != 0)) | ~right)
+                m.d.sync += [done.eq(done + 1), active.eq(~last)]
+        # Whether the next cycle's row is the last one: the one after this row, or this one again.
+        m.d.sync += last.eq(Mux(moved & ~first, done + 2 == self.rows, done + 1 == self.rows))
+        wrong = active & here & ((first & (pointer != 0)) | ~right)
         with m.If(self.start | self.clear):
             m.d.sync += [
                 active.eq(self.start),
@@ -115,17 +117,25 @@ class RowPointers(wiring.Component):
         with m.If(self.clear):
             m.d.sync += left.eq(0)
 
-    def _word(self, m: Module, moved: Value) -> tuple[Value, Value]:
-        """The next pointer, and whether its beat ends with it."""
+    def _words(self, m: Module, active: Value) -> Any:
+        """The pointers one by one, in a stream, the first ones while ``active``."""
         beat, bits = self.beats.payload.data, 8 * POINTER_BYTES
         count = len(beat) // bits
         number = Signal(range(count))
-        with m.If(moved):
+        m.submodules.words = words = SkidBuffer(bits, clearable=True)
+        m.d.comb += [
+            words.clear.eq(self.start | self.clear),
+            words.i.valid.eq(active & self.beats.valid),
+            words.i.payload.eq(
+                Array(beat[bits * index : bits * (index + 1)] for index in range(count))[number]
+            ),
+            self.beats.ready.eq(~active | (words.i.ready & number.all())),
+        ]
+        with m.If(words.i.valid & words.i.ready):
             m.d.sync += number.eq(number + 1)
         with m.If(self.start):
             m.d.sync += number.eq(0)
-        words = Array(beat[bits * index : bits * (index + 1)] for index in range(count))
-        return words[number], number.all()
+        return words.o
 
 
 class SharedEntries(wiring.Component):
@@ -266,19 +276,28 @@ class ConverterReader(wiring.Component):
         m.submodules.spans = spans = RowSpans(config)
         depth = max(_AHEAD * config.outstanding, _LEAST_AHEAD)
         m.submodules.waiting = waiting = DeepQueue(asked_span_layout(config), depth)
+        # Behind the memory's access.
+        m.submodules.next_row = next_row = SkidBuffer(asked_span_layout(config), clearable=True)
         m.submodules.entries = entries = SharedEntries(config)
-        wiring.connect(m, spans.spans, walks["entries"].i)
+        asked = {
+            name: SkidBuffer(walks[name].i.payload.shape(), clearable=True) for name in READERS
+        }
+        for name, buffer in asked.items():
+            m.submodules[f"{name}_asked"] = buffer
+            wiring.connect(m, buffer.o, walks[name].i)
+        wiring.connect(m, spans.spans, asked["entries"].i)
         wiring.connect(m, spans.o, waiting.i)
-        wiring.connect(m, waiting.o, entries.i)
+        wiring.connect(m, waiting.o, next_row.i)
+        wiring.connect(m, next_row.o, entries.i)
         wiring.connect(m, readers["entries"].o, entries.beats)
         wiring.connect(m, entries.o, wiring.flipped(self.o))
         flat = ~self.job.mode
         for used, rows in ((self.job.mode, pairs), (flat, pointers)):
             m.d.comb += [rows.start.eq(self.start & used), rows.rows.eq(self.job.rows)]
         with m.If(self.job.mode):
-            self._find(m, pairs, readers, walks, spans)
+            self._find(m, pairs, readers, asked, spans)
         with m.Else():
-            self._find(m, pointers, readers, walks, spans)
+            self._find(m, pointers, readers, asked, spans)
         m.d.comb += [
             walks["pairs"].base.eq(Mux(flat, self.job.csr_pointers, self.job.c2sr_pairs)),
             walks["entries"].base.eq(Mux(flat, self.job.csr_entries, self.job.c2sr_entries)),
@@ -288,7 +307,8 @@ class ConverterReader(wiring.Component):
             self.unsorted.eq(pointers.unsorted),
             self.unsorted_row.eq(pointers.unsorted_row),
         ]
-        parts: list[Any] = [*walks.values(), pairs, pointers, spans, waiting, entries]
+        parts: list[Any] = [*walks.values(), *asked.values(), pairs, pointers]
+        parts += [spans, waiting, next_row, entries]
         for part in parts:
             m.d.comb += part.clear.eq(self.stop)
         with m.If(self.start):
@@ -304,12 +324,12 @@ class ConverterReader(wiring.Component):
         m: Module,
         rows: StripePairs | RowPointers,
         readers: dict[str, OrderedReader],
-        walks: dict[str, StripeWalk],
+        asked: dict[str, SkidBuffer],
         spans: RowSpans,
     ) -> None:
         """Connects the component that finds the rows, while it is active."""
         streams = (
-            (rows.spans, walks["pairs"].i),
+            (rows.spans, asked["pairs"].i),
             (readers["pairs"].o, rows.beats),
             (rows.o, spans.i),
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Const, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -13,7 +15,7 @@ from ..channels.stripe_walk import BLOCK_BITS, FlatBlocks, span_layout
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.c2sr_converter import C2srConverterConfig
 from ..stream.fork_join import Fork, connect_fields
-from ..stream.stream_registers import SkidBuffer
+from ..stream.stream_registers import OutputRegister, SkidBuffer
 from .writer import found_row_layout
 
 _ROW_BITS = 32
@@ -159,7 +161,7 @@ class RowSpans(wiring.Component):
     """Requests the beats of rows, except a beat that the previous row has already fetched.
 
     In C2SR that is done row by row, in CSR by whole blocks, one after the other, as far as the rows
-    reach. Latency one cycle; a row a cycle, a block a cycle.
+    reach. Latency three cycles; a row a cycle, a block a cycle.
 
     Members
     -------
@@ -184,32 +186,23 @@ class RowSpans(wiring.Component):
             }
         )
 
+    @property
+    def _beat_shift(self) -> int:
+        return self._config.beat_entries.bit_length() - 1
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        found = found_row_layout(self._config)
-        fields = {name: field.shape for name, field in found}
-        ended = SkidBuffer(data.StructLayout({**fields, "final": _FINAL_BITS}), clearable=True)
-        m.submodules.ended = ended
-        m.d.comb += [
-            ended.clear.eq(self.clear),
-            ended.i.valid.eq(self.i.valid),
-            self.i.ready.eq(ended.i.ready),
-            # The row's last entry.
-            ended.i.payload.final.eq(self.i.payload.pointer + self.i.payload.length - 1),
-        ]
-        m.d.comb += [ended.i.payload[name].eq(self.i.payload[name]) for name in fields]
-        row = ended.o.payload
-        some = Signal()
+        sized = self._size(m)
+        row = sized.payload
         needs = Signal()
         more = Signal()
         # The row waits for none of its blocks, which may be more than can be in flight.
         m.submodules.row_fork = fork = Fork(row.shape(), 2, eager=True)
-        wiring.connect(m, ended.o, fork.i)
+        wiring.connect(m, sized, fork.i)
         kept, asked = fork.o
-        m.d.comb += some.eq(row.length != 0)
-        held = self._held(m, ended, some)
-        row_needs = self._of_row(m, row, some, held)
-        block_needs, block_more = self._of_blocks(m, ended, some)
+        held = self._held(m, sized)
+        row_needs = self._of_row(m, row, held)
+        block_needs, block_more = self._of_blocks(m, row)
         m.d.comb += [
             needs.eq(Mux(self.flat, block_needs, row_needs)),
             more.eq(self.flat & block_more),
@@ -222,46 +215,77 @@ class RowSpans(wiring.Component):
         connect_fields(m, kept, self.o, **place, length=entry.length, last=entry.last, held=held)
         return m
 
-    def _held(self, m: Module, ended: SkidBuffer, some: Value) -> Value:
-        """Returns whether the row begins in the beat in which the last row with entries ended."""
+    def _size(self, m: Module) -> Any:
+        """Rows with their last entry, then with their number of beats; returns the stream of these.
+
+        ``final``: the last entry; ``steps``: from the beat of the first entry to that of the last;
+        ``some``: there are entries; ``one_beat``: they are in one beat.
+        """
+        beat_bits = _FINAL_BITS - self._beat_shift
+        fields = {name: field.shape for name, field in found_row_layout(self._config)}
+        ended_row = data.StructLayout({**fields, "final": _FINAL_BITS})
+        sized_row = data.StructLayout(
+            {**fields, "final": _FINAL_BITS, "steps": beat_bits, "some": 1, "one_beat": 1}
+        )
+        m.submodules.found = found = SkidBuffer(data.StructLayout(fields), clearable=True)
+        m.submodules.ended = ended = OutputRegister(ended_row, clearable=True)
+        m.submodules.sized = sized = OutputRegister(sized_row, clearable=True)
+        wiring.connect(m, wiring.flipped(self.i), found.i)
+        row = found.o.payload
+        same = {name: row[name] for name in fields}
+        connect_fields(m, found.o, ended.i, **same, final=row.pointer + row.length - 1)
         row = ended.o.payload
-        bits = self._config.beat_entries.bit_length() - 1
+        first, last = (place[self._beat_shift :] for place in (row.pointer, row.final))
+        connect_fields(
+            m,
+            ended.o,
+            sized.i,
+            **{name: row[name] for name in fields},
+            final=row.final,
+            steps=last - first,
+            some=row.length != 0,
+            one_beat=last == first,
+        )
+        for part in (found, ended, sized):
+            m.d.comb += part.clear.eq(self.clear)
+        return sized.o
+
+    def _held(self, m: Module, sized: Any) -> Value:
+        """Returns whether the row begins in the beat in which the last row with entries ended."""
+        row, bits = sized.payload, self._beat_shift
         some_held = Signal()
         beat = Signal(_FINAL_BITS - bits, reset_less=True)
         channel = Signal(len(row.channel), reset_less=True)
         held = Signal()
         m.d.comb += held.eq(some_held & (channel == row.channel) & (beat == row.pointer[bits:]))
-        with m.If(ended.o.valid & ended.o.ready & some):
+        with m.If(sized.valid & sized.ready & row.some):
             m.d.sync += [some_held.eq(1), beat.eq(row.final[bits:]), channel.eq(row.channel)]
         with m.If(self.start):
             m.d.sync += some_held.eq(0)
         return held
 
-    def _of_row(self, m: Module, row: data.View, some: Value, held: Value) -> Value:
+    def _of_row(self, m: Module, row: data.View, held: Value) -> Value:
         """Exactly the beats of the row; returns whether there are any."""
         config, span = self._config, self.spans.payload
-        bits = config.beat_entries.bit_length() - 1
         block_bits = config.geometry.block_beat_bits
-        first = Signal(_FINAL_BITS - bits, name="first_beat")
-        beats = Signal(len(span.beats), name="row_beats")
-        m.d.comb += [
-            first.eq(row.pointer[bits:] + held),
-            beats.eq(row.final[bits:] - row.pointer[bits:] + ~held),
-        ]
+        begin = row.pointer[self._beat_shift :]
+        first = Signal(len(begin) + 1, name="first_beat")
+        # `held` arrives late: it selects.
+        m.d.comb += first.eq(Mux(held, begin + 1, begin))
         with m.If(~self.flat):
             m.d.comb += [
                 span.channel.eq(row.channel),
                 span.block.eq(first[block_bits:]),
-                span.beats.eq(beats),
+                span.beats.eq(Mux(held, row.steps, row.steps + 1)),
             ]
             if block_bits:
                 m.d.comb += span.beat.eq(first[:block_bits])
-        return some & (beats != 0)
+        return row.some & ~(held & row.one_beat)
 
-    def _of_blocks(self, m: Module, ended: SkidBuffer, some: Value) -> tuple[Value, Value]:
+    def _of_blocks(self, m: Module, row: data.View) -> tuple[Value, Value]:
         """Whole blocks, up to that of the row's last entry; returns whether the next one is still
         to be read, and whether more are."""
-        row, span = ended.o.payload, self.spans.payload
+        span = self.spans.payload
         bits = self._config.layout.block_entries.bit_length() - 1
         m.submodules.blocks = blocks = FlatBlocks(self._config.geometry)
         following = Signal(_FINAL_BITS - bits, name="next_block")
@@ -279,4 +303,4 @@ class RowSpans(wiring.Component):
             m.d.sync += following.eq(following + 1)
         with m.If(self.start):
             m.d.sync += following.eq(0)
-        return some & (following <= final), some & (following < final)
+        return row.some & (following <= final), row.some & (following < final)

@@ -14,6 +14,8 @@ from ..channels.beat_packer import BeatPacker, WordPlacer, write_request_layout
 from ..channels.c2sr_row_writer import WRITERS, C2srRowWriter
 from ..spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from ..spec.jobs.c2sr_converter import BASES
+from ..stream.fork_join import connect_fields
+from ..stream.stream_registers import SkidBuffer
 
 
 def converter_job_layout(config: C2srConverterConfig) -> data.StructLayout:
@@ -46,7 +48,8 @@ def numbered_pointer_layout() -> data.StructLayout:
 class PointerWriter(wiring.Component):
     """Packs the row pointers into beats and distributes their blocks over the channels.
 
-    A pointer a cycle. A channel's request goes together with its last beat.
+    A pointer a cycle; ``i.ready`` is a register. A channel's request goes together with its last
+    beat.
 
     Members
     -------
@@ -80,19 +83,22 @@ class PointerWriter(wiring.Component):
         m = Module()
         # As an array in a single channel.
         flat = replace(self._config.geometry, channels=1)
+        m.submodules.taken = taken = SkidBuffer(numbered_pointer_layout(), clearable=True)
         m.submodules.place = place = WordPlacer(flat, word_bytes=POINTER_BYTES, step=1)
         m.submodules.packer = packer = BeatPacker(flat, word_bytes=POINTER_BYTES)
+        wiring.connect(m, wiring.flipped(self.i), taken.i)
+        word = taken.o.payload
+        connect_fields(m, taken.o, place.i, word=word.pointer, number=word.number)
         wiring.connect(m, place.o, packer.i)
+        still = Signal()
         m.d.comb += [
+            taken.clear.eq(self.clear),
             place.base.eq(self.base),
             place.clear.eq(self.clear),
-            place.i.valid.eq(self.i.valid),
-            self.i.ready.eq(place.i.ready),
-            place.i.payload.word.eq(self.i.payload.pointer),
-            place.i.payload.number.eq(self.i.payload.number),
-            packer.flush.eq(self.flush & place.empty),
+            still.eq(~taken.o.valid & place.empty),
+            packer.flush.eq(self.flush & still),
             packer.clear.eq(self.clear),
-            self.empty.eq(place.empty & packer.empty),
+            self.empty.eq(still & packer.empty),
         ]
         self._deal(m, packer)
         return m

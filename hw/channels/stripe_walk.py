@@ -99,10 +99,11 @@ class StripeWalk(wiring.Component):
         channel = Signal(len(span.channel), reset_less=True)
         beat = Signal(max(1, index_bits), reset_less=True)
         room = Signal(range(geometry.block_beats + 1))
-        ends = Signal()
+        # Whether `left` is at most `room`: decided with both, for it decides what is accepted.
+        ends = Signal(reset_less=True)
+        most = geometry.block_beats
         m.d.comb += [
-            room.eq(geometry.block_beats - (beat if index_bits else 0)),
-            ends.eq(left <= room),
+            room.eq(most - (beat if index_bits else 0)),
             self.o.valid.eq(active),
             burst.address.eq(Cat(Const(0, geometry.beat_shift), beat[:index_bits], place)),
             burst.length.eq(Mux(ends, left, room) - 1),
@@ -114,12 +115,17 @@ class StripeWalk(wiring.Component):
                 active.eq(source.o.valid),
                 place.eq(span.block),
                 left.eq(span.beats),
+                ends.eq(span.beats <= most - (span.beat if index_bits else 0)),
                 channel.eq(span.channel),
             ]
             if index_bits:
                 m.d.sync += beat.eq(span.beat)
         with m.Elif(self.o.ready):
-            m.d.sync += [place.eq(place + geometry.channels), left.eq(left - room)]
+            m.d.sync += [
+                place.eq(place + geometry.channels),
+                left.eq(left - room),
+                ends.eq(left <= room + most),
+            ]
             if index_bits:
                 m.d.sync += beat.eq(0)
         with m.If(self.clear):
