@@ -43,7 +43,7 @@ def as_printed(table: Table) -> list[str]:
     ids=["theorems", "crossovers", "crossovers of the unit alone"],
 )  # fmt: skip
 def test_the_page_has_what_is_printed(table: Table) -> None:
-    text = page("tcu.md").read_text()
+    text = page("tcu-results.md").read_text()
     assert [line for line in as_printed(table) if line not in text] == []
     heads = table.columns if table.table.startswith("tcu-crossovers") else []
     assert " | ".join(heads) in text

@@ -96,6 +96,6 @@ SYSTEM = System(
         },
     },
     paper="(m, l)-TCU model",
-    pages=("tcu.md",),
+    pages=("tcu.md", "tcu-algorithms.md", "tcu-results.md"),
     place=9,
 )

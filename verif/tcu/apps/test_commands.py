@@ -286,20 +286,21 @@ def test_bad_words(words: str, files: Path, capsys: pytest.CaptureFixture[str]) 
     check_refused(words.split(), BAD_WORDS[words], files, capsys)
 
 
-# The page of the TCU model: its examples run, and it names every command, and every algorithm.
+# Pages of the TCU model: examples run, and they name every command, and every algorithm.
 
-PAGE = page("tcu.md")
+PAGES = [page("tcu.md"), page("tcu-algorithms.md")]
 
 
-def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_the_examples_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    blocks = examples(PAGE, "python")
+    blocks = examples(path, "python")
     assert blocks
-    exec(compile("\n".join(blocks), str(PAGE), "exec"), {})
+    exec(compile("\n".join(blocks), str(path), "exec"), {})
 
 
 def test_everything_is_named() -> None:
-    text = PAGE.read_text()
+    text = "".join(path.read_text() for path in PAGES)
     ours = [name for name, work in commands().items() if ".apps.tcu." in work.function]
     assert "strassen" in ours
     missing = [name for name in ours if f"    tilewright run {name} " not in text]

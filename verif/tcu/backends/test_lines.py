@@ -20,7 +20,7 @@ EVERY = ["gta, s = 4", "gta, s = 8", "gta, s = 16", "engine"]
 
 @pytest.mark.parametrize("only", slow_but([], EVERY, ["gta, s = 8", "engine"]))
 def test_the_page_has_what_is_printed(only: str) -> None:
-    text = page("tcu.md").read_text()
+    text = page("tcu-results.md").read_text()
     rows = tcu_lines("cmos", only=only).rows
     printed = [f"| {row.label} | {' | '.join(row.cells(row.ours))} |" for row in rows]
     assert len(printed) >= 6

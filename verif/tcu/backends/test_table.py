@@ -63,7 +63,7 @@ def test_the_bar_by_the_models(only: str) -> None:
 def test_where_the_model_breaks() -> None:
     calls = [model._calls(asked) for asked in BACKENDS]
     lines = [f"| {row.label} | {' | '.join(row.cells(row.ours))} |" for row in calls]
-    text = page("tcu.md").read_text()
+    text = page("tcu-results.md").read_text()
     assert [line for line in lines if line not in text] == []
     square, tiled, high, behind = (numbers(row) for row in calls[2:])
     assert 10 < tiled[3] < 20  # a tile or a few: fewer loads than the line has

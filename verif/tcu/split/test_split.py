@@ -304,7 +304,7 @@ def test_figures_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         "tall, side 1,024, int32": "15.82", f"schoolbook, {pieces}": "13.06",
         f"karatsuba, {pieces}": "4.98",
     }  # fmt: skip
-    text = page("tcu.md").read_text()
+    text = page("tcu-algorithms.md").read_text()
     for label, figure in shown.items():
         assert f"{rows[label]['times']:.2f}" == figure
         assert f"{figure} times" in text
