@@ -1,4 +1,4 @@
-"""``docs/gta.md``: products whose commands have what the page's table says, on the model."""
+"""``docs/gta-job.md``: products whose commands have what the page's table says, on the model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 
 Numbers = npt.NDArray[Any]
 
-TABLE = page("gta.md").read_text().partition("### What the commands of a product say\n")[2]
+TABLE = page("gta-job.md").read_text().partition("### Commands of a product\n")[2]
 COLUMNS = {"ws": 1, "os": 2, "float": 3}
 LIST, A, B, C, D = 0x0, 0x10000, 0x40000, 0x80000, 0xC0000
 BEAT = 16
@@ -253,7 +253,7 @@ class Case(NamedTuple):
 
 
 CASES = (
-    Case("gta", "gta.md", "run.py", "use_c=int(c is not None)", "use_c=0"),
+    Case("gta", "gta-job.md", "run.py", "use_c=int(c is not None)", "use_c=0"),
     Case("engine", "engine.md", "run.py", "TRANSPOSED_B * transposed_b", "TRANSPOSED_B"),
     Case("matraptor", "matraptor.md", "run.py", "min(sums.get(j, math.inf), x + y)", "x + y"),
     Case("c2sr_converter", "c2sr.md", "c2sr.py", "channel) * self.block", "0) * self.block"),
@@ -295,7 +295,7 @@ def commands_of_gta() -> bytes:
 
 
 def test_gtas_page_has_what_the_driver_writes() -> None:
-    memory = memory_lines(page_of_memory("gta.md"))
+    memory = memory_lines(page_of_memory("gta-job.md"))
     assert b"".join(memory[address] for address in range(0, 256, 16)) == commands_of_gta()
 
 

@@ -137,19 +137,19 @@ def test_steps_of_one_float_of_one_limb(tmp_path: Path) -> None:
     assert complaints("verilator", text, "steps", tmp_path) == ""
 
 
-# docs/gta.md lists registers, errors and commands as the tables do, and its example works.
+# The pages of GTA and its jobs list registers, errors and commands as the tables do; examples work.
 
-PAGE = page("gta.md")
+PAGE, JOB_PAGE = page("gta.md"), page("gta-job.md")
 
 
-def section(title: str) -> str:
-    return PAGE.read_text().partition(f"\n##{title}\n")[2].partition("\n##")[0]
+def section(title: str, of: Path = JOB_PAGE) -> str:
+    return of.read_text().partition(f"\n##{title}\n")[2].partition("\n##")[0]
 
 
 def test_registers_and_errors() -> None:
     spec = job_spec(GtaConfig())
-    assert documented_registers(PAGE) == register_rows(spec.registers)
-    assert documented_errors(PAGE) == error_rows(spec.errors)
+    assert documented_registers(JOB_PAGE) == register_rows(spec.registers)
+    assert documented_errors(JOB_PAGE) == error_rows(spec.errors)
 
 
 @pytest.mark.slow
@@ -166,7 +166,7 @@ def test_python_examples_run() -> None:
 )
 def test_fields(title: str, kinds: tuple[str, ...]) -> None:
     """Lists each field once, in the section of its kind or in that of all commands."""
-    text = section("# Of every command") + section(title)
+    text = section("# Fields of every command") + section(title)
     found = re.findall(r"^\| ([a-z]\w*) \| ([\d:]+) \|", text, re.M)
     fields = {name: place for kind in kinds for name, place in FIELDS[kind].items()}
     places = {
@@ -177,7 +177,7 @@ def test_fields(title: str, kinds: tuple[str, ...]) -> None:
 
 
 def test_deals_and_formats() -> None:
-    rows = re.findall(r"^\| (\d+) \| (\d+) \| (\d+) \|", PAGE.read_text(), re.M)
+    rows = re.findall(r"^\| (\d+) \| (\d+) \| (\d+) \|", JOB_PAGE.read_text(), re.M)
     assert rows == [(str(n), str(deal.element), str(deal.banks)) for n, deal in enumerate(DEALS)]
     formats = re.findall(r"^\| (\w+) \| (\d) \| (\d) \| (\d)", PAGE.read_text(), re.M)
     assert formats == [
@@ -187,7 +187,9 @@ def test_deals_and_formats() -> None:
 
 
 def test_functions_of_vectors() -> None:
-    rows = re.findall(r"^\| (\d+) \| (\w+) \| .* \| (.*) \| (.*) \|$", section(" Vectors"), re.M)
+    rows = re.findall(
+        r"^\| (\d+) \| (\w+) \| .* \| (.*) \| (.*) \|$", section(" Vectors", PAGE), re.M
+    )
     assert rows == [
         (str(n), name, *(", ".join(memories or "-") for memories in row))
         for n, (name, row) in enumerate(VECTOR_FUNCTIONS.items())
