@@ -109,7 +109,7 @@ def test_page_has_the_table() -> None:
     t2s_designs("cmos").print(console)
     assert isinstance(console.file, StringIO)
     shown = [line.split() for line in console.file.getvalue().splitlines()]
-    told = [line.split() for line in page("t2s.md").read_text().splitlines()]
+    told = [line.split() for line in page("t2s-results.md").read_text().splitlines()]
     assert [line for line in shown if line and line not in told] == []
 
 

@@ -206,7 +206,7 @@ def test_without_bounds_nothing_is_predicted(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_rates() -> None:
     """All rates reach the bar, and the page has the command's output."""
-    shown = page("t2s.md").read_text()
+    shown = page("t2s-results.md").read_text()
     rows = {row.label: row for row in t2s_rate("cmos").rows}
     for label in (*SMALL, *THESIS):
         row = rows[label]
