@@ -58,10 +58,10 @@ class Computation(Partition):
         return {name: one for name, one in said.items() if one}
 
     def forward(self, producer: Isolated, **directions: int) -> Self:
-        """Elements at the edge receive; each passes on to its neighbour along a loop.
+        """Lets only edge elements receive; each passes words on to its neighbour along a loop.
 
-        1 goes to higher numbers, -1 to lower. Of several loops, the elements at the edge of the
-        last pass on to those at the edge of the first.
+        1 is towards higher numbers, -1 towards lower. With several loops, elements at the edge of
+        the last loop pass on to those at the edge of the first.
 
         Picture::
 
@@ -71,8 +71,8 @@ class Computation(Partition):
                            jj = 0        1         2
 
         Legal along unrolled loops that choose neither the tensor's word nor entries of a sparse
-        one, from the producer next to the computation, which must not be unrolled along the loop,
-        nor scatter along it.
+        tensor. The producer is the one next to the computation; it must not be unrolled or scatter
+        along the loop.
 
         Refused::
 

@@ -130,11 +130,11 @@ def compute(
     sum_over: Index | tuple[Index, ...] = (),
     semiring: str = "mma",
 ) -> Definition:
-    """A result, as ``compute("C", "fp32", i, j, sum_over=k)[A[i, k] * B[k, j]]``.
+    """Defines a result, as in ``compute("C", "fp32", i, j, sum_over=k)[A[i, k] * B[k, j]]``.
 
-    Products with sparse tensors are summed over entries alone: those that all sparse tensors of a
-    product have, as in ``[R[i, k] * S[i, k] * X[k]]``, the intersection; or, where products are
-    added, as in ``[R[i, k] * X[k] + S[i, k] * X[k]]``, those that any of them has, the union. The
+    Products with sparse tensors are summed over entries only. A product such as ``[R[i, k] * S[i,
+    k] * X[k]]`` uses the entries of all its sparse tensors, the intersection. A sum of products
+    such as ``[R[i, k] * X[k] + S[i, k] * X[k]]`` uses the entries of any of them, the union. The
     result is dense. Sparse tensors are multiplied before the others.
 
     Parameters
@@ -155,12 +155,13 @@ def compute(
         R[i, k]      r  .  r  .        R[i, k] * S[i, k]: k = 2
         S[i, k]      .  s  s  .        R[i, k] + S[i, k]: k = 0, 1, 2
 
-    Legal are sums of products of elements of different tensors, all of one format, whose indices
-    are the result's and those summed over, all of them. The format holds what the semiring's sums
-    start from. Only ``mma`` multiplies more than two tensors; ``addnorm`` takes two. With sparse
-    tensors the semiring is one on which products with what is not stored change no sum, and words
-    go through no functions; products that are added have a sparse tensor each, and the same dense
-    elements.
+    Legal are sums of products of elements of different tensors of one format. Their indices are
+    those of the result and all summed ones. The format must hold the start value of the semiring's
+    sums. Only ``mma`` multiplies more than two tensors; ``addnorm`` takes two.
+
+    With sparse tensors, products with missing entries must not change a sum of the semiring, and
+    words go through no functions. Each added product has one sparse tensor, and all have the same
+    dense elements.
 
     Refused::
 

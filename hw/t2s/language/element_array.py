@@ -45,7 +45,7 @@ class ElementArray(LoopNest):
         self.deep: tuple[int, str] | None = None
 
     def unroll(self, *loops: Index) -> Self:
-        """A processing element an iteration of each of the loops.
+        """Makes one processing element per iteration of each of the loops.
 
         Picture::
 
@@ -56,9 +56,9 @@ class ElementArray(LoopNest):
                                                     +---+ +---+ +---+
                                                     jj = 0     1     2
 
-        Legal for loops of the result whose trip counts are constants, but for one that is
-        vectorised. Elements that share a sum
-        would need a tree of adders between them: lanes have one, see `vectorise`.
+        Legal for loops of the result with constant trip counts, except a vectorised one. Elements
+        that share a sum would need a tree of adders between them; lanes have one, see
+        ``vectorise``.
 
         Refused::
 
@@ -80,10 +80,10 @@ class ElementArray(LoopNest):
         return self
 
     def vectorise(self, loop: Index) -> Self:
-        """All iterations of the innermost loop at once: words become vectors.
+        """Executes all iterations of the innermost loop at once: words become vectors.
 
-        Loads, channels, buffers and arithmetic are widened. If results are summed over the loop, an
-        element adds its products in a tree; what does not depend on the loop stays a word.
+        Loads, channels, buffers and arithmetic are widened. If the loop is summed over, an element
+        adds its products in a tree. Words that do not depend on the loop stay words.
 
         Picture::
 
@@ -92,8 +92,8 @@ class ElementArray(LoopNest):
                                                               a2 b2 --+
                                                               a3 b3 --+
 
-        Legal for the innermost loop, if its trip count is a constant, it is not unrolled, and it
-        does not choose entries of a sparse tensor.
+        Legal for the innermost loop, if its trip count is constant, it is not unrolled, and it does
+        not choose entries of a sparse tensor.
 
         Refused::
 
@@ -126,9 +126,9 @@ class ElementArray(LoopNest):
         return self
 
     def factor(self, tensor: object) -> Self:
-        """Multiply by a word once a sum over the vectorised loop, not in each of its lanes.
+        """Multiplies by a word once per sum over the vectorised loop, not in each of its lanes.
 
-        Floats are rounded otherwise than without it.
+        Floats are rounded differently than without it.
 
         Picture::
 
@@ -139,8 +139,8 @@ class ElementArray(LoopNest):
             a2 c2 b --+                               a2 c2 --+
             a3 c3 b --+                               a3 c3 --+
 
-        Legal if results are summed over the vectorised loop, the loop does not choose the tensor's
-        word, the semiring's (x) distributes over its (+), and no tensor is sparse.
+        Legal if the vectorised loop is summed over and does not choose the tensor's word. The
+        semiring's (x) must distribute over its (+), and no tensor may be sparse.
 
         Refused::
 
@@ -164,9 +164,10 @@ class ElementArray(LoopNest):
         return self
 
     def fifo(self, depth: int) -> Self:
-        """The queue into which an element sends its results holds so many of them.
+        """Sets the depth of the queue into which an element sends its results.
 
-        Without the directive the compiler chooses: as few as the design goes on with.
+        Without the directive the compiler chooses the smallest depth with which the design does not
+        stop.
 
         Picture::
 

@@ -53,10 +53,10 @@ class IsolatedFunction:
         return self.role in PRODUCERS
 
     def remove(self, *loops: Index) -> Self:
-        """Do without reuse loops, in which the tensor's element stays the same.
+        """Removes reuse loops, in which the tensor's element stays the same.
 
-        It is sent once, and the next function, which needs it again, has a buffer. Functions behind
-        do without the loops, too (section 3.3).
+        The function sends the element once; the next function, which repeats it, has a buffer.
+        Functions farther from the computation lose the loops, too (section 3.3).
 
         Picture::
 
@@ -67,7 +67,7 @@ class IsolatedFunction:
                                          for jjj < 2: send
 
         Legal for producers, for loops that do not choose the tensor's word and are not unrolled in
-        the function; who receives from it and repeats them has a buffer at a loop outside.
+        the function. The receiver that repeats the words needs a buffer at an outer loop.
 
         Refused::
 
@@ -96,7 +96,7 @@ class IsolatedFunction:
         return self
 
     def buffer(self, level: Index, double: bool = False, max_bits: int = MOST_BITS) -> Self:
-        """Keep what comes in each iteration of a loop, to be sent as often as it is needed.
+        """Keeps the words of each iteration of a loop, to send them as often as needed.
 
         A double buffer is filled for the next iteration while it is read.
 
@@ -107,9 +107,9 @@ class IsolatedFunction:
                        | [half 1]  read, again and again -----+---> C
                        +--------------------------------------+
 
-        Legal for producers on the device that something is sent to, once, outside all loops that
-        the sender does without; loops inside have constant trip counts, and what is kept has at
-        most `max_bits` bits, the halves of a double buffer counted.
+        Legal once, for producers on the device that receive words, outside all loops that the
+        sender has removed. Inner loops have constant trip counts. The buffer, with both halves of a
+        double one, has at most ``max_bits`` bits.
 
         Refused::
 
@@ -142,9 +142,9 @@ class IsolatedFunction:
         return self
 
     def unroll(self, *loops: Index) -> Self:
-        """A copy of the function an iteration of each of the loops.
+        """Makes one copy of the function per iteration of each of the loops.
 
-        Channels at its two ends become arrays over the loops that either end has unrolled.
+        Channels at both ends become arrays over the loops that either end has unrolled.
 
         Picture::
 
@@ -154,8 +154,8 @@ class IsolatedFunction:
                       +--> | feeder[1] | --> C[1]       feed.unroll(ii)
                            +-----------+
 
-        Legal for loops with constant trip counts that the function has, on the device, but for one
-        that is vectorised.
+        Legal for loops of the function with constant trip counts, on the device, except a
+        vectorised loop.
 
         Refused::
 
@@ -175,10 +175,10 @@ class IsolatedFunction:
         return self
 
     def fifo(self, depth: int) -> Self:
-        """The queue into which it sends holds so many words; each copy's, if there are some.
+        """Sets the depth of the queue into which the function, or each of its copies, sends.
 
-        Queues in which copies pass words on to each other are none of these. Without the directive
-        the compiler chooses: as few words as the design goes on with.
+        Queues between copies are not affected. Without the directive the compiler chooses the
+        smallest depth with which the design does not stop.
 
         Picture::
 
@@ -234,9 +234,10 @@ class Isolated(IsolatedFunction):
         self.level: tuple[str, str] | None = None
 
     def forward(self, **directions: int) -> Self:
-        """All copies along a loop keep the same words: the first one receives, each passes on.
+        """Makes all copies along a loop keep the same words: the first receives, each passes on.
 
-        The functions behind do without the loop. 1 goes to higher numbers, -1 to lower.
+        Functions farther from the computation lose the loop. 1 is towards higher numbers, -1
+        towards lower.
 
         Picture::
 
@@ -246,9 +247,9 @@ class Isolated(IsolatedFunction):
                               |                 |
                             C[0]              C[1]
 
-        Legal for producers that something is sent to, along loops that are unrolled in them, not in
-        what sends, that do not choose the tensor's word, and along which the elements do not
-        forward it. Who forwards does not scatter.
+        Legal for producers that receive words, along loops that are unrolled in them and not in the
+        sender. The loops do not choose the tensor's word, and elements do not forward it along
+        them. A function that forwards does not scatter.
 
         Refused::
 
@@ -292,9 +293,9 @@ class Isolated(IsolatedFunction):
         return self
 
     def scatter(self, **directions: int) -> Self:
-        """Only the first copy along a loop receives: it keeps its own and passes on the rest.
+        """Lets only the first copy along a loop receive: it keeps its words and passes on the rest.
 
-        A counting loop says whose turn it is. 1 goes to higher numbers, -1 to lower.
+        A counting loop selects the copy. 1 is towards higher numbers, -1 towards lower.
 
         Picture::
 
@@ -304,8 +305,8 @@ class Isolated(IsolatedFunction):
                               |                 |
                             C[0]              C[1]
 
-        Legal for producers that something is sent to, along one loop that is unrolled in them, not
-        in what sends, and along which the elements do not forward the tensor; where none is sparse.
+        Legal for producers that receive words, along one loop that is unrolled in them and not in
+        the sender. Elements do not forward the tensor along it, and no tensor is sparse.
 
         Refused::
 
@@ -336,15 +337,15 @@ class Isolated(IsolatedFunction):
     def gather(
         self, *, vector: bool = False, level: Index | None = None, **directions: int
     ) -> Self:
-        """Only the last copy along a loop sends: what the others have is passed along to it.
+        """Lets only the last copy along a loop send: the others pass their words along to it.
 
-        1 goes to higher numbers, -1 to lower: then the copy of number 0 is the last. It sends a
-        word after the other, those of a copy in a row; with ``vector=True`` vectors of a word of
-        each copy, which the unloader stores at once.
+        1 is towards higher numbers, -1 towards lower: then copy 0 is the last. It sends one word
+        after the other, all words of a copy in sequence. With ``vector=True`` it sends vectors of
+        one word per copy, which the unloader stores at once.
 
-        Whose turn it is says a counting loop at the place of the loop itself; with ``level=jjj``
-        directly inside that one, so that each iteration of it has a turn of every copy. Words then
-        leave, and lie in memory, in the order of loops that this makes.
+        A counting loop in the place of the loop selects the copy. With ``level=jjj`` it is directly
+        inside that loop, so each iteration has a turn of every copy. This order of loops is also
+        that of words in memory.
 
         Picture::
 
@@ -354,9 +355,9 @@ class Isolated(IsolatedFunction):
             | drainer[0] | --> | drainer[1] | ---> unloader     drain.unroll(ii).gather(ii=1)
             +------------+     +------------+
 
-        Legal for consumers that something takes words from, along one loop that is unrolled in
-        them, not in what takes. Vectors are for the unloader, of sums that are no vectors. The
-        level is another loop that the function has, not unrolled in it.
+        Legal for consumers whose words something receives, along one loop that is unrolled in them
+        and not in the receiver. Vectors are for the unloader, of sums that are not vectors. The
+        level is another loop of the function, not unrolled in it.
 
         Refused::
 

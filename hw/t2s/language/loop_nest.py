@@ -58,7 +58,7 @@ class Sums:
         return (*self.factors, *([self.started] if self.started else []))
 
     def start(self, element: Element) -> Self:
-        """Sums start from words of a tensor, not from the identity of (+).
+        """Starts sums from words of a tensor, not from the identity of (+).
 
         Picture::
 
@@ -66,9 +66,8 @@ class Sums:
                         v
             products --(+)--> C[i, j]          C.start(T[i, j])
 
-        Legal once, before the tensor has producers, for an element of a tensor that is not
-        multiplied, of the same format, whose indices are some of the result's; where no tensor is
-        sparse.
+        Legal once, before the tensor has producers and if no tensor is sparse. The element is of a
+        tensor that is not multiplied, of the same format. Its indices are some of the result's.
 
         Refused::
 
@@ -106,16 +105,16 @@ class Sums:
         return self
 
     def then(self, *functions: object) -> Self:
-        """Results are functions of sums: `relu`, `negate`, `absolute`, the first one first.
+        """Applies functions to sums, in this order: ``relu``, ``negate``, ``absolute``.
 
-        Words that are read go through functions where they are multiplied, as in
-        ``relu(A[i, k]) * B[k, j]``.
+        Words of operands go through functions where they are multiplied, as in ``relu(A[i, k]) *
+        B[k, j]``.
 
         Picture::
 
             products --> sum over k --> [relu] --> C[i, j]         C.then(relu)
 
-        Legal for functions of the language, where no tensor is sparse.
+        Legal for functions of the language, if no tensor is sparse.
 
         Refused::
 
@@ -202,10 +201,10 @@ class LoopNest(Sums):
         return {name for index in indices for name in self._digits[index]}
 
     def tile(self, index: Index, *levels: tuple[Index, int]) -> Self:
-        """Cut a loop: ``tile(i, (ii, 4), (iii, 8))`` makes blocks of 32, in each 4 of 8.
+        """Cuts a loop: ``tile(i, (ii, 4), (iii, 8))`` makes blocks of 32, in each 4 of 8.
 
-        The outermost loop keeps its name, and its trip count is a register's; i is then 32 i + 8 ii
-        + iii. What a block has too many is padded when it is loaded, and not stored.
+        The outermost loop keeps its name, and a register has its trip count; i is then 32 i + 8 ii
+        + iii. Words beyond the bound are padded on load, and not stored.
 
         Picture::
 
@@ -213,7 +212,7 @@ class LoopNest(Sums):
                                        for ii < 4:
                                          for iii < 8:
 
-        Legal once a loop, before `order`, with names that no loop has; factors are constants.
+        Legal once per loop, before ``order``, with new names and constant factors.
 
         Refused::
 
@@ -256,7 +255,7 @@ class LoopNest(Sums):
         return self
 
     def order(self, *loops: Index) -> Self:
-        """All loops, outermost first.
+        """Orders all loops, outermost first.
 
         Picture::
 
@@ -265,8 +264,8 @@ class LoopNest(Sums):
                                          for k < K:
                                            D(i, j) += A(i, k) B(k, j)
 
-        Legal if every loop is named once, and no loop of the result whose trip count is a
-        register's stands inside one that is summed over.
+        Legal if every loop is named once. A loop of the result whose trip count is in a register
+        must not be inside a summed loop.
 
         Refused::
 

@@ -46,10 +46,10 @@ class ElementClock(ElementArray):
         self.overlap: tuple[bool, str] = (True, "")
 
     def clock_pipeline(self, stages: int) -> Self:
-        """Register stages of an element, from multipliers to sums.
+        """Sets the register stages of an element, from multipliers to sums.
 
-        More of them make a shorter clock period, and sums that take longer: see `accumulate`.
-        Without the directive there are 4; `--set pipeline=N` goes before it.
+        More stages shorten the clock period and lengthen sums, see ``accumulate``. The default is
+        4; ``--set pipeline=N`` overrides the directive.
 
         Picture::
 
@@ -76,13 +76,13 @@ class ElementClock(ElementArray):
         return self
 
     def accumulate(self, *, stall: str) -> Self:
-        """Whether an element may wait for its own sums: `stall="allowed"`, or `"refused"`.
+        """Selects whether an element may wait for its sums: ``"allowed"`` or ``"refused"``.
 
-        A product is added to a sum some cycles after it came. Meanwhile products of other sums come
-        in turn: those that an element keeps, in the loops of the result inside the outermost one
-        that is summed over. If these are fewer than cycles, an element waits. Without the directive
-        no Verilog is made of such a mapping, but where `--set largest=` cuts factors for a trial.
-        `t2s show` and `show t2s` tell how many products come in how many cycles.
+        An element adds a product to its sum some cycles after the product's arrival. Meanwhile it
+        processes products of its other sums. Their number follows from the result's loops inside
+        the outermost summed one. If it is smaller than the cycles, the element waits. Without the
+        directive such a mapping has no Verilog, except where ``--set largest=`` cuts factors for a
+        trial. ``t2s show`` and ``show t2s`` report products and cycles.
 
         Picture::
 
@@ -109,11 +109,11 @@ class ElementClock(ElementArray):
         return self
 
     def drain_overlap(self, on: bool) -> Self:
-        """Whether a block of results leaves an element while it computes the next one.
+        """Selects whether a block of results leaves an element while it computes the next one.
 
-        It does without the directive: results wait in a queue beside the sums. Without overlap
-        there is no such queue: sums stay where they are when they are complete, leave one after the
-        other, and only then the next block begins.
+        This is the default: results wait in a queue beside the sums. Without overlap no such queue
+        exists. Complete sums then stay in place and leave one after the other, before the next
+        block begins.
 
         Picture::
 
@@ -180,11 +180,11 @@ class Partition(ElementClock):
         return self.chains[tensor]
 
     def producers(self, tensor: object, *roles: str) -> tuple[Isolated, ...]:
-        """Isolate what brings an operand, nearest to the computation first.
+        """Isolates the functions that bring an operand, nearest to the computation first.
 
-        A serializer, on the host, lays the tensor out in the order in which the loader reads it. A
-        loader reads memory, a feeder keeps words that are needed again. Each has a copy of the
-        computation's loops, which other directives change.
+        A serializer, on the host, writes the tensor in the order in which the loader reads it. A
+        loader reads memory; a feeder keeps reused words. Each has a copy of the computation's
+        loops, which other directives change.
 
         Picture::
 
@@ -194,8 +194,8 @@ class Partition(ElementClock):
             | serializer |:memory | loader | --> | feeder | --> | C |
             +------------+        +--------+     +--------+     +---+
 
-        Legal for an operand that has no producers yet and is not sparse; some or all of them, in
-        this order.
+        Legal for an operand without producers that is not sparse; some or all of the roles, in this
+        order.
 
         Refused::
 
@@ -213,11 +213,11 @@ class Partition(ElementClock):
         return self._isolate(place, directive, name, roles, PRODUCERS)
 
     def consumers(self, *roles: str) -> tuple[Isolated, ...]:
-        """Isolate what takes the results, nearest to the computation first.
+        """Isolates the functions that take the results, nearest to the computation first.
 
-        Drainers stand beside the elements, collectors beside those; an unloader writes memory, a
-        deserializer, on the host, puts the words where they belong. They do not have the loops that
-        are summed over.
+        Drainers are beside the elements, and collectors beside drainers. An unloader writes memory.
+        A deserializer, on the host, puts the words in their places. They do not have the summed
+        loops.
 
         Picture::
 
@@ -226,8 +226,8 @@ class Partition(ElementClock):
             | C | --> | drainer | --> | collector | --> | unloader |memory: | deserializer |
             +---+     +---------+     +-----------+     +----------+        +--------------+
 
-        Legal once; some or all of them, in this order. Where a tensor is sparse there are neither
-        drainers nor collectors.
+        Legal once; some or all of the roles, in this order. With a sparse tensor neither drainers
+        nor collectors exist.
 
         Refused::
 
@@ -249,8 +249,9 @@ class Partition(ElementClock):
         return self._isolate(place, directive, self.name, roles, CONSUMERS)
 
     def serialise(self, tensor: object) -> Isolated:
-        """Lay an operand out on the host in the order in which it is read: a serializer behind its
-        producers, as `producers` makes one that is named there.
+        """Adds a serializer after the producers of an operand, like one that ``producers`` names.
+
+        The host then writes the operand in the order in which the device reads it.
 
         Picture::
 
@@ -280,8 +281,9 @@ class Partition(ElementClock):
         return self._on_host(place, directive, name, PRODUCERS[-1])
 
     def deserialise(self) -> Isolated:
-        """Put results where they belong on the host, so that the device writes them in sequence: a
-        deserializer behind the consumers, as `consumers` makes one that is named there.
+        """Adds a deserializer after the consumers, like one that ``consumers`` names.
+
+        The device then writes results in sequence, and the host puts them in their places.
 
         Picture::
 

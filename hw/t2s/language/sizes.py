@@ -15,7 +15,7 @@ _LARGEST: ContextVar[int | None] = ContextVar("largest factor", default=None)
 
 
 def sizes(**usual: int) -> tuple[int, ...]:
-    """Trip counts by name, as in ``II, JJ = sizes(II=10, JJ=8)``: `--set II=2` changes one.
+    """Defines trip counts, as in ``II, JJ = sizes(II=10, JJ=8)``; ``--set II=2`` changes one.
 
     Picture::
 

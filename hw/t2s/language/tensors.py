@@ -144,14 +144,14 @@ class Tensor:
 
 
 def tensor(name: str, number_format: str, *dimensions: Index, sparse: str = "") -> Tensor:
-    """An operand of 1 to 5 dimensions, of a format of `tilewright.hw.spec.formats.FORMATS`.
+    """Defines an operand, in a format of ``tilewright.hw.spec.formats.FORMATS``.
 
-    ``dimensions`` say how far it goes: where a computation has an index of such a name, that is
-    the one which walks the dimension, alone or as ``y + r``. Other names say nothing.
+    ``dimensions`` name the sizes. If a computation has an index of such a name, it must be the
+    index of this dimension, alone or as in ``y + r``. Other names have no meaning.
 
-    Of a sparse tensor entries alone are stored, by rows, which the first dimension has: `"csr"` has
-    rows lie on elements as the loops say, `"ciss"` deals them to elements, the longest first. A
-    product of what is not stored is not there: infinity times it is no NaN.
+    A sparse tensor stores only entries, by rows, its first dimension. ``"csr"`` assigns rows to
+    elements in loop order; ``"ciss"`` distributes them, the longest first. Products with missing
+    entries do not exist: infinity times such an entry is not NaN.
 
     Picture::
 
@@ -167,8 +167,8 @@ def tensor(name: str, number_format: str, *dimensions: Index, sparse: str = "") 
              v  |     |s1|s2|           row 0: s0 at k = 0; row 1: s1 at k = 2, s2 at k = 3
                 +--+--+--+--+
 
-    Legal with 1 to 5 dimensions, of a format that there is, sparse with 2 at least. An element's
-    indices are sums of multiples of indices that are never below 0.
+    Legal with 1 to 5 dimensions and an existing format; a sparse tensor has at least 2. An
+    element's indices are sums of multiples of indices that are never below 0.
 
     Refused::
 

@@ -35,18 +35,19 @@ drain, unload = C.consumers("drainer", "unloader")
 _HEAD = """\
 # Directives of the mapping language
 
-`python -m tilewright.apps.t2s.directives_page` prints this page, from the docstrings of what
-`tilewright.hw.t2s.language` has. [The language](t2s.md) is introduced elsewhere.
+This page has every directive of the [mapping language](t2s.md), with its picture, its rule, and its
+error messages. `python -m tilewright.apps.t2s.directives_page` prints it from the docstrings of
+`tilewright.hw.t2s.language`.
 
-Every line below **Refused** is said after these, and what is said of it is what `tilewright t2s`
-writes after the file's name and the line's number, as in `mine.py:11: C.unroll: loop ...`
-(`verif/t2s/test_directives_page.py` says them all):
+Each line below **Refused** follows this program. The text after it is the error message of
+`tilewright t2s` without file and line; `mine.py:11: C.unroll: loop ...` is a complete one.
+`verif/t2s/test_directives_page.py` provokes all of them.
 """
 
 _GROUPS: dict[str, tuple[Any, ...]] = {
-    "What is computed": (compute, tensor, sizes),
+    "The computation": (compute, tensor, sizes),
     "Directives of a computation": (Computation,),
-    "Directives of a function that is isolated from it": (Isolated,),
+    "Directives of an isolated function": (Isolated,),
 }
 
 
