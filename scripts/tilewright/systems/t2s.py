@@ -99,6 +99,13 @@ SYSTEM = System(
         },
     },
     paper="T2S-Tensor",
-    pages=("t2s.md", "t2s-directives.md", "t2s-designs.md", "t2s-sparse.md"),
+    pages=(
+        "t2s.md",
+        "t2s-directives.md",
+        "t2s-designs.md",
+        "t2s-sparse.md",
+        "t2s-compiler.md",
+        "t2s-results.md",
+    ),
     place=10,
 )

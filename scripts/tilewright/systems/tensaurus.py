@@ -107,6 +107,13 @@ SYSTEM = System(
         ),
     },
     paper="Tensaurus",
-    pages=("tensaurus.md", "tensaurus-applications.md", "tensaurus-roofline.md", "ciss.md"),
+    pages=(
+        "tensaurus.md",
+        "tensaurus-applications.md",
+        "tensaurus-roofline.md",
+        "tensaurus-roofline-products.md",
+        "tensaurus-results.md",
+        "ciss.md",
+    ),
     place=5,
 )
