@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -204,10 +205,19 @@ class Converter(AcceleratorTop):
         for number, name in enumerate(READERS):
             wiring.connect(m, crossbar.lane_r[number], getattr(reader, f"{name}_r"))
         pairs_ar, entries_ar = crossbar.lane_ar
-        wiring.connect(m, reader.entries_ar, entries_ar)
+        asked: dict[str, Any] = {}
+        for name in READERS:
+            # The crossbar's grants go no further back than here.
+            source = getattr(reader, f"{name}_ar")
+            m.submodules[f"{name}_asked"] = buffer = SkidBuffer(
+                source.payload.shape(), output_register=False
+            )
+            wiring.connect(m, source, buffer.i)
+            asked[name] = buffer.o
+        wiring.connect(m, asked["entries"], entries_ar)
         # Pairs are read ahead and can wait; an entry that does is a cycle without one.
         m.submodules.pairs_gate = gate = Gate(pairs_ar.payload.shape())
-        wiring.connect(m, reader.pairs_ar, gate.i)
+        wiring.connect(m, asked["pairs"], gate.i)
         wiring.connect(m, gate.o, pairs_ar)
         same = entries_ar.payload.channel == pairs_ar.payload.channel
         m.d.comb += gate.hold.eq(entries_ar.valid & same)

@@ -9,7 +9,6 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import data_layout
-from ..axi.ordered_reader import OrderedReader
 from ..channels.array_readers import (
     READERS,
     array_reader,
@@ -261,6 +260,7 @@ class ConverterReader(wiring.Component):
         busy = Signal()
         readers = {name: array_reader(config.geometry, config.outstanding) for name in READERS}
         walks = {name: StripeWalk(config.geometry) for name in READERS}
+        found: dict[str, Any] = {}
         for name, reader in readers.items():
             m.submodules[f"{name}_reader"] = reader
             m.submodules[f"{name}_walk"] = walks[name]
@@ -269,7 +269,13 @@ class ConverterReader(wiring.Component):
             m.submodules[f"{name}_requests"] = requests
             wiring.connect(m, walks[name].o, requests.i)
             wiring.connect(m, requests.o, reader.request)
-            m.d.comb += requests.clear.eq(self.stop)
+            # Behind the memory's access.
+            m.submodules[f"{name}_beats"] = beats = SkidBuffer(
+                reader.o.payload.shape(), clearable=True
+            )
+            wiring.connect(m, reader.o, beats.i)
+            found[name] = beats.o
+            m.d.comb += [requests.clear.eq(self.stop), beats.clear.eq(self.stop)]
         connect_readers(m, self, readers, busy)
         m.submodules.pairs = pairs = StripePairs(config)
         m.submodules.pointers = pointers = RowPointers(config)
@@ -289,15 +295,15 @@ class ConverterReader(wiring.Component):
         wiring.connect(m, spans.o, waiting.i)
         wiring.connect(m, waiting.o, next_row.i)
         wiring.connect(m, next_row.o, entries.i)
-        wiring.connect(m, readers["entries"].o, entries.beats)
+        wiring.connect(m, found["entries"], entries.beats)
         wiring.connect(m, entries.o, wiring.flipped(self.o))
         flat = ~self.job.mode
         for used, rows in ((self.job.mode, pairs), (flat, pointers)):
             m.d.comb += [rows.start.eq(self.start & used), rows.rows.eq(self.job.rows)]
         with m.If(self.job.mode):
-            self._find(m, pairs, readers, asked, spans)
+            self._find(m, pairs, found["pairs"], asked["pairs"], spans)
         with m.Else():
-            self._find(m, pointers, readers, asked, spans)
+            self._find(m, pointers, found["pairs"], asked["pairs"], spans)
         m.d.comb += [
             walks["pairs"].base.eq(Mux(flat, self.job.csr_pointers, self.job.c2sr_pairs)),
             walks["entries"].base.eq(Mux(flat, self.job.csr_entries, self.job.c2sr_entries)),
@@ -323,14 +329,14 @@ class ConverterReader(wiring.Component):
     def _find(
         m: Module,
         rows: StripePairs | RowPointers,
-        readers: dict[str, OrderedReader],
-        asked: dict[str, SkidBuffer],
+        beats: Any,
+        asked: SkidBuffer,
         spans: RowSpans,
     ) -> None:
         """Connects the component that finds the rows, while it is active."""
         streams = (
-            (rows.spans, asked["pairs"].i),
-            (readers["pairs"].o, rows.beats),
+            (rows.spans, asked.i),
+            (beats, rows.beats),
             (rows.o, spans.i),
         )
         for source, sink in streams:

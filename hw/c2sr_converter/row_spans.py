@@ -166,7 +166,7 @@ class RowSpans(wiring.Component):
     Members
     -------
     start: in, a pulse while nothing is inside
-    flat: in; the rows are those of CSR; constant from ``start`` on
+    flat: in; the rows are those of CSR; constant from ``start`` on, sampled in the cycle after it
     i: see ``found_row_layout``
     o: see :func:`asked_span_layout`
     spans: see ``span_layout``; in order
@@ -192,6 +192,9 @@ class RowSpans(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        # A register of its own, for it selects between all that is wide here.
+        flat = Signal()
+        m.d.sync += flat.eq(self.flat)
         sized = self._size(m)
         row = sized.payload
         needs = Signal()
@@ -201,11 +204,11 @@ class RowSpans(wiring.Component):
         wiring.connect(m, sized, fork.i)
         kept, asked = fork.o
         held = self._held(m, sized)
-        row_needs = self._of_row(m, row, held)
-        block_needs, block_more = self._of_blocks(m, row)
+        row_needs = self._of_row(m, row, held, flat)
+        block_needs, block_more = self._of_blocks(m, row, flat)
         m.d.comb += [
-            needs.eq(Mux(self.flat, block_needs, row_needs)),
-            more.eq(self.flat & block_more),
+            needs.eq(Mux(flat, block_needs, row_needs)),
+            more.eq(flat & block_more),
             fork.clear.eq(self.clear),
             self.spans.valid.eq(asked.valid & needs),
             asked.ready.eq(~more & (self.spans.ready | ~needs)),
@@ -264,7 +267,7 @@ class RowSpans(wiring.Component):
             m.d.sync += some_held.eq(0)
         return held
 
-    def _of_row(self, m: Module, row: data.View, held: Value) -> Value:
+    def _of_row(self, m: Module, row: data.View, held: Value, flat: Value) -> Value:
         """Exactly the beats of the row; returns whether there are any."""
         config, span = self._config, self.spans.payload
         block_bits = config.geometry.block_beat_bits
@@ -272,7 +275,7 @@ class RowSpans(wiring.Component):
         first = Signal(len(begin) + 1, name="first_beat")
         # `held` arrives late: it selects.
         m.d.comb += first.eq(Mux(held, begin + 1, begin))
-        with m.If(~self.flat):
+        with m.If(~flat):
             m.d.comb += [
                 span.channel.eq(row.channel),
                 span.block.eq(first[block_bits:]),
@@ -282,7 +285,7 @@ class RowSpans(wiring.Component):
                 m.d.comb += span.beat.eq(first[:block_bits])
         return row.some & ~(held & row.one_beat)
 
-    def _of_blocks(self, m: Module, row: data.View) -> tuple[Value, Value]:
+    def _of_blocks(self, m: Module, row: data.View, flat: Value) -> tuple[Value, Value]:
         """Whole blocks, up to that of the row's last entry; returns whether the next one is still
         to be read, and whether more are."""
         span = self.spans.payload
@@ -293,11 +296,11 @@ class RowSpans(wiring.Component):
         final = row.final[bits:]
         m.d.comb += [
             blocks.start.eq(self.start),
-            blocks.want.eq(self.flat & self.spans.valid),
+            blocks.want.eq(flat & self.spans.valid),
             blocks.spans.ready.eq(self.spans.ready),
             taken.eq(blocks.taken),
         ]
-        with m.If(self.flat):
+        with m.If(flat):
             m.d.comb += span.eq(blocks.spans.payload)
         with m.If(taken):
             m.d.sync += following.eq(following + 1)

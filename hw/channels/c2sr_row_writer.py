@@ -116,7 +116,7 @@ class C2srRowWriter(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         lane_map, token = self._lane_map, self.i.payload
-        pointer, length, limit = self._count(m)
+        pointer, length, at_end = self._count(m)
         places: dict[str, Any] = {
             "pair": self._placer(PAIR_BYTES, lane_map.channel_lanes),
             "entry": self._placer(self._layout.entry_bytes, 1),
@@ -128,7 +128,7 @@ class C2srRowWriter(wiring.Component):
         full = Signal()
         may = Signal()
         m.d.comb += [
-            full.eq(token.present & (pointer == limit)),
+            full.eq(token.present & at_end),
             may.eq(~full & ~ended & ~self.stop),
             self.i.ready.eq(may & pair.ready & entry.ready),
             entry.valid.eq(self.i.valid & token.present & may & pair.ready),
@@ -163,12 +163,16 @@ class C2srRowWriter(wiring.Component):
 
     def _count(self, m: Module) -> tuple[Value, Value, Value]:
         """Counts the row's entries; returns the place of the token's entry, their number so far,
-        and the end of the region."""
+        and whether that place is the end of the region."""
         lane_map, token = self._lane_map, self.i.payload
         pointers = [Signal(32, name=f"pointer_{slot}") for slot in range(lane_map.lane_channels)]
         pointer: Any = Array(pointers)[token.row.slot] if len(pointers) > 1 else pointers[0]
         length = Signal(32)
-        limit = Signal(32)
+        # The last place; and of each channel, whether its pointer is beyond that: known a cycle
+        # before, for it decides what is accepted.
+        last = Signal(32, name="last_place")
+        ended = [Signal(name=f"at_end_{slot}") for slot in range(lane_map.lane_channels)]
+        at_end: Any = Array(ended)[token.row.slot] if len(ended) > 1 else ended[0]
         first = Signal(32)
         if lane_map.channel_lanes > 1:
             m.d.comb += first.eq(lane_share(lane_map, self.lane) * self.capacity)
@@ -177,10 +181,13 @@ class C2srRowWriter(wiring.Component):
                 pointer.eq(pointer + token.present),
                 length.eq(Mux(token.row_last, 0, length + token.present)),
             ]
+            with m.If(token.present):
+                m.d.sync += at_end.eq(pointer == last)
         with m.If(self.start):
             m.d.sync += [each.eq(first) for each in pointers]
-            m.d.sync += [length.eq(0), limit.eq(first + self.capacity)]
-        return pointer, length, limit
+            m.d.sync += [each.eq(self.capacity == 0) for each in ended]
+            m.d.sync += [length.eq(0), last.eq(first + self.capacity - 1)]
+        return pointer, length, at_end
 
     def _pack(self, m: Module, places: dict[str, Any], ended: Value) -> None:
         """A packer for each array and channel."""

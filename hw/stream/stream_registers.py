@@ -99,6 +99,9 @@ class SkidBuffer(wiring.Component):
         spare_valid = Signal()
         spare = Signal(self._payload, reset_less=True)
         m.d.comb += self.i.ready.eq(~spare_valid)
+        # Whether it is needed is known late, so it takes whatever is there.
+        with m.If(~spare_valid):
+            m.d.sync += spare.eq(self.i.payload)
         if self._output_register:
             valid = Signal()
             payload = Signal(self._payload, reset_less=True)
@@ -109,8 +112,8 @@ class SkidBuffer(wiring.Component):
                     m.d.sync += payload.eq(spare)
                 with m.Else():
                     m.d.sync += payload.eq(self.i.payload)
-            with m.Elif(self.i.valid & ~spare_valid):
-                m.d.sync += [spare.eq(self.i.payload), spare_valid.eq(1)]
+            with m.Elif(self.i.valid):
+                m.d.sync += spare_valid.eq(1)
         else:
             m.d.comb += [
                 self.o.valid.eq(spare_valid | self.i.valid),
@@ -120,8 +123,8 @@ class SkidBuffer(wiring.Component):
                 m.d.comb += self.o.payload.eq(spare)
             with m.If(self.o.ready):
                 m.d.sync += spare_valid.eq(0)
-            with m.Elif(self.i.valid & ~spare_valid):
-                m.d.sync += [spare.eq(self.i.payload), spare_valid.eq(1)]
+            with m.Elif(self.i.valid):
+                m.d.sync += spare_valid.eq(1)
         if self._clearable:
             with m.If(self.clear):
                 m.d.sync += spare_valid.eq(0)
