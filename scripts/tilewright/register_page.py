@@ -16,28 +16,33 @@ __all__ = ["register_page"]
 
 _HEAD = """# Registers of all accelerators
 
-What software sees at `s_axil`, in words of 32 bits; a register of 64 bits is two words, the low
-one first. `rw`: read and write; `ro`: read only; `w1c`: set by the hardware, cleared by writing 1,
-and by a start; `wo`: acts once when written, reads 0. Other addresses, and writes to registers that
-are read only, answer SLVERR. A job works on the job registers as they were at its start.
+Software controls an accelerator through these registers at `s_axil`. This page has the registers
+that all accelerators share, the offset of every register, the error codes, and the registers of
+each accelerator.
 
-A start is taken if busy is 0. In the cycle in which busy rises, done, error, error_code and
-ERROR_DETAIL are 0: a read of STATUS that is issued after the response to the start, and `irq` after
-it, say nothing of the former job. A start while busy is 1, or with soft_reset in the same write, is
-ignored and clears nothing. If the hardware sets done or error while software clears it, it is set.
-error_code and ERROR_DETAIL appear in the cycle in which error is set. Acknowledging error leaves
-them as they are.
+## Rules
 
-A soft reset ends the job that runs, without done and without error. If busy is 0 it changes
-nothing.
+* **Words.** Registers are 32-bit words. A 64-bit register is two words, the low one first.
+* **Access.** `rw`: read and write. `ro`: read only. `w1c`: set by the hardware, cleared by writing
+  1 and by a start. `wo`: acts once when written, reads 0. Other addresses, and writes to read-only
+  registers, answer SLVERR.
+* **Job registers** are latched at the start of a job.
+* **Start.** A start is accepted if busy is 0. In the cycle in which busy rises, done, error,
+  error_code and ERROR_DETAIL are 0. A read of STATUS after the response to the start, and `irq`
+  after it, therefore never show the former job. A start while busy is 1, or in the same write as
+  soft_reset, is ignored and clears nothing.
+* **Acknowledging.** If the hardware sets done or error while software clears it, it is set. The
+  error_code and ERROR_DETAIL appear in the cycle in which error is set. Acknowledging error does
+  not change them.
+* **Soft reset.** A soft reset ends the running job without done and without error. If busy is 0 it
+  changes nothing.
+* **VERSION** counts changes of the registers and of their behaviour. The upper 16 bits count those
+  that break drivers, the lower 16 bits those that a driver may ignore.
 
-VERSION counts changes of the registers and of what they do: the upper 16 bits those that break
-drivers, the lower 16 bits those that a driver may ignore.
-
-`python -m tilewright.register_page` prints this page, for the default configurations: multiples of
-bases follow the parameters, and so do the values of ID and CONFIG registers. Of any other
-configuration `tilewright generate` writes the registers into [the sidecar](sidecar.md), a C header,
-SystemRDL or IP-XACT ([the command line](command-line.md#generate)).
+`python -m tilewright.register_page` prints this page for the default configurations. Multiples of
+bases, and the values of ID and CONFIG registers, depend on the parameters. For any other
+configuration, `tilewright generate` writes the registers into [the sidecar](sidecar.md), a C
+header, SystemRDL or IP-XACT ([the command line](command-line.md#generate)).
 """
 
 _COLUMNS = ["| offset | register, field | bits | access | |", "|---|---|---|---|---|"]
@@ -164,7 +169,7 @@ def _own(group: list[Entry], spec: JobSpec, common: Iterable[Register]) -> Itera
         name = optional.get(register)
         yield from _rows(register, f"; with `{name}` only" if name else "")
     yield ""
-    yield from ("| code | error | what was wrong |", "|---|---|---|")
+    yield from ("| code | error | cause |", "|---|---|---|")
     for error in spec.errors:
         yield f"| {error.code} | {error.name} | {error.doc} |"
 
@@ -174,12 +179,12 @@ def register_page() -> str:
     groups = _groups()
     specs = [group[0].unit.job_spec(group[0].unit.config()) for group in groups]
     common = _common(specs)
-    lines = [_HEAD, "## What all have", "", *_COLUMNS]
+    lines = [_HEAD, "## Common registers", "", *_COLUMNS]
     for register in common:
         lines += _rows(_said(register, groups, specs))
-    lines += ["", "The registers that say what a job did and what it is to do differ.", ""]
-    lines += ["## Where each register is", "", *_overview(groups, specs), ""]
-    lines += ["## Error codes", "", "STATUS.error_code of a job that failed:", ""]
+    lines += ["", "Counters and job registers differ.", ""]
+    lines += ["## Offsets of all registers", "", *_overview(groups, specs), ""]
+    lines += ["## Error codes", "", "STATUS.error_code of a failed job:", ""]
     lines += [*_errors(specs, groups), ""]
     for group, spec in zip(groups, specs, strict=True):
         lines += [f"## {_title(group)}", "", *_own(group, spec, common), ""]

@@ -189,7 +189,7 @@ def test_an_accelerators_registers_and_errors(name: str) -> None:
     spec = unit.job_spec(unit.config())
     own = section(f"`{name}`").splitlines()
     rows = [row for row in register_rows(spec.registers) if row.split("|")[2].strip() not in COMMON]
-    in_common = {row for row in register_rows(spec.registers) if row in section("What all have")}
+    in_common = {row for row in register_rows(spec.registers) if row in section("Common registers")}
     wanted = [row for row in rows if row not in in_common]
     found = [row for row in own if re.match(r"\| (0x|\|)", row) and "` only |" not in row]
     assert found == wanted
@@ -198,7 +198,7 @@ def test_an_accelerators_registers_and_errors(name: str) -> None:
 
 def test_the_overview_has_every_register_once() -> None:
     """Lists every register of each accelerator and of each of its variants once, at its offset."""
-    lines = section("Where each register is").splitlines()
+    lines = section("Offsets of all registers").splitlines()
     heading = next(line for line in lines if line.startswith("| register"))
     titles = [part.strip() for part in heading.split("|")[1:-1]]
     rows = [[part.strip() for part in line.split("|")[1:-1]] for line in lines]
