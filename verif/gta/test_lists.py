@@ -139,7 +139,7 @@ def test_steps_of_one_float_of_one_limb(tmp_path: Path) -> None:
 
 # The pages of GTA and its jobs list registers, errors and commands as the tables do; examples work.
 
-PAGE, JOB_PAGE = page("gta.md"), page("gta-job.md")
+PAGE, JOB_PAGE, VECTOR_PAGE = (page(f"gta{part}.md") for part in ("", "-job", "-vectors"))
 
 
 def section(title: str, of: Path = JOB_PAGE) -> str:
@@ -155,10 +155,11 @@ def test_registers_and_errors() -> None:
 @pytest.mark.slow
 def test_python_examples_run() -> None:
     """The model of cycles among them, which takes twenty seconds to compile."""
-    found = examples(PAGE, "python")
-    assert found
-    for example in found:
-        exec(compile(example, str(PAGE), "exec"), {})
+    for where in (PAGE, VECTOR_PAGE):
+        found = examples(where, "python")
+        assert found
+        for example in found:
+            exec(compile(example, str(where), "exec"), {})
 
 
 @pytest.mark.parametrize(
@@ -188,7 +189,9 @@ def test_deals_and_formats() -> None:
 
 def test_functions_of_vectors() -> None:
     rows = re.findall(
-        r"^\| (\d+) \| (\w+) \| .* \| (.*) \| (.*) \|$", section(" Vectors", PAGE), re.M
+        r"^\| (\d+) \| (\w+) \| .* \| (.*) \| (.*) \|$",
+        section(" Functions and layout", VECTOR_PAGE),
+        re.M,
     )
     assert rows == [
         (str(n), name, *(", ".join(memories or "-") for memories in row))

@@ -98,6 +98,6 @@ SYSTEM = System(
         ),
     },
     paper="GTA",
-    pages=("gta.md", "gta-job.md", "gta-schedules.md", "gta-applications.md"),
+    pages=("gta.md", "gta-job.md", "gta-vectors.md", "gta-schedules.md", "gta-applications.md"),
     place=7,
 )

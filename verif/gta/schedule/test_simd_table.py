@@ -26,7 +26,7 @@ def test_separate_units() -> None:
 
 def test_the_page() -> None:
     """The page's figures follow from the formula, which other tests compare with the RTL."""
-    text = page("gta.md").read_text()
+    text = page("gta-vectors.md").read_text()
     labels = re.findall(r"^\| (\w+(?:, \d+ adders)?) \| [\d.]+ \| [\d.]+ \| [\d.]+ \|", text, re.M)
     assert len(labels) == 4 + 2 * 4
     for label in labels:
