@@ -93,7 +93,7 @@ def test_the_page_has_the_bits_of_every_instruction() -> None:
 
 # ``examples/from_the_page/t2s``: runs without Tilewright; its bytes are the page's.
 
-PAGE_T2S = page_of_memory("t2s.md")
+PAGE_T2S = page_of_memory("t2s-job.md")
 SPARSE_PAGE = page_of_memory("t2s-sparse.md")
 
 
@@ -140,7 +140,7 @@ def test_the_page_has_the_tokens_that_the_host_lays_out() -> None:
 
 # ``examples/from_the_page/tensaurus``: runs without Tilewright; its bytes are the page's.
 
-PAGE_TENSAURUS = page_of_memory("tensaurus.md")
+PAGE_TENSAURUS = page_of_memory("tensaurus-job.md")
 
 
 @pytest.mark.slow

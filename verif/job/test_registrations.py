@@ -20,9 +20,13 @@ ACCELERATORS = {name: entry for name, entry in entries().items() if entry.unit.j
 
 
 def _page(unit: Unit) -> str:
-    """Returns the page of a unit's system."""
+    """Returns the first page of a unit's system that has a section "Registers"."""
     return next(
-        system.pages[0] for system in systems() if unit in (entry.unit for entry in system.entries)
+        name
+        for system in systems()
+        if unit in (entry.unit for entry in system.entries)
+        for name in system.pages
+        if "## Registers\n" in page(name).read_text()
     )
 
 

@@ -101,6 +101,7 @@ SYSTEM = System(
     paper="T2S-Tensor",
     pages=(
         "t2s.md",
+        "t2s-job.md",
         "t2s-directives.md",
         "t2s-designs.md",
         "t2s-sparse.md",

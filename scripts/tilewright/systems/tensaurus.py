@@ -109,6 +109,7 @@ SYSTEM = System(
     paper="Tensaurus",
     pages=(
         "tensaurus.md",
+        "tensaurus-job.md",
         "tensaurus-applications.md",
         "tensaurus-roofline.md",
         "tensaurus-roofline-products.md",
