@@ -24,7 +24,7 @@ STAGES = (1, 2, 3)
 _ARRAY = "array and multi-precision accumulator"
 _FLOATS = "the same with fused adders"
 _LANE = "the same with feeders, results and control of the lane"
-_JOINED = "the same with what joins the lanes"
+_JOINED = "the same with the lane interconnect"
 _PAPER = {_ARRAY: 60.76, _FLOATS: 100.0, _JOINED: 106.06}
 """Section 6.1, in percent of the original lane, which is more than arithmetic."""
 
@@ -33,15 +33,15 @@ _PARTS = {
     "elements": ("limb_element",),
     "multi-precision accumulator": ("multi_precision_accumulator",),
     "rows' adders": ("float_accumulate",),
-    "what picks products and keeps sums": ("row_adder",),
-    "what joins rows' adders": ("float_back", "plane_addends"),
+    "selection of products, registers of sums": ("row_adder",),
+    "connections of rows' adders": ("float_back", "plane_addends"),
     "results of integers": ("result_path", "result_sequencer"),
     "results of floats": ("float_result_path", "result_words"),
     "feeders of integers": ("left_feeder", "top_feeder"),
     "feeders of floats": ("float_left_feeder", "float_top_feeder"),
     "vectors of integers, and by planes": ("vector_path",),
-    "memories' ways": ("lane_memories",),
-    "folds": ("fold_sequencer", "waiting_fold"),
+    "datapaths to the memories": ("lane_memories",),
+    "sequencing of folds": ("fold_sequencer", "waiting_fold"),
 }
 """Components of each part of a lane."""
 

@@ -230,11 +230,13 @@ def test_the_figures_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     control = 300 - 64 * 2 - 30 - 50
     label = "the same with feeders, results and control of the lane"
     assert ours_of(table, label) == share(array + 400 + control)
-    assert ours_of(table, "the same with what joins the lanes") == share(array + 400 + control + 3)
+    assert ours_of(table, "the same with the lane interconnect") == share(array + 400 + control + 3)
     assert ours_of(table, "of the lane: elements") == share(64 * 2)
     assert ours_of(table, "of the lane: rows' adders") == share(8 * 5)
-    assert ours_of(table, "of the lane: what picks products and keeps sums") == share(8 * (6 - 5))
-    assert ours_of(table, "of the lane: what joins rows' adders") == share(50 - 8 * 6)
+    assert ours_of(table, "of the lane: selection of products, registers of sums") == share(
+        8 * (6 - 5)
+    )
+    assert ours_of(table, "of the lane: connections of rows' adders") == share(50 - 8 * 6)
     others = 300 - 64 * 2 - 30 - 50
     assert ours_of(table, "of the lane: others") == share(others)
     assert not [row.label for row in table.rows if "feeders of" in row.label]
@@ -270,7 +272,7 @@ def test_the_table_takes_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_small_table() -> None:
     """A table with few formats: absent parts cost nothing."""
     table = gta_area("cmos", formats=("int8", "bf16"), lanes=1, partial_bits=20, vector_bytes=2048)
-    whole = ours_of(table, "the same with what joins the lanes")[0]
+    whole = ours_of(table, "the same with the lane interconnect")[0]
     assert 0 < ours_of(table, "array and multi-precision accumulator")[0] < whole
     element, array = (
         ours_of(table, label)[0] for label in ("an element of the array", "array of 64 elements")
