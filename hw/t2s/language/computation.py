@@ -60,8 +60,8 @@ class Computation(Partition):
     def forward(self, producer: Isolated, **directions: int) -> Self:
         """Lets only edge elements receive; each passes words on to its neighbour along a loop.
 
-        1 is towards higher numbers, -1 towards lower. With several loops, elements at the edge of
-        the last loop pass on to those at the edge of the first.
+        1 is upwards, -1 downwards. With several loops, elements at the edge of the last loop pass
+        on to those at the edge of the first.
 
         Picture::
 

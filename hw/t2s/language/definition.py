@@ -132,10 +132,9 @@ def compute(
 ) -> Definition:
     """Defines a result, as in ``compute("C", "fp32", i, j, sum_over=k)[A[i, k] * B[k, j]]``.
 
-    Products with sparse tensors are summed over entries only. A product such as ``[R[i, k] * S[i,
-    k] * X[k]]`` uses the entries of all its sparse tensors, the intersection. A sum of products
-    such as ``[R[i, k] * X[k] + S[i, k] * X[k]]`` uses the entries of any of them, the union. The
-    result is dense. Sparse tensors are multiplied before the others.
+    With sparse tensors only entries count: in a product, as ``[R[i, k] * S[i, k] * X[k]]``, those
+    of all its sparse tensors; in a sum, as ``[R[i, k] * X[k] + S[i, k] * X[k]]``, those of any of
+    them. The result is dense. Sparse tensors are multiplied before the others.
 
     Parameters
     ----------

@@ -166,8 +166,7 @@ class ElementArray(LoopNest):
     def fifo(self, depth: int) -> Self:
         """Sets the depth of the queue into which an element sends its results.
 
-        Without the directive the compiler chooses the smallest depth with which the design does not
-        stop.
+        By default the compiler chooses the smallest depth that does not stop the design.
 
         Picture::
 
@@ -175,7 +174,7 @@ class ElementArray(LoopNest):
             | C |-->|  |  |  |  |--> drainer          C.fifo(4)
             +---+   +--+--+--+--+
 
-        Legal for a constant up to 65,536 with which the design does not stop.
+        Legal for a constant up to 65,536 that does not stop the design.
 
         Refused::
 

@@ -177,8 +177,8 @@ class IsolatedFunction:
     def fifo(self, depth: int) -> Self:
         """Sets the depth of the queue into which the function, or each of its copies, sends.
 
-        Queues between copies are not affected. Without the directive the compiler chooses the
-        smallest depth with which the design does not stop.
+        Queues between copies are not affected. By default the compiler chooses the smallest depth
+        that does not stop the design.
 
         Picture::
 
@@ -186,8 +186,8 @@ class IsolatedFunction:
             | loader | --> |  |  |  |  | --> | feeder |        load.fifo(4)
             +--------+     +--+--+--+--+     +--------+
 
-        Legal for functions that send to another one, for a constant up to 65,536 with which the
-        design does not stop.
+        Legal for functions that send to another one, for a constant up to 65,536 that does not stop
+        the design.
 
         Refused::
 
@@ -236,8 +236,7 @@ class Isolated(IsolatedFunction):
     def forward(self, **directions: int) -> Self:
         """Makes all copies along a loop keep the same words: the first receives, each passes on.
 
-        Functions farther from the computation lose the loop. 1 is towards higher numbers, -1
-        towards lower.
+        Functions farther from the computation lose the loop. 1 is upwards, -1 downwards.
 
         Picture::
 
@@ -249,7 +248,7 @@ class Isolated(IsolatedFunction):
 
         Legal for producers that receive words, along loops that are unrolled in them and not in the
         sender. The loops do not choose the tensor's word, and elements do not forward it along
-        them. A function that forwards does not scatter.
+        them. The function does not scatter.
 
         Refused::
 
@@ -295,7 +294,7 @@ class Isolated(IsolatedFunction):
     def scatter(self, **directions: int) -> Self:
         """Lets only the first copy along a loop receive: it keeps its words and passes on the rest.
 
-        A counting loop selects the copy. 1 is towards higher numbers, -1 towards lower.
+        A counting loop selects the copy. 1 is upwards, -1 downwards.
 
         Picture::
 
@@ -339,9 +338,9 @@ class Isolated(IsolatedFunction):
     ) -> Self:
         """Lets only the last copy along a loop send: the others pass their words along to it.
 
-        1 is towards higher numbers, -1 towards lower: then copy 0 is the last. It sends one word
-        after the other, all words of a copy in sequence. With ``vector=True`` it sends vectors of
-        one word per copy, which the unloader stores at once.
+        1 is upwards, -1 downwards: copy 0 is then the last. It sends one word after the other, all
+        words of a copy in sequence. With ``vector=True`` it sends vectors of one word per copy,
+        which the unloader stores at once.
 
         A counting loop in the place of the loop selects the copy. With ``level=jjj`` it is directly
         inside that loop, so each iteration has a turn of every copy. This order of loops is also

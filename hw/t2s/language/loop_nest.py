@@ -264,8 +264,8 @@ class LoopNest(Sums):
                                          for k < K:
                                            D(i, j) += A(i, k) B(k, j)
 
-        Legal if every loop is named once. A loop of the result whose trip count is in a register
-        must not be inside a summed loop.
+        Legal if every loop is named once. A result's loop with its trip count in a register must
+        not be inside a summed loop.
 
         Refused::
 

@@ -78,11 +78,11 @@ class ElementClock(ElementArray):
     def accumulate(self, *, stall: str) -> Self:
         """Selects whether an element may wait for its sums: ``"allowed"`` or ``"refused"``.
 
-        An element adds a product to its sum some cycles after the product's arrival. Meanwhile it
-        processes products of its other sums. Their number follows from the result's loops inside
-        the outermost summed one. If it is smaller than the cycles, the element waits. Without the
-        directive such a mapping has no Verilog, except where ``--set largest=`` cuts factors for a
-        trial. ``t2s show`` and ``show t2s`` report products and cycles.
+        An element adds a product to its sum some cycles after its arrival. Meanwhile it processes
+        its other sums, which are those of the result's loops inside the outermost summed one. If
+        these are too few, the element waits. Without the directive such a mapping has no Verilog,
+        except where ``--set largest=`` cuts factors. ``t2s show`` and ``show t2s`` report products
+        and cycles.
 
         Picture::
 
@@ -111,9 +111,8 @@ class ElementClock(ElementArray):
     def drain_overlap(self, on: bool) -> Self:
         """Selects whether a block of results leaves an element while it computes the next one.
 
-        This is the default: results wait in a queue beside the sums. Without overlap no such queue
-        exists. Complete sums then stay in place and leave one after the other, before the next
-        block begins.
+        By default results wait in a queue beside the sums. Without overlap no such queue exists:
+        complete sums leave one after the other, before the next block begins.
 
         Picture::
 
@@ -182,9 +181,9 @@ class Partition(ElementClock):
     def producers(self, tensor: object, *roles: str) -> tuple[Isolated, ...]:
         """Isolates the functions that bring an operand, nearest to the computation first.
 
-        A serializer, on the host, writes the tensor in the order in which the loader reads it. A
-        loader reads memory; a feeder keeps reused words. Each has a copy of the computation's
-        loops, which other directives change.
+        A serializer, on the host, writes the tensor in the loader's order. A loader reads memory; a
+        feeder keeps reused words. Each has a copy of the computation's loops, which other
+        directives change.
 
         Picture::
 

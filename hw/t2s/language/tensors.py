@@ -146,8 +146,8 @@ class Tensor:
 def tensor(name: str, number_format: str, *dimensions: Index, sparse: str = "") -> Tensor:
     """Defines an operand, in a format of ``tilewright.hw.spec.formats.FORMATS``.
 
-    ``dimensions`` name the sizes. If a computation has an index of such a name, it must be the
-    index of this dimension, alone or as in ``y + r``. Other names have no meaning.
+    ``dimensions`` name the sizes. A computation's index of the same name must be that of the
+    dimension, alone or as in ``y + r``. Other names have no meaning.
 
     A sparse tensor stores only entries, by rows, its first dimension. ``"csr"`` assigns rows to
     elements in loop order; ``"ciss"`` distributes them, the longest first. Products with missing
