@@ -34,7 +34,14 @@ from tilewright.verif.engine.jobs import (
 )
 from tilewright.verif.engine.rates import EngineAxiDevice, unit_of
 from tilewright.verif.kit.far_memory import FarAccelerator
-from tilewright.verif.kit.pages import examples, page
+from tilewright.verif.kit.pages import (
+    documented_errors,
+    documented_registers,
+    error_rows,
+    examples,
+    page,
+    register_rows,
+)
 from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import cases, slow_but
 from tilewright.verif.oracles.graphs import matrix_product
@@ -334,9 +341,9 @@ def test_formats() -> None:
     assert formats_of(M3xuEngineConfig(depth=4), "fp32c") == ("fp32c", "fp32c")
 
 
-# The examples of docs/engine.md work.
+# The examples of docs/engine.md and docs/engine-job.md work, and the tables are complete.
 
-PAGE = page("engine.md")
+PAGE, JOB_PAGE = page("engine.md"), page("engine-job.md")
 
 
 def test_python_examples_run() -> None:
@@ -347,9 +354,15 @@ def test_python_examples_run() -> None:
         exec(compile(example, str(PAGE), "exec"), names)
 
 
+def test_the_page_has_the_registers_and_errors() -> None:
+    spec = job_spec(Simd2EngineConfig())
+    assert documented_registers(JOB_PAGE) == register_rows(spec.registers)
+    assert documented_errors(JOB_PAGE) == error_rows(spec.errors)
+
+
 @pytest.mark.skipif(not shutil.which("gcc"), reason="no C compiler is installed")
 def test_c_examples_compile(tmp_path: Path) -> None:
-    found = examples(PAGE, "c")
+    found = examples(JOB_PAGE, "c")
     assert found
     for example in found:
         (tmp_path / "example.c").write_text(example)

@@ -254,7 +254,7 @@ class Case(NamedTuple):
 
 CASES = (
     Case("gta", "gta-job.md", "run.py", "use_c=int(c is not None)", "use_c=0"),
-    Case("engine", "engine.md", "run.py", "TRANSPOSED_B * transposed_b", "TRANSPOSED_B"),
+    Case("engine", "engine-job.md", "run.py", "TRANSPOSED_B * transposed_b", "TRANSPOSED_B"),
     Case("matraptor", "matraptor.md", "run.py", "min(sums.get(j, math.inf), x + y)", "x + y"),
     Case("c2sr_converter", "c2sr.md", "c2sr.py", "channel) * self.block", "0) * self.block"),
 )

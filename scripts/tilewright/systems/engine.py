@@ -55,6 +55,6 @@ SYSTEM = System(
         ),
     },
     paper="SIMD2",
-    pages=("engine.md",),
+    pages=("engine.md", "engine-job.md"),
     place=3,
 )
