@@ -6,12 +6,15 @@ from .m3xu import m3xu_area
 from .matraptor import matraptor_area
 from .sida import sida_area
 from .simd2 import simd2_area
-from .table import Row, Table
+from .table import Drawing, Row, Table, Tables, csv_of
 from .tensaurus import tensaurus_area
 
 __all__ = [
+    "Drawing",
     "Row",
     "Table",
+    "Tables",
+    "csv_of",
     "m3xu_area",
     "matraptor_area",
     "sida_area",

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.console import Console
 
-__all__ = ["Figures", "Row", "Table"]
+__all__ = ["Drawing", "Figures", "Row", "Table", "Tables", "csv_of"]
 
 Figures = Sequence[float | None]
+Drawing = Callable[["Figure"], None]
+"""Draws into an empty figure of Matplotlib."""
 
 
 @dataclass(frozen=True)
@@ -45,21 +48,19 @@ class Table:
     target: str
     columns: Sequence[str]
     rows: Sequence[Row]
+    drawing: Drawing | None = field(default=None, compare=False, repr=False)
+    """A special drawing; None for bars."""
+
+    @property
+    def parts(self) -> Sequence[Table]:
+        """The table itself: the one part of what ``tilewright table`` measures."""
+        return [self]
 
     def to_json(self) -> dict[str, Any]:
         """``{"table", "target", "columns", "rows": [{"label", "paper", "ours"}, ...]}``."""
         rows = [{"label": r.label, "paper": [*r.paper], "ours": [*r.ours]} for r in self.rows]
         columns = list(self.columns)
         return {"table": self.table, "target": self.target, "columns": columns, "rows": rows}
-
-    def to_csv(self) -> str:
-        """Returns our figures as CSV: the columns' names after an empty one, and one line per
-        row."""
-        text = StringIO()
-        lines = csv.writer(text, lineterminator="\n")
-        lines.writerow(["", *self.columns])
-        lines.writerows([row.label, *row.ours] for row in self.rows)
-        return text.getvalue()
 
     def print(self, console: Console) -> None:
         """Writes the table to a Rich console, with the papers' figures, if any, under ours."""
@@ -80,3 +81,48 @@ class Table:
             if compared:
                 shown.add_section()
         console.print(shown)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Several tables under one name.
+
+    Members
+    -------
+    table: the name
+    parts: the tables
+    notes: lines to read with them; None if the JSON form has no such member
+    """
+
+    table: str
+    parts: Sequence[Table]
+    notes: Sequence[str] | None = None
+    drawing: Drawing | None = field(default=None, compare=False, repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """``{"table", "notes", "parts": [as Table.to_json, ...]}``, without ``notes`` if None."""
+        notes = {} if self.notes is None else {"notes": [*self.notes]}
+        return {"table": self.table, **notes, "parts": [part.to_json() for part in self.parts]}
+
+    def print(self, console: Console) -> None:
+        """Writes the tables to a Rich console, and the notes after them."""
+        for part in self.parts:
+            part.print(console)
+        for note in self.notes or ():
+            console.print(note)
+
+
+def csv_of(parts: Iterable[Table]) -> str:
+    """Returns tables as CSV, with an empty line between two: the title and the columns' names, and
+    one line per row. A row with figures of a paper has a second line, "paper: " and its label."""
+    text = StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    for number, part in enumerate(parts):
+        if number:
+            lines.writerow([])
+        lines.writerow([part.table, *part.columns])
+        for row in part.rows:
+            lines.writerow([row.label, *row.ours])
+            if any(x is not None for x in row.paper):
+                lines.writerow([f"paper: {row.label}", *row.paper])
+    return text.getvalue()

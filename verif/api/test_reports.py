@@ -24,14 +24,10 @@ def sizes(
     *,
     files: Any = (),
     settings: Any = (),
-    csv: Path | None = None,
 ) -> Table:
     """A table of the sizes of files."""
     read_config(SIMD2, None, settings)
-    table = Table("sizes", target, ["bytes"], [Row(f.name, [3], [f.stat().st_size]) for f in files])
-    if csv:
-        csv.write_text(table.to_csv())
-    return table
+    return Table("sizes", target, ["bytes"], [Row(f.name, [3], [f.stat().st_size]) for f in files])
 
 
 @pytest.fixture
@@ -52,7 +48,7 @@ def test_a_table(tmp_path: Path) -> None:
     assert (config["unit"], config["config"]["ops"]) == ("simd2", ["mma", "minplus"])
     assert "one.txt" in str(found)
     assert found.passed
-    assert (tmp_path / "t.csv").read_text() == ",bytes\none.txt,4\n"
+    assert (tmp_path / "t.csv").read_text() == "sizes,bytes\none.txt,4\npaper: one.txt,3\n"
     assert len(list(tmp_path.iterdir())) == 2
 
 
@@ -60,7 +56,7 @@ def test_a_table(tmp_path: Path) -> None:
 def test_what_a_table_refuses() -> None:
     with refused(UnknownName, "unknown table 'sizs'; did you mean 'sizes'?"):
         tilewright.table("sizs")
-    with refused(ValueError, "sizes takes no `scale`; its options are `target`, `csv`"):
+    with refused(ValueError, "sizes takes no `scale`; its options are `target`, `csv`, `plot`"):
         tilewright.table("sizes", scale=0.5)
     with refused(ValueError, "simd2: unknown parameter 'tiles'; did you mean 'tile'?"):
         tilewright.table("sizes", tiles=2)

@@ -239,7 +239,7 @@ def test_alone_on_standard_output() -> None:
         (["run", "gemm", "a.npy", "a.npy", "--backend", "model", "-o", "link.npy"], "link.npy"),
         (["run", "spgemm", "graph.mtx", "-o", "sub/../graph.mtx"], "sub/../graph.mtx"),
         (["generate", "simd2", "-c", "simd2.toml", "-o", "simd2.toml"], "simd2.toml"),
-        (["table", "sida-reuse", "graph.mtx", "--svg", "graph.mtx"], "graph.mtx"),
+        (["table", "sida-reuse", "graph.mtx", "--plot", "graph.mtx"], "graph.mtx"),
         (["show", "simd2", "-c", "simd2.toml", "--json", "simd2.toml"], "simd2.toml"),
     ],
 )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import xml.etree.ElementTree as ET
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from rich.console import Console
 from tilewright.cli import main
 from tilewright.hw.spec.tensaurus import TensaurusConfig
@@ -19,8 +19,9 @@ from tilewright.tables.roofline import host
 from tilewright.tables.roofline.host import host_product
 from tilewright.tables.roofline.measure import GROUPS, Source, sources, works
 from tilewright.tables.roofline.point import Point, geomean, operations_wanted, roof_of
-from tilewright.tables.roofline.report import Roofline, picture, too_small
+from tilewright.tables.roofline.report import Roofline, draw, too_small
 from tilewright.tables.tensaurus_roofline import tensaurus_roofline
+from tilewright.verif.kit.plots import panels, points
 from tilewright.verif.tensaurus.model.cases import random_product
 
 CONFIG = TensaurusConfig()
@@ -130,15 +131,18 @@ def test_scipy_computes_the_same(
     assert (host_product(product.work, turned, 1, operands) == product.exact).all()
 
 
-def test_the_drawing_has_a_dot_a_product() -> None:
-    points = [point(), point(kernel="mv", columns=1, operations=100_000), point(group="layers")]
-    drawn = picture("A & B", points[0].roof, points)
-    circles = [each for each in ET.fromstring(drawn).iter() if each.tag.endswith("circle")]
-    titled = [each for each in circles if len(each)]
-    assert len(titled) == 3
-    assert [each.get("fill") == "white" for each in titled] == [False, True, False]
-    heights = [float(each.get("cy") or 0) for each in titled]
-    assert heights[1] > heights[0] == heights[2]
+def test_the_drawing_has_a_dot_for_each_product() -> None:
+    """Dots are at intensity and rate; the roof is above them."""
+    some = [point(), point(kernel="mv", columns=1, operations=100_000), point(group="layers")]
+    figure = Figure()
+    draw(figure, title="A & B", roof=some[0].roof, points=some)
+    (axes,) = figure.get_axes()
+    roof = points(axes, "array and memory")
+    assert [y for _, y in roof][1:] == [512, 512]
+    dots = {one for one in points(axes) if one not in (*roof, *points(axes, "times a vector"))}
+    assert dots <= {(one.intensity, one.reached) for one in some}
+    hollow = [line for line in axes.get_lines() if line.get_markerfacecolor() == "none"]
+    assert sum(len(line.get_xdata()) for line in hollow) == 1
 
 
 def check(found: Roofline) -> None:
@@ -151,15 +155,16 @@ def check(found: Roofline) -> None:
 
 
 @pytest.mark.long
-def test_no_point_is_above_its_roof(tmp_path: Path) -> None:
-    svg = tmp_path / "roof.svg"
+def test_no_point_is_above_its_roof() -> None:
     said: list[str] = []
-    found = tensaurus_roofline("cmos", said.append, scale=1e-4, only="nell-2", svg=svg, host=False)
+    found = tensaurus_roofline("cmos", said.append, scale=1e-4, only="nell-2", host=False)
     check(found)
     labels = [each.label for each in found.points]
     assert labels[:3] == [f"nell-2, mode {mode}" for mode in (1, 2, 3)]
     assert len(found.points) == 2 * 3 + 2 * 4
-    assert svg.read_text().count("<title>") == len(found.points) + 1
+    (axes,) = panels(found)
+    assert {(one.intensity, one.reached) for one in found.points} <= {*points(axes)}
+    assert [len(part.rows) for part in found.parts] == [len(found.points)]
     assert any("ttmc, F = 32" in each for each in said)
 
 
@@ -226,7 +231,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--only", "nothing"], "--only must be one of tensors, layers, matrices, densities, "
          "measurements, or in a name, not 'nothing'"),
         (["a.txt"], "a.txt: must be a .tns, .mtx or .mtx.gz file"),
-        (["--svg", "a.png"], "a.png: must end in .svg, not '.png'"),
+        (["--plot", "a.gif"], "a.gif: must end in .svg, .png or .pdf, not '.gif'"),
     ],
 )  # fmt: skip
 def test_refusals(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -237,7 +242,7 @@ def test_refusals(words: list[str], message: str, capsys: pytest.CaptureFixture[
 def test_other_tables_take_no_such_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table", "ciss-bandwidth", "--scale", "0.1"]) == 2
     assert capsys.readouterr().err == (
-        "error: ciss-bandwidth takes no --scale; its options are --target, --json\n"
+        "error: ciss-bandwidth takes no --scale; its options are --target, --csv, --plot, --json\n"
     )
 
 

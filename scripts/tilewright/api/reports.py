@@ -145,7 +145,7 @@ def table(
     kept: bool = False,
     liberty_path: FileName | None = None,
     csv: FileName | None = None,
-    svg: FileName | None = None,
+    plot: FileName | None = None,
     **parameters: Any,
 ) -> Result:
     """Measure a table of results, with the papers' numbers beside them.
@@ -159,7 +159,7 @@ def table(
     unit, small, kept: of "clocks": names of units, their small configurations, and only what the
         cache has; ``only`` names its libraries
     liberty_path: of "clocks": folder of the known libraries
-    csv, svg: files to write, of tables that are written so
+    csv, plot: files to write the table to, as CSV and as .svg, .png or .pdf
     parameters: of what is measured, of tables that take these
 
     Raises
@@ -171,8 +171,7 @@ def table(
     known = tables()
     if not isinstance(name, str) or name not in known:
         raise UnknownName(unknown("table", name, known, "tilewright table"))
-    from ..commands.options import check_output
-    from ..commands.table import measured_table
+    from ..commands.table import measured_table, other_outputs
 
     each = [files] if isinstance(files, (str, os.PathLike)) else files
     given: dict[str, object] = {
@@ -187,13 +186,14 @@ def table(
     }
     if parameters:
         given["settings"] = [f"{key}={setting_text(value)}" for key, value in parameters.items()]
-    keywords = {f"--{key.replace('_', '-')}" for key in (*given, "target", "csv", "svg")}
+    keywords = {f"--{key.replace('_', '-')}" for key in (*given, "target", "csv", "plot")}
     with python_errors(keywords), noting() as notes:
-        for suffix, file in ((".csv", csv), (".svg", svg)):
-            given[suffix[1:]] = None if file is None else Path(file)
-            if file is not None:
-                check_output(Path(file), suffix)
-        found = measured_table(name, known[name].function, target, given, shared=("target",))
+        write_others = other_outputs(
+            *(None if file is None else Path(file) for file in (csv, plot))
+        )
+        shared = ("target", "csv", "plot")
+        found = measured_table(name, known[name].function, target, given, shared=shared)
+        write_others(found)
     figures = found.to_json()
     if notes.configs:
         figures["configs"] = [{"unit": unit, "config": config} for unit, config in notes.configs]

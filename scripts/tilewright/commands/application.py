@@ -106,7 +106,7 @@ def shown_on_terminal() -> Iterator[None]:
 
 
 OUTPUTS = (
-    "--output", "--json", "--waves", "--svg", "--csv", "--picture", "--pictures", "--tree",
+    "--output", "--json", "--waves", "--svg", "--plot", "--csv", "--picture", "--pictures", "--tree",
     "--distances", "--header", "--rdl", "--ipxact", "--core", "--filelist", "--package",
     "--template", "--save-schedule", "--junit", "--cocotb", "--curve",
 )  # fmt: skip

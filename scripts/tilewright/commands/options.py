@@ -66,14 +66,15 @@ JsonOption = Annotated[
 ]
 
 
-def check_output(path: Path, suffix: str = "") -> None:
-    """Raise UserError early for a path that could not be written, or does not end as it must (what
-    is no regular file may have any name)."""
-    if suffix == ".json" and path == STANDARD_OUTPUT:
+def check_output(path: Path, *suffixes: str) -> None:
+    """Raise UserError early for a path that could not be written, or does not end with one of the
+    suffixes, if there are any (a device or a pipe may have any name)."""
+    if suffixes == (".json",) and path == STANDARD_OUTPUT:
         return
     if path == STANDARD_OUTPUT:
         raise UserError("-: of --json alone; standard output is the file /dev/stdout")
-    if suffix and path.suffix.lower() != suffix and not outputs.is_stream(path):
-        raise UserError(f"{path}: must end in {suffix}, not {path.suffix!r}")
+    if suffixes and path.suffix.lower() not in suffixes and not outputs.is_stream(path):
+        allowed = " or ".join(filter(None, (", ".join(suffixes[:-1]), suffixes[-1])))
+        raise UserError(f"{path}: must end in {allowed}, not {path.suffix!r}")
     if why := outputs.obstacle(path):
         raise UserError(f"{path}: cannot be written: {why}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -17,7 +17,7 @@ from ..hw.spec.host.words import unknown
 from ..reports import console_of_reports, write_json
 from .options import JsonOption, TargetOption, check_output
 
-__all__ = ["measured_table", "table"]
+__all__ = ["measured_table", "other_outputs", "table"]
 
 
 def table(
@@ -78,11 +78,11 @@ def table(
     ] = None,
     csv: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.csv", help="Also write the table as CSV (some tables)."),
+        typer.Option(metavar="FILE.csv", help="Also write the table as CSV."),
     ] = None,
-    svg: Annotated[
+    plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.svg", help="Also draw the table as SVG (some tables)."),
+        typer.Option(metavar="FILE.svg|png|pdf", help="Also plot the table."),
     ] = None,
 ) -> None:
     """Measure a table of results, with the papers' numbers beside them."""
@@ -93,23 +93,47 @@ def table(
         raise UserError(unknown("table", name, known, "tilewright table"))
     if json_file is not None:
         check_output(json_file, ".json")
-    if csv is not None:
-        check_output(csv, ".csv")
-    if svg is not None:
-        check_output(svg, ".svg")
+    write_others = other_outputs(csv, plot)
     given: dict[str, object] = {"files": files, "full": full or None, "scale": scale}
     given |= {"only": ",".join(only) if only else None, "unit": unit, "small": small or None}
     given |= {
         "kept": kept or None,
         "liberty_path": liberty_path,
         "settings": settings,
-        "csv": csv,
-        "svg": svg,
     }
     measured = measured_table(name, known[name].function, target, given)
     measured.print(console_of_reports())
+    write_others(measured)
     if json_file is not None:
         write_json(json_file, measured.to_json())
+
+
+def other_outputs(csv: Path | None, plot: Path | None) -> Callable[[Any], None]:
+    """Checks the files for a table's CSV and plot, and returns what writes them.
+
+    Raises UserError for a file that cannot be written, and if Matplotlib is missing.
+    """
+    from ..hw.spec.host.outputs import write_whole
+    from ..hw.spec.host.plots import PLOT_SUFFIXES, can_plot, write_plot
+
+    if csv is not None:
+        check_output(csv, ".csv")
+    if plot is not None:
+        check_output(plot, *PLOT_SUFFIXES)
+        if not can_plot():
+            raise UserError("--plot needs Matplotlib: pip install 'tilewright[apps]'")
+
+    def write(measured: Any) -> None:
+        from ..synth.tables import csv_of
+        from ..tables.plot import bars
+
+        if csv is not None:
+            text = csv_of(measured.parts)
+            write_whole(csv, lambda file: file.write(text.encode()))
+        if plot is not None:
+            write_plot(plot, measured.drawing or partial(bars, parts=measured.parts))
+
+    return write
 
 
 def measured_table(
@@ -117,7 +141,7 @@ def measured_table(
     function: str,
     target: str,
     given: dict[str, object],
-    shared: Sequence[str] = ("target", "json"),
+    shared: Sequence[str] = ("target", "csv", "plot", "json"),
 ) -> Any:
     """Calls the table's function with the given options; ``shared`` are those of all tables.
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import UserError
 from ..hw.spec.host.words import not_one_of, unknown
 from ..registry import Entry, entries
-from ..synth.tables import Row, Table
-from .matraptor_rates import Tables
+from ..synth.tables import Row, Table, Tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -236,4 +235,6 @@ def clocks(
     if len(libraries) > 1:
         parts.insert(0, _grid(work.found, list(units), libraries, size))
     fo4 = {name: library.fo4 for name, library in work.libraries.items()}
-    return Clocks("clocks", parts, work.found, work.designs, work.missing, fo4)
+    return Clocks(
+        "clocks", parts, found=work.found, designs=work.designs, missing=work.missing, fo4=fo4
+    )

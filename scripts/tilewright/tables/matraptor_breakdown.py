@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
 from ..hw.spec.host.activity import note_config
-from ..synth.tables import Row, Table
-from .matraptor_rates import Tables
+from ..synth.tables import Row, Table, Tables
 
 if TYPE_CHECKING:
     from ..sim.matraptor.cycles.rows import Cycles

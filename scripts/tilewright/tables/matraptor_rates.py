@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError, user_errors
-from ..synth.tables import Row, Table
+from ..synth.tables import Row, Table, Tables
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-__all__ = ["Tables", "matraptor_rates", "needs_simulation"]
+__all__ = ["matraptor_rates", "needs_simulation"]
 
 _ELEMENT = {
     "1 row of B, 1 entry": (1,),
@@ -27,23 +22,6 @@ _CONVERTER_LATENCIES = (1, 50, 200)
 _CONFIGS = ("1x1", "2x2", "4x2", "2x6", "3x3")
 _APART = ("cycles", "busy_cycles", "stalls", "conflicts")
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Tables:
-    """Several tables under one name."""
-
-    table: str
-    parts: Sequence[Table]
-
-    def to_json(self) -> dict[str, Any]:
-        """``{"table", "parts": [as Table.to_json, ...]}``."""
-        return {"table": self.table, "parts": [part.to_json() for part in self.parts]}
-
-    def print(self, console: Console) -> None:
-        """Write the tables to a Rich console."""
-        for part in self.parts:
-            part.print(console)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,6 @@ def tensaurus_roofline(
     scale: float = SCALE,
     only: str = "",
     settings: Sequence[str] = (),
-    svg: Path | None = None,
     host: bool = True,
 ) -> Roofline:
     """Runs every input of ``roofline.inputs`` on a configuration, with four modes where they are
@@ -45,7 +45,6 @@ def tensaurus_roofline(
         operands: 1 takes hours and 8 GB
     only: a group, or a part of the name of a product: "nell-2, mode 1, mttkrp"
     settings: parameters of the accelerator, NAME=VALUE
-    svg: where a drawing is written
     host: whether SciPy computes small ones, for its time
 
     Raises
@@ -57,20 +56,18 @@ def tensaurus_roofline(
         raise UserError(f"tensaurus-roofline is computed by a model: no --target, not {target!r}")
     if not 1e-6 <= scale <= 1:
         raise UserError(f"--scale must be in 1e-6..1, not {scale:g}")
-    from ..apps.common.files import check_output, kind_of, write_whole
+    from ..apps.common.files import kind_of
     from ..apps.common.tensor_files import SUFFIXES
     from ..hw.spec.tensaurus import TENSAURUS
     from ..settings import read_config
     from .roofline.measure import GIGAHERTZ, GROUPS, Setting, may_have, measure, sources
     from .roofline.point import Point, roof_of
-    from .roofline.report import Roofline, picture
+    from .roofline.report import Roofline, draw
 
     configured: Any = read_config(TENSAURUS, None, settings)
     for path in files:
         if kind_of(path) not in SUFFIXES or not path.is_file():
             raise UserError(f"{path}: must be a .tns, .mtx or .mtx.gz file")
-    if svg is not None:
-        check_output(svg, (".svg",))
     notes: list[str] = []
     chosen = [source for source in sources(scale, files, notes.append) if may_have(source, only)]
     small = scale < _LARGE
@@ -89,7 +86,6 @@ def tensaurus_roofline(
         f"{GIGAHERTZ:g} GHz is assumed: the rate of the paper's elements. "
         + measured("tensaurus", config.resolved())
     )
-    if svg is not None:
-        drawn = picture(f"Tensaurus: {what}", roof_of(config, memory, GIGAHERTZ), points)
-        write_whole(svg, lambda file: file.write(drawn.encode()))
-    return Roofline(points=points, config=config, what=what, notes=notes)
+    roof = roof_of(config, memory, GIGAHERTZ)
+    drawing = partial(draw, title=f"Tensaurus: {what}", roof=roof, points=points)
+    return Roofline(points=points, config=config, what=what, notes=notes, drawing=drawing)

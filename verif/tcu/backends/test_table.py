@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from tilewright.apps.tcu.algorithms import ALGORITHMS
 from tilewright.cli import main
-from tilewright.synth.tables import Row, Table
+from tilewright.synth.tables import Row, Table, Tables
 from tilewright.tables.tcu import model
-from tilewright.tables.tcu.model import BACKENDS, FAR, ModelBesideHardware, tcu_model
+from tilewright.tables.tcu.model import BACKENDS, FAR, tcu_model
 from tilewright.verif.kit.pages import page
 from tilewright.verif.kit.sampling import slow_but
 
@@ -18,7 +18,7 @@ RTL = [asked.label for asked in BACKENDS if asked.rtl]
 BAR = 3
 
 
-def check(found: ModelBesideHardware) -> None:
+def check(found: Tables) -> None:
     """Checks that predictions are within 3 % of measured cycles for calls longer than 16
     latencies."""
     *parts, calls = found.parts

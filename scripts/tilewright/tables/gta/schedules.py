@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from ...errors import UserError
 from ...hw.spec.host.words import not_one_of
 from ...synth.tables import Row, Table
+from .scatter import draw
 from .setting import modelled
 
 __all__ = ["LAYER", "PRECISIONS", "gta_schedules"]
@@ -26,7 +28,6 @@ def gta_schedules(
     files: Sequence[Path] = (),
     only: str | None = None,
     settings: Sequence[str] = (),
-    svg: Path | None = None,
 ) -> Table:
     """The space of schedules of a layer, one picture forward (the paper's Figure 9): the chosen one
     first, then by score. Cycles are the array's, operands on chip; a, b and sums are accesses to
@@ -39,7 +40,6 @@ def gta_schedules(
     files, only: a layer, conv1 to fc8, as a word of its own or behind ``--only``; else ``LAYER``
     settings: parameters of the accelerator, NAME=VALUE; of the three precisions those are left out
         that it has not
-    svg: where a drawing is written
 
     Raises
     ------
@@ -47,10 +47,8 @@ def gta_schedules(
     is left.
     """
     config = modelled("gta-schedules", target, settings)
-    from ...apps.common.files import check_output, write_whole
     from ...sim.gta.nine_workloads import LAYERS, forward
     from ...sim.gta.schedule.explain import COLUMNS, explain, ranked, space
-    from .scatter import scatter
 
     given = [*map(str, files), *([only] if only is not None else [])]
     if len(given) > 1:
@@ -58,8 +56,6 @@ def gta_schedules(
     layer = given[0] if given else LAYER
     if layer not in LAYERS:
         raise UserError(not_one_of("--only" if only else "the layer", LAYERS, layer))
-    if svg is not None:
-        check_output(svg, (".svg",))
     names = [name for name in PRECISIONS if name in (*config.integers, *config.floats)]
     if not names:
         raise UserError(f"gta-schedules needs one of {', '.join(PRECISIONS)}")
@@ -75,7 +71,5 @@ def gta_schedules(
         for line in explain(each)
     ]
     title = f"gta-schedules, {layer} of AlexNet on {config.lanes} lanes, in thousands"
-    if svg is not None:
-        drawn = scatter(f"GTA: {layer} of AlexNet on {config.lanes} lanes", found)
-        write_whole(svg, lambda file: file.write(drawn.encode()))
-    return Table(title, "model", COLUMNS, rows)
+    drawing = partial(draw, title=f"GTA: {layer} of AlexNet on {config.lanes} lanes", found=found)
+    return Table(title, "model", COLUMNS, rows, drawing)

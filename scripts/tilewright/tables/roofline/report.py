@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from html import escape
-from math import ceil, floor, log10
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ...hw.spec.host.plots import COLOURS
 from ...hw.spec.tensaurus import TensaurusConfig
-from ...synth.tables import Row, Table
-from ..drawing import drawn
+from ...synth.tables import Drawing, Row, Table
 from .point import Point, Roof, geomean
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.console import Console
 
 
@@ -23,119 +22,32 @@ if TYPE_CHECKING:
 # cycle; it does not say how many columns its operands have.
 
 
-COLOURS = {
-    "tensors": "#1b6ca8",
-    "layers": "#c2571a",
-    "matrices": "#2e8b57",
-    "densities": "#8a4fa3",
-    "measurements": "#b8860b",
-}
-"""Colours of the groups' dots."""
-
-_WIDTH, _HEIGHT = 760, 480
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 590, 50, 420
-_LEGEND = 610
-
-
-class _Axes:
-    """Maps intensities and rates to places of the drawing."""
-
-    def __init__(self, intensities: Sequence[float], rates: Sequence[float]) -> None:
-        self.x = floor(log10(min(intensities))), ceil(log10(max(intensities)))
-        self.y = floor(log10(min(rates))), ceil(log10(max(rates)))
-
-    @staticmethod
-    def _place(value: float, ends: tuple[int, int], low: float, high: float) -> float:
-        part = (log10(value) - ends[0]) / max(1, ends[1] - ends[0])
-        return low + (high - low) * part
-
-    def at(self, intensity: float, rate: float) -> tuple[float, float]:
-        """A point's place."""
-        x = self._place(intensity, self.x, _LEFT, _RIGHT)
-        return x, self._place(rate, self.y, _BOTTOM, _TOP)
-
-
-def picture(title: str, roof: Roof, points: Sequence[Point]) -> str:
-    """The drawing, an SVG. Dots under the roof of one lane a row, products with a vector, are
-    hollow."""
+def draw(figure: Figure, *, title: str, roof: Roof, points: Sequence[Point]) -> None:
+    """Draws points under the roofs of memory and array. Products with a vector, whose roof is that
+    of one lane per row (dashed), are hollow."""
+    axes = figure.subplots()
+    for group, colour in zip(dict.fromkeys(point.group for point in points), COLOURS, strict=False):
+        for hollow in (False, True):
+            some = [
+                point for point in points
+                if point.group == group and (point.kernel == "mv") is hollow
+            ]  # fmt: skip
+            axes.plot(
+                [point.intensity for point in some], [point.reached for point in some], "o",
+                color=colour, markerfacecolor="none" if hollow else colour, alpha=0.7,
+                markersize=5, label="" if hollow else group,
+            )  # fmt: skip
     knee = roof.operations / roof.bytes
-    axes = _Axes(
-        [*(point.intensity for point in points), knee / 8, knee * 8],
-        [*(point.reached for point in points), roof.row_operations / 8, roof.operations * 1.5],
-    )
-    parts = [
-        *_grid(axes),
-        *_roofs(axes, roof),
-        *_dots(axes, points),
-        *_legend(points),
-    ]
-    return drawn(title, parts, size=(_WIDTH, _HEIGHT), title_at=(_LEFT, 26))
-
-
-def _grid(axes: _Axes) -> list[str]:
-    found = []
-    for power in range(axes.x[0], axes.x[1] + 1):
-        x, _ = axes.at(10.0**power, 1)
-        found.append(_line((x, _BOTTOM), (x, _TOP), "#dddddd"))
-        found.append(f'<text x="{x:.1f}" y="{_BOTTOM + 18}" class="m l">{10.0**power:g}</text>')
-    for power in range(axes.y[0], axes.y[1] + 1):
-        _, y = axes.at(1, 10.0**power)
-        found.append(_line((_LEFT, y), (_RIGHT, y), "#dddddd"))
-        found.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" class="e l">{10.0**power:g}</text>')
-    middle = (_LEFT + _RIGHT) / 2
-    found.append(f'<text x="{middle}" y="{_BOTTOM + 42}" class="m">operations a byte</text>')
-    found.append(f'<text x="{_LEFT}" y="{_TOP - 8}" class="l">GOP/s</text>')
-    return found
-
-
-def _roofs(axes: _Axes, roof: Roof) -> list[str]:
-    """The memory's slope, up to where the array ends it, and both of the array's."""
-    right = 10.0 ** axes.x[1]
-    low = max(10.0 ** axes.x[0], 10.0 ** axes.y[0] / roof.bytes)
-    found = []
-    for rate, dashes in ((roof.operations, ""), (roof.row_operations, "4 3")):
-        knee = rate / roof.bytes
-        found.append(_line(axes.at(knee, rate), axes.at(right, rate), "#222222", dashes))
-    knee = roof.operations / roof.bytes
-    found.append(_line(axes.at(low, low * roof.bytes), axes.at(knee, roof.operations), "#222222"))
-    return found
-
-
-def _line(
-    begin: tuple[float, float], end: tuple[float, float], colour: str, dashes: str = ""
-) -> str:
-    dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
-    return (
-        f'<line x1="{begin[0]:.1f}" y1="{begin[1]:.1f}" x2="{end[0]:.1f}" y2="{end[1]:.1f}" '
-        f'stroke="{colour}"{dashed}/>'
-    )
-
-
-def _dots(axes: _Axes, points: Sequence[Point]) -> list[str]:
-    found = []
-    for point in points:
-        x, y = axes.at(point.intensity, point.reached)
-        colour = COLOURS[point.group]
-        fill = "white" if point.kernel == "mv" else colour
-        said = f"{point.label}, {point.kernel}, F = {point.columns}: {100 * point.ratio:.1f} %"
-        found.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{fill}" fill-opacity="0.7" '
-            f'stroke="{colour}"><title>{escape(said)}</title></circle>'
-        )
-    return found
-
-
-def _legend(points: Sequence[Point]) -> list[str]:
-    groups = [group for group in COLOURS if any(point.group == group for point in points)]
-    rows = [(COLOURS[group], COLOURS[group], group) for group in groups]
-    if any(point.kernel == "mv" for point in points):
-        rows.append(("#555555", "white", "times a vector: dashed roof"))
-    found = []
-    for number, (stroke, fill, words) in enumerate(rows):
-        y = _TOP + 14 + 20 * number
-        found.append(f'<circle cx="{_LEGEND}" cy="{y}" r="4" fill="{fill}" stroke="{stroke}"/>')
-        found.append(f'<text x="{_LEGEND + 10}" y="{y + 4}" class="l">{words}</text>')
-    return found
+    ends = [knee / 8, knee * 8, *(point.intensity for point in points)]
+    low, high = min(ends), max(ends)
+    for rate, style, label in (
+        (roof.operations, "-", "array and memory"),
+        (roof.row_operations, "--", "times a vector"),
+    ):
+        at = [low, rate / roof.bytes, high]
+        axes.plot(at, [min(rate, x * roof.bytes) for x in at], style, color="#222222", label=label)
+    axes.set(xscale="log", yscale="log", xlabel="operations per byte", ylabel="GOP/s", title=title)
+    axes.legend()
 
 
 SPEEDUPS: dict[str, tuple[float | None, float | None, float | None]] = {
@@ -208,6 +120,29 @@ class Roofline:
     config: TensaurusConfig
     what: str
     notes: Sequence[str] = ()
+    drawing: Drawing | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def parts(self) -> list[Table]:
+        """The points and the speedups as tables of figures."""
+        columns = (
+            "values", "tiles", "operations per byte", "roof, GOP/s", "reached, GOP/s",
+            "reached, % of roof", "flat, %", "once, %", "us", "SciPy, us",
+        )  # fmt: skip
+        rows = []
+        for point in self.points:
+            flat, reference = point.flat_ratio, point.reference
+            figures = (
+                point.values, point.tiles, point.intensity, point.highest, point.reached,
+                100 * point.ratio, None if flat is None else 100 * flat,
+                100 * point.compulsory_ratio, point.microseconds,
+                None if reference is None else 1e6 * reference,
+            )  # fmt: skip
+            label = f"{point.label}, {point.kernel}, F = {point.columns}"
+            rows.append(Row(label, [None] * len(columns), figures, (0, 0, *[2] * 8)))
+        points = Table(f"tensaurus-roofline, {self.what}", "model", columns, rows)
+        compared = any(point.reference is not None for point in self.points)
+        return [points, *([self.speedups()] if compared else [])]
 
     @property
     def large(self) -> list[Point]:

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from ...errors import UserError
-from ...synth.tables import Row, Table
+from ...synth.tables import Row, Table, Tables
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-__all__ = ["Applications", "simd2_applications"]
+__all__ = ["simd2_applications"]
 
 BLOCKS = {"block_rows": 32, "block_cols": 32, "block_depth": 32}
 """Blocks of the engine for which one channel of HBM feeds the unit."""
@@ -25,26 +20,6 @@ _COLUMNS = (
 _DIGITS = (0, 1, 0, 1, 2, 2, 3, 3)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Applications:
-    """Both tables, and what has to be known about them."""
-
-    parts: Sequence[Table]
-    notes: Sequence[str]
-
-    def to_json(self) -> dict[str, Any]:
-        """``{"table", "notes", "parts": [as Table.to_json, ...]}``."""
-        parts = [part.to_json() for part in self.parts]
-        return {"table": "simd2-applications", "notes": [*self.notes], "parts": parts}
-
-    def print(self, console: Console) -> None:
-        """Write the tables to a Rich console, and the notes below them."""
-        for part in self.parts:
-            part.print(console)
-        for note in self.notes:
-            console.print(note)
-
-
 def simd2_applications(
     target: str,
     progress: Progress = lambda said: None,
@@ -52,7 +27,7 @@ def simd2_applications(
     full: bool = False,
     only: str | None = None,
     settings: Sequence[str] = (),
-) -> Applications:
+) -> Tables:
     """Iterations and cycles of both algorithms, with and without the convergence check, by the
     cycle model: of the smallest of the paper's three sizes, or of all.
 
@@ -87,4 +62,4 @@ def simd2_applications(
     rows = [Row(one.label, [None] * len(_COLUMNS), one.figures, _DIGITS) for one in found]
     parts = [Table("simd2-applications", "cycle model", _COLUMNS, rows)]
     parts.append(compared(found, given, progress))
-    return Applications(parts=parts, notes=notes_of(given))
+    return Tables("simd2-applications", parts, notes_of(given))

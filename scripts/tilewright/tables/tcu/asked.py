@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from ...errors import UserError
 from ...hw.spec.host.words import not_one_of
-from ...synth.tables import Table
 
-__all__ = ["asked", "check_csv", "write_csv"]
+__all__ = ["asked"]
 
 
 def asked(
@@ -30,19 +28,3 @@ def asked(
         if name not in known:
             raise UserError(not_one_of(f"--set of {table}", known, name))
     return {name: known[name](text) for name, text in texts.items()}
-
-
-def check_csv(path: Path | None) -> None:
-    """Raise UserError unless a CSV can be written there, if it is asked for."""
-    if path is not None:
-        from ...apps.common.files import check_output
-
-        check_output(path, (".csv",))
-
-
-def write_csv(path: Path | None, table: Table) -> None:
-    """Write a table, if it is asked for."""
-    if path is not None:
-        from ...apps.common.files import write_whole
-
-        write_whole(path, lambda file: file.write(table.to_csv().encode()))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import isqrt
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UserError
 from ...numbers_given import real, whole
 from ...synth.tables import Row, Table
-from .asked import asked, check_csv, write_csv
+from .asked import asked
+from .curves import draw
 
 if TYPE_CHECKING:
     from ...sim.tcu.crossovers import UnitModel
@@ -32,8 +33,6 @@ def tcu_crossovers(
     *,
     only: str = "",
     settings: Sequence[str] = (),
-    csv: Path | None = None,
-    svg: Path | None = None,
 ) -> Table:
     """Sizes from which the first of two algorithms takes less time than the second, for all larger
     ones that are looked at; none if it does not for the largest. Time is the unit's and that of the
@@ -48,8 +47,6 @@ def tcu_crossovers(
         a word of the CPU in that of a word of the unit, ``calibrated=simd2,m3xu,engine,gta``,
         backends of hardware with blocks of ``m``, as their models of cycles on fp32 say, or none,
         ``units=NAME:M:L,...``, further ones
-    csv: where the table is written as text, too
-    svg: where a drawing is written: sizes over l for units of ``m``, and a ring for each unit
 
     Raises UserError for another target, for other settings, and if nothing is chosen.
     """
@@ -61,11 +58,6 @@ def tcu_crossovers(
         "units": _units,
     }
     given = asked("tcu-crossovers", target, settings, readers)
-    check_csv(csv)
-    if svg is not None:
-        from ...apps.common.files import check_output
-
-        check_output(svg, (".svg",))
     from ...sim.tcu.crossovers import COMPARISONS, UnitModel, crossover
     from ...sim.tcu.presets import PRESETS
 
@@ -83,15 +75,8 @@ def tcu_crossovers(
         found = [crossover(one, unit, cpu) for unit in units]
         rows.append(Row(f"{name}: {one.size}", [None] * len(units), found, 0))
     title = f"tcu-crossovers, a word of the CPU takes {cpu:g}"
-    table = Table(title, "formulas", [_named(unit) for unit in units], rows)
-    if svg is not None:
-        from ...apps.common.files import write_whole
-        from .curves import drawing
-
-        drawn = drawing(chosen, units, side, cpu)
-        write_whole(svg, lambda file: file.write(drawn.encode()))
-    write_csv(csv, table)
-    return table
+    drawing = partial(draw, comparisons=chosen, units=units, side=side, cpu=cpu)
+    return Table(title, "formulas", [_named(unit) for unit in units], rows, drawing)
 
 
 def _named(unit: UnitModel) -> str:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...apps.common.options import named_parameters
 from ...apps.tcu.hardware.options import side_given
 from ...apps.tcu.options import whole_if_so
 from ...errors import UserError
 from ...numbers_given import real, whole
-from ...synth.tables import Row, Table
+from ...synth.tables import Row, Table, Tables
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from .model_cases import Case
 
-__all__ = ["LowPrecision", "tcu_low_precision"]
+__all__ = ["tcu_low_precision"]
 
 Progress = Callable[[str], None]
 NAME = "tcu-low-precision"
@@ -50,28 +47,9 @@ _NOTES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class LowPrecision:
-    """Both tables, and what has to be known about them."""
-
-    parts: Sequence[Table]
-
-    def to_json(self) -> dict[str, Any]:
-        """``{"table", "notes", "parts": [as Table.to_json, ...]}``."""
-        parts = [part.to_json() for part in self.parts]
-        return {"table": NAME, "notes": [*_NOTES], "parts": parts}
-
-    def print(self, console: Console) -> None:
-        """Write the tables to a Rich console, and the notes below them."""
-        for part in self.parts:
-            part.print(console)
-        for note in _NOTES:
-            console.print(note)
-
-
 def tcu_low_precision(
     target: str, progress: Progress = lambda said: None, *, settings: Sequence[str] = ()
-) -> LowPrecision:
+) -> Tables:
     """Time and work of each algorithm on words of its own, and on limbs of 8 bits; of products with
     a dense operand, and with a sparse one. By formulas.
 
@@ -96,7 +74,7 @@ def tcu_low_precision(
         Table(NAME, f"2:4 sparsity, {unit}", _SPARSE,
               [_sparse(case, s, latency) for case in of_sparse_operands(s)]),
     ]  # fmt: skip
-    return LowPrecision(parts=parts)
+    return Tables(NAME, parts, _NOTES)
 
 
 def _unit(settings: Sequence[str]) -> tuple[int, float]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import CheckFailed, UserError
-from ...synth.tables import Row, Table
+from ...synth.tables import Row, Table, Tables
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ...sim.tcu import TensorUnit
     from ...sim.tcu.hardware.held_words import HardwareBackend
     from ...sim.tcu.presets import Calibration
@@ -54,33 +52,13 @@ BACKENDS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelBesideHardware:
-    """A table a backend, and one of single calls."""
-
-    parts: Sequence[Table]
-    notes: Sequence[str]
-
-    def to_json(self) -> dict[str, Any]:
-        """``{"table", "notes", "parts": [as Table.to_json, ...]}``."""
-        parts = [part.to_json() for part in self.parts]
-        return {"table": NAME, "notes": [*self.notes], "parts": parts}
-
-    def print(self, console: Console) -> None:
-        """Write the tables to a Rich console, and the notes below them."""
-        for part in self.parts:
-            part.print(console)
-        for note in self.notes:
-            console.print(note)
-
-
 def tcu_model(
     target: str,
     progress: Progress = lambda said: None,
     *,
     full: bool = False,
     only: str | None = None,
-) -> ModelBesideHardware:
+) -> Tables:
     """Cycles of every algorithm as a, l of the calibration predict them, beside those measured.
 
     Parameters
@@ -106,7 +84,7 @@ def tcu_model(
         parts.append(Table(NAME, f"{asked.label}, matrices of side {size}", _ALGORITHMS, rows))
     calls = [_calls(asked) for asked in chosen]
     parts.append(Table(NAME, "single calls of fp32, errors in %", _CALLS, calls))
-    return ModelBesideHardware(parts=parts, notes=_notes(parts[:-1]))
+    return Tables(NAME, parts, _notes(parts[:-1]))
 
 
 def _opened(asked: Asked, words: Words) -> tuple[HardwareBackend, Calibration]:

@@ -4,12 +4,11 @@ units."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...numbers_given import whole
 from ...synth.tables import Row, Table
-from .asked import asked, check_csv, write_csv
+from .asked import asked
 
 if TYPE_CHECKING:
     from ...sim.tcu.theorems import Theorem
@@ -28,7 +27,6 @@ def tcu_theorems(
     progress: Callable[[str], None] = lambda said: None,
     *,
     settings: Sequence[str] = (),
-    csv: Path | None = None,
 ) -> Table:
     """Tabulates for each theorem the exponent of its time over a sweep of sizes, latency left out,
     and the exponents fitted to the unit's time and the CPU's words. Each constant is the count at
@@ -40,12 +38,10 @@ def tcu_theorems(
     target: "cmos", the default: nothing is synthesised
     progress: is told what comes next
     settings: ``s=16``, the unit's side
-    csv: where the table is written as text, too
 
     Raises UserError for another target and for other settings.
     """
     given = asked("tcu-theorems", target, settings, {"s": whole("--set s", 2, 256)})
-    check_csv(csv)
     from ...sim.tcu.theorems import BOUNDS, THEOREMS
 
     side = given.get("s", 16)
@@ -53,9 +49,7 @@ def tcu_theorems(
     for name, one in {**THEOREMS, **BOUNDS}.items():
         progress(name)
         rows.append(_row(name, one, side, bound=name in BOUNDS))
-    table = Table(f"tcu-theorems, s = {side}", "formulas", COLUMNS, rows)
-    write_csv(csv, table)
-    return table
+    return Table(f"tcu-theorems, s = {side}", "formulas", COLUMNS, rows)
 
 
 def _row(name: str, one: Theorem, side: int, *, bound: bool) -> Row:

@@ -1,0 +1,58 @@
+"""Writes plots by Matplotlib, all in one style."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .outputs import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["COLOURS", "PLOT_SUFFIXES", "can_plot", "write_plot"]
+
+PLOT_SUFFIXES = (".svg", ".png", ".pdf")
+
+COLOURS = ("#1b6ca8", "#c2571a", "#2e8b57", "#8a4fa3", "#b8860b", "#c0392b", "#555555")
+"""Colours of series, in their order."""
+
+_STYLE: dict[Any, Any] = {
+    "axes.axisbelow": True, "axes.grid": True, "axes.titlelocation": "left",
+    "axes.titlesize": "medium", "figure.dpi": 120, "font.size": 9, "grid.color": "#dddddd",
+    "legend.fontsize": "small", "savefig.bbox": "tight", "svg.fonttype": "none",
+    "svg.hashsalt": "tilewright",
+}  # fmt: skip
+_INCHES = 7.6, 4.8
+_DATES = {"svg": "Date", "pdf": "CreationDate"}
+"""Metadata with the time of writing, which are left out."""
+
+
+def can_plot() -> bool:
+    """Returns whether Matplotlib is installed."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def write_plot(path: Path, draw: Callable[[Figure], None]) -> None:
+    """Writes a plot as SVG, PNG or PDF, by the suffix of the path. The same plot has the same bytes
+    with the same release of Matplotlib.
+
+    Parameters
+    ----------
+    draw: draws into an empty figure
+    """
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    kind, content = path.suffix.lower()[1:], BytesIO()
+    with rc_context(_STYLE):
+        figure = Figure(figsize=_INCHES, layout="constrained")
+        FigureCanvasAgg(figure)
+        draw(figure)
+        metadata = {_DATES[kind]: None} if kind in _DATES else {}
+        figure.savefig(content, format=kind, metadata=metadata)
+    write_whole(path, lambda file: file.write(content.getvalue()))

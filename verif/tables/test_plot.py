@@ -1,0 +1,77 @@
+"""Every table as CSV and as a plot, in a file of the kind that its name says."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tilewright.cli import main
+from tilewright.registry import System, Work, registered
+from tilewright.synth.tables import Row, Table, Tables, csv_of
+from tilewright.verif.kit.plots import panels, points
+
+ROWS = [Row("a <b>", [None, 3.0], [1.0, None]), Row("c", [None, None], [500.0, 0.5])]
+
+
+def made(target: str, progress: Callable[[str], None] = print) -> Tables:
+    """Two tables, of which one has figures of a paper."""
+    return Tables("made", [Table("one", target, ["x", "y"], ROWS), Table("two", "RTL", ["z"], [])])
+
+
+@pytest.fixture
+def made_here() -> Iterator[None]:
+    """Registers a table ``made``."""
+    work = Work(f"{made.__module__}:made", "A table that nothing is measured for.")
+    with registered(System(name="here", entries=(), tables={"made": work})):
+        yield
+
+
+def test_bars() -> None:
+    """A panel for each column: bars of ours, marks of the paper's. The axis is logarithmic if
+    figures differ much. A table without figures has no panel."""
+    x, y = panels(made("cmos"))
+    assert [bar.get_width() for bar in x.patches] == [1, 500]
+    assert x.get_xscale() == "log"
+    assert points(x) == []
+    assert [bar.get_width() for bar in y.patches] == [0.5]
+    assert points(y, "paper") == [(3, 0)]
+    assert y.get_xscale() == "linear"
+
+
+@pytest.mark.usefixtures("made_here")
+@pytest.mark.parametrize(
+    ("name", "begin"), [("a.svg", b"<?xml"), ("a.png", b"\x89PNG"), ("a.PDF", b"%PDF")]
+)
+def test_files(name: str, begin: bytes, tmp_path: Path) -> None:
+    """The same figures give the same bytes."""
+    files = [tmp_path / name, tmp_path / f"again.{name}"]
+    for file in files:
+        assert main(["table", "made", "--csv", str(tmp_path / "a.csv"), "--plot", str(file)]) == 0
+    first, second = (file.read_bytes() for file in files)
+    assert first.startswith(begin)
+    assert first == second
+    rows = [*csv.reader((tmp_path / "a.csv").read_text().splitlines())]
+    assert rows == [
+        ["one", "x", "y"], ["a <b>", "1.0", ""], ["paper: a <b>", "", "3.0"], ["c", "500.0", "0.5"],
+        [], ["two", "z"],
+    ]  # fmt: skip
+
+
+def test_csv_of_one_table() -> None:
+    assert csv_of(Table("t", "cmos", ["x"], [Row("a", [None], [2])]).parts) == "t,x\na,2\n"
+
+
+@pytest.mark.usefixtures("made_here")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--csv", "a.txt"], "a.txt: must end in .csv, not '.txt'"),
+        (["--plot", "a.gif"], "a.gif: must end in .svg, .png or .pdf, not '.gif'"),
+        (["--full"], "made takes no --full; its options are --target, --csv, --plot, --json"),
+    ],
+)
+def test_what_is_refused(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table", "made", *words]) == 2
+    assert said in capsys.readouterr().err
