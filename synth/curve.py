@@ -104,4 +104,4 @@ def write_curve(path: Path, title: str, curve: Sequence[CurvePoint], unit: str) 
         axes.set(xlabel="critical path, ns", ylabel=f"area, {unit}", title=title)
         axes.yaxis.set_major_formatter("{x:,.6g}")
 
-    write_plot(path, draw)
+    write_plot(path, title, draw)

@@ -14,6 +14,9 @@ PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")] + sorted(
 MOST_WORDS = 60_000
 """Words of prose that all pages together may have."""
 
+PRINTED = {"docs/t2s-directives.md"}
+"""Pages that are printed from docstrings."""
+
 NOT_YET = {
     "docs/c2sr.md", "docs/matraptor.md",
     "docs/sida-applications.md", "docs/sida.md",
@@ -48,7 +51,9 @@ def test_every_page_that_is_still_to_be_rewritten_is_there() -> None:
 
 
 def test_pages_are_not_too_many_words() -> None:
-    assert sum(count(page.read_text()).words for page in PAGES) <= MOST_WORDS
+    """Those of pages that the program prints do not count."""
+    written = [page for page in PAGES if name_of(page) not in PRINTED]
+    assert sum(count(page.read_text()).words for page in written) <= MOST_WORDS
 
 
 def test_what_is_counted() -> None:

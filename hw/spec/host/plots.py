@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Callable
+from html import escape
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,12 +38,13 @@ def can_plot() -> bool:
     return importlib.util.find_spec("matplotlib") is not None
 
 
-def write_plot(path: Path, draw: Callable[[Figure], None]) -> None:
+def write_plot(path: Path, title: str, draw: Callable[[Figure], None]) -> None:
     """Writes a plot as SVG, PNG or PDF, by the suffix of the path. The same plot has the same bytes
-    with the same release of Matplotlib.
+    with the same release of Matplotlib. An SVG is dark where the reader's pages are.
 
     Parameters
     ----------
+    title: for readers that do not see the plot
     draw: draws into an empty figure
     """
     from matplotlib import rc_context
@@ -53,6 +56,22 @@ def write_plot(path: Path, draw: Callable[[Figure], None]) -> None:
         figure = Figure(figsize=_INCHES, layout="constrained")
         FigureCanvasAgg(figure)
         draw(figure)
-        metadata = {_DATES[kind]: None} if kind in _DATES else {}
+        metadata = {"Title": title} | ({_DATES[kind]: None} if kind in _DATES else {})
         figure.savefig(content, format=kind, metadata=metadata)
-    write_whole(path, lambda file: file.write(content.getvalue()))
+    plot = content.getvalue()
+    if kind == "svg":
+        plot = _on_any_page(plot.decode(), title).encode()
+    write_whole(path, lambda file: file.write(plot))
+
+
+def _on_any_page(svg: str, title: str) -> str:
+    """Returns an SVG with a title, a ground and dark colours for dark pages."""
+    opening = re.search(r'<svg [^>]*viewBox="0 0 (\S+) (\S+)"[^>]*>', svg)
+    assert opening is not None
+    width, height = opening.groups()
+    first = (
+        f"\n <title>{escape(title)}</title>\n <style>@media (prefers-color-scheme: dark)"
+        "{svg{filter:invert(.9) hue-rotate(180deg)}}</style>"
+        f'\n <rect width="{width}" height="{height}" fill="white"/>'
+    )
+    return svg[: opening.end()] + first + svg[opening.end() :]

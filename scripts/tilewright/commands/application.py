@@ -106,8 +106,8 @@ def shown_on_terminal() -> Iterator[None]:
 
 
 OUTPUTS = (
-    "--output", "--json", "--waves", "--svg", "--plot", "--csv", "--picture", "--pictures", "--tree",
-    "--distances", "--header", "--rdl", "--ipxact", "--core", "--filelist", "--package",
+    "--output", "--json", "--waves", "--svg", "--plot", "--csv", "--picture", "--pictures",
+    "--tree", "--distances", "--header", "--rdl", "--ipxact", "--core", "--filelist", "--package",
     "--template", "--save-schedule", "--junit", "--cocotb", "--curve",
 )  # fmt: skip
 """Options whose files are written; of all others, and of arguments, they are read."""

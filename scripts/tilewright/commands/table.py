@@ -131,7 +131,8 @@ def other_outputs(csv: Path | None, plot: Path | None) -> Callable[[Any], None]:
             text = csv_of(measured.parts)
             write_whole(csv, lambda file: file.write(text.encode()))
         if plot is not None:
-            write_plot(plot, measured.drawing or partial(bars, parts=measured.parts))
+            draw = measured.drawing or partial(bars, parts=measured.parts)
+            write_plot(plot, measured.parts[0].table, draw)
 
     return write
 
