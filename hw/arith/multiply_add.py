@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -104,6 +107,7 @@ MULTIPLY_ADD_CUTS: dict[int, tuple[str, ...]] = {
     2: ("product", "result"),
     3: ("product", "total", "result"),
     4: ("product", "total", "shifted", "result"),
+    5: ("operands", "product", "total", "shifted", "result"),
 }
 """Cuts at which a fused multiplier and adder has its registers, by the number of stages."""
 
@@ -120,7 +124,7 @@ class FloatMultiplyAdd(wiring.Component):
     ----------
     format: of c and of the result
     operand: of a and b; default: ``format``
-    stages: register stages, 0..4, see :data:`MULTIPLY_ADD_CUTS`
+    stages: register stages, 0..5, see :data:`MULTIPLY_ADD_CUTS`
     open_ended: the last stage is left to the user, who puts a register behind ``o``
     normalise: whether subnormal operands are normalised first; without it the sum's window has room
         for their leading zeros
@@ -182,14 +186,14 @@ class FloatMultiplyAdd(wiring.Component):
         m = Module()
         advance = self.advance if self._cuts else C(1)
         pipeline = Pipeline(m, self._stages, advance, {self._stages: self._cuts})
-        bundle = pipeline.cut("product", self._product(m))
+        operands = pipeline.cut("operands", self._operands(m))
+        bundle = pipeline.cut("product", self._product(m, operands))
         bundle = pipeline.cut("total", self._total(m, bundle))
         m.d.comb += self.o.eq(normalise_and_round(m, bundle, self._format, pipeline))
         return m
 
-    def _product(self, m: Module) -> Bundle:
-        """Computes the exact product, its position relative to the addend, and the decision of
-        special values."""
+    def _operands(self, m: Module) -> dict[str, Any]:
+        """Unpacks the operands."""
         formats = {"a": self._operand, "b": self._operand, "c": self._format}
         parts = {
             name: Unpack(format, normalise=self._normalise) for name, format in formats.items()
@@ -197,7 +201,12 @@ class FloatMultiplyAdd(wiring.Component):
         for name, part in parts.items():
             m.submodules[f"unpack_{name}"] = part
             m.d.comb += part.i.eq(getattr(self, name))
-        a, b, c = (part.o for part in parts.values())
+        return {name: part.o for name, part in parts.items()}
+
+    def _product(self, m: Module, operands: Mapping[str, Any]) -> Bundle:
+        """Computes the exact product, its position relative to the addend, and the decision of
+        special values."""
+        a, b, c = (operands[name] for name in "abc")
         m.submodules.specials = specials = SpecialCases(1, a.shape(), c.shape())
         exponent = Signal(signed(max(len(a.exponent) + 1, len(c.exponent))))
         addend_exponent = Signal.like(exponent)

@@ -96,7 +96,7 @@ class Counters(wiring.Component):
         count(m, self, "cycles", self.running)
         count(m, self, "elements", new)
         count(m, self, "operations", Mux(self.twice, 4 * new, 2 * new))
-        count(m, self, "conflicts", self.waiting)
+        count(m, self, "conflicts", self.waiting, late=True)
         for name in EVENTS:
             count(m, self, name, getattr(self, f"{name}_now") & self.running)
         beat_bytes = config.geometry.beat_bytes

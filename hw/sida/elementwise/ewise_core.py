@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.elementwise.instructions import SCALARS, WORD_BITS
 from ...spec.sida import SidaConfig
-from ...stream.stream_registers import OutputRegister
+from ...stream.stream_registers import OutputRegister, SkidBuffer
 from ..layouts import count_bits
 from .lane import Lane
 from .layouts import KINDS, opcode, request_layout, row_layout, stored_layout, values_layout
@@ -294,7 +294,7 @@ class EwiseCore(wiring.Component):
         config, step = self._config, sequencer.step
         word = step.word
         m.submodules.results = results = OutputRegister(row_layout(config), clearable=True)
-        m.submodules.stores = stores = OutputRegister(stored_layout(config), clearable=True)
+        m.submodules.stores = stores = SkidBuffer(stored_layout(config), clearable=True)
         wiring.connect(m, results.o, wiring.flipped(self.o))
         wiring.connect(m, stores.o, wiring.flipped(self.stored))
         for row in (results.i.payload, stores.i.payload.row):

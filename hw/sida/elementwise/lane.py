@@ -77,7 +77,11 @@ class LaneArithmetic(wiring.Component):
         return Cat(self.opcode == opcode(name) for name in names).any()
 
     def _fused(self, m: Module) -> Value:
-        """Computes ``a * 1 + b``, ``a * 1 - b``, ``a * b - 0`` or ``a * b + c`` in ``stages``."""
+        """Computes ``a * 1 + b``, ``a * 1 - b``, ``a * b - 0`` or ``a * b + c`` in ``stages``.
+
+        Operands are unpacked in the first stage; the sum is rounded after the last register, on the
+        way to the lane's registers.
+        """
         fmt = self._format
         one, zero = fmt.constant("1"), fmt.constant("-0")
         assert one is not None
@@ -98,7 +102,9 @@ class LaneArithmetic(wiring.Component):
         if not isinstance(fmt, FloatFormat):
             total = (self.a * factor + addend)[: fmt.bits]
             return delay(m, total, self._stages, C(1), "total")
-        m.submodules.multiply_add = unit = FloatMultiplyAdd(fmt, stages=self._stages)
+        m.submodules.multiply_add = unit = FloatMultiplyAdd(
+            fmt, stages=self._stages + 1, open_ended=True
+        )
         m.d.comb += [
             unit.a.eq(self.a),
             unit.b.eq(factor),

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.elementwise.instructions import VECTORS, WORD_BITS
 from ...spec.sida import SidaConfig
-from ...stream.stream_registers import OutputRegister
+from ...stream.stream_registers import SkidBuffer
 from ..layouts import count_bits
 from .layouts import block_rows, instruction_layout, is_instruction, opcode, request_layout
 
@@ -102,7 +102,7 @@ class LoadWalker(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.walk = walk = BlockWalk(self._config)
-        m.submodules.output = output = OutputRegister(request_layout(self._config), clearable=True)
+        m.submodules.output = output = SkidBuffer(request_layout(self._config), clearable=True)
         wiring.connect(m, output.o, wiring.flipped(self.requests))
         entry = Signal(range(self._config.program_words))
         place = Signal.like(self.words)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -151,9 +154,10 @@ class ReductionTree(wiring.Component):
 class Reductions(wiring.Component):
     """Reduces what each reducing instruction of a part is given, row by row.
 
-    A row goes through a tree, and to the partial result whose turn it is, of ``partials`` for each
-    instruction, so that one can come every cycle. When the part is over these are reduced in
-    pairs, instruction by instruction, and those of one scalar one after the other.
+    Inputs are registered first. A row goes through a tree, and to the partial result whose turn it
+    is, of ``partials`` for each instruction, so that one can come every cycle. When the part is
+    over these are reduced in pairs, instruction by instruction, and those of one scalar one after
+    the other.
 
     Parameters
     ----------
@@ -202,9 +206,22 @@ class Reductions(wiring.Component):
             }
         )
 
+    def _register(self, m: Module) -> Any:
+        """Registers the inputs; returns them, a cycle late."""
+        given = ("kind", "slot", "turn", "fresh", "mask", "values", "number", "count")
+        found = {}
+        for name in given:
+            value = getattr(self, name)
+            found[name] = Signal.like(value, name=f"given_{name}", reset_less=True)
+            m.d.sync += found[name].eq(value)
+        finish = Signal(name="given_finish")
+        m.d.sync += finish.eq(self.finish & ~self.finished & ~self.clear)
+        return SimpleNamespace(**found, finish=finish)
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
+        given = self._register(m)
         m.submodules.tree = tree = ReductionTree(config)
         m.submodules.sum = adder = ReductionSum(config.format, config.adder_stages)
         turn_bits = (config.partials - 1).bit_length()
@@ -214,20 +231,20 @@ class Reductions(wiring.Component):
         kept = partials.read_port(domain="comb")
         other = partials.read_port(domain="comb")
         write = partials.write_port()
-        flight = Signal(tree.latency + config.adder_stages)
+        flight = Signal(1 + tree.latency + config.adder_stages)
         m.d.sync += flight.eq(Cat(self.valid, flight)[: len(flight)])
         with m.If(self.clear):
             m.d.sync += flight.eq(0)
         m.d.comb += [
-            tree.kind.eq(self.kind),
-            tree.mask.eq(self.mask),
-            tree.values.eq(self.values),
+            tree.kind.eq(given.kind),
+            tree.mask.eq(given.mask),
+            tree.values.eq(given.values),
             self.busy.eq(flight.any()),
         ]
-        place = Cat(self.turn, self.slot)
+        place = Cat(given.turn, given.slot)
         behind = {
             name: delay(m, value, tree.latency, C(1), name)
-            for name, value in {"place": place, "kind": self.kind, "fresh": self.fresh}.items()
+            for name, value in {"place": place, "kind": given.kind, "fresh": given.fresh}.items()
         }
         m.d.comb += [
             kept.addr.eq(behind["place"]),
@@ -241,7 +258,7 @@ class Reductions(wiring.Component):
             write.en.eq(flight[-1]),
             self.total.eq(adder.o),
         ]
-        self._finish(m, adder, kept, other, write)
+        self._finish(m, given, adder, kept, other, write)
         return m
 
     def _pairs(self) -> list[tuple[int, int]]:
@@ -254,7 +271,7 @@ class Reductions(wiring.Component):
         return found
 
     def _finish(
-        self, m: Module, adder: ReductionSum, kept: Value, other: Value, write: Value
+        self, m: Module, given: Any, adder: ReductionSum, kept: Value, other: Value, write: Value
     ) -> None:
         """Pairs of an instruction's partial results; what is left goes to the scalar."""
         config, pairs = self._config, self._pairs()
@@ -274,18 +291,18 @@ class Reductions(wiring.Component):
         active = Signal(name="finishes")
         waits = Signal(name="waits")
         with m.If(~active):
-            m.d.sync += active.eq(self.finish)
+            m.d.sync += active.eq(given.finish)
         with m.Elif(~waits):
             m.d.comb += [
-                kept.addr.eq(Cat(first, self.slot)),
-                other.addr.eq(Cat(second, self.slot)),
-                adder.kind.eq(self.kind),
+                kept.addr.eq(Cat(first, given.slot)),
+                other.addr.eq(Cat(second, given.slot)),
+                adder.kind.eq(given.kind),
                 adder.a.eq(Mux(last, self.scalar, kept.data)),
                 adder.b.eq(Mux(last, kept.data, other.data)),
-                adder.a_present.eq(~last | seen.bit_select(self.number, 1)),
+                adder.a_present.eq(~last | seen.bit_select(given.number, 1)),
             ]
             m.d.sync += left.eq(config.adder_stages)
-            with m.If(~last & (second >= self.count)):
+            with m.If(~last & (second >= given.count)):
                 m.d.sync += step.eq(following)
             with m.Else():
                 m.d.sync += waits.eq(1)
@@ -293,14 +310,14 @@ class Reductions(wiring.Component):
             m.d.sync += left.eq(left - 1)
             with m.If(left == 1):
                 m.d.comb += [
-                    write.addr.eq(Cat(first, self.slot)),
+                    write.addr.eq(Cat(first, given.slot)),
                     write.en.eq(~last),
                     self.write.eq(last),
                     self.finished.eq(last),
                 ]
                 m.d.sync += [step.eq(following), waits.eq(0), active.eq(~last)]
                 with m.If(last):
-                    m.d.sync += seen.bit_select(self.number, 1).eq(1)
+                    m.d.sync += seen.bit_select(given.number, 1).eq(1)
         with m.If(self.clear):
             m.d.sync += [step.eq(0), waits.eq(0), active.eq(0)]
         with m.If(self.start):

@@ -16,6 +16,7 @@ from ...spec.sida import INDEX_BITS, SidaConfig
 from ...stream.fork_join import Fork
 from ...stream.gearbox import Gearbox, entry_layout
 from ...stream.queue import DeepQueue
+from ...stream.stream_registers import SkidBuffer
 
 
 def bus_id_bits(config: SidaConfig, readers: int) -> int:
@@ -70,7 +71,8 @@ def entries_layout(config: SidaConfig) -> data.StructLayout:
 class ArrayEntries(wiring.Component):
     """Reads runs of entries of one size.
 
-    An entry or a line per cycle, whichever is larger, if the channels deliver it.
+    An entry or a line per cycle, whichever is larger, if the channels deliver it. No path leads
+    from ``o.ready`` to the lines: an entry that waits moves aside.
 
     Parameters
     ----------
@@ -134,7 +136,11 @@ class ArrayEntries(wiring.Component):
         )
         m.submodules.fork = fork = Fork(self.request.payload.shape(), 2, eager=True)
         wiring.connect(m, wiring.flipped(self.request), fork.i)
-        wiring.connect(m, entries.o, wiring.flipped(self.o))
+        m.submodules.left = left = SkidBuffer(
+            self.o.payload.shape(), output_register=False, clearable=True
+        )
+        wiring.connect(m, entries.o, left.i)
+        wiring.connect(m, left.o, wiring.flipped(self.o))
         for ar, r, its_ar, its_r in zip(self.ar, self.r, reader.ar, reader.r, strict=True):
             wiring.connect(m, its_ar, wiring.flipped(ar))
             wiring.connect(m, wiring.flipped(r), its_r)
@@ -163,6 +169,7 @@ class ArrayEntries(wiring.Component):
         m.d.comb += [
             fork.clear.eq(self.stop),
             entries.clear.eq(self.stop),
+            left.clear.eq(self.stop),
             reader.request.valid.eq(asked.valid),
             asked.ready.eq(reader.request.ready),
             reader.request.payload.address.eq(asked.payload.address),

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...job.activity import ones
 from ...spec.sida import INDEX_BITS, SidaConfig
-from ...stream.stream_registers import OutputRegister
+from ...stream.stream_registers import OutputRegister, SkidBuffer
 from ..layouts import count_bits, set_layout
 from .layouts import block_layout, cut_layout, window_layout
 
@@ -20,8 +20,8 @@ class SetLeaves(wiring.Component):
 
     Rows must be in the matrix, and ascend within a column.
 
-    A set a cycle, two cycles from ``i`` to ``o``. After what is wrong nothing leaves any more,
-    until ``clear``.
+    A set a cycle, two cycles from ``i`` to ``o``; no path from ``o.ready`` to ``i.ready``. After
+    what is wrong nothing leaves any more, until ``clear``.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class SetLeaves(wiring.Component):
             }
         )
         m.submodules.placed = placed = OutputRegister(layout, clearable=True)
-        m.submodules.checked = checked = OutputRegister(self.o.payload.shape(), clearable=True)
+        m.submodules.checked = checked = SkidBuffer(self.o.payload.shape(), clearable=True)
         wiring.connect(m, checked.o, wiring.flipped(self.o))
         found, cut = placed.i.payload, self.i.payload
         m.d.comb += [
@@ -138,7 +138,7 @@ class SetLeaves(wiring.Component):
         with m.If(self.clear):
             m.d.sync += open.eq(0)
 
-    def _send(self, m: Module, placed: OutputRegister, checked: OutputRegister) -> None:
+    def _send(self, m: Module, placed: OutputRegister, checked: SkidBuffer) -> None:
         """Sets as long as nothing is wrong."""
         found = placed.o.payload
         wrong = Signal()

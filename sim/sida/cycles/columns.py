@@ -10,16 +10,42 @@ from .load_state import POINTERS, ROWS, VALUES, WORD_BYTES
 
 
 @called
+def entry_there(e: Any) -> bool:
+    """Tells whether an entry is at the output."""
+    return e.valid != 0 or e.spare != 0
+
+
+@called
+def entry_ends(e: Any) -> bool:
+    """Tells whether the last entry of a request is at the output."""
+    return bool(e.spare_last != 0 if e.spare else e.valid != 0 and e.last != 0)
+
+
+@called
+def spare_step(e: Any, ready: bool) -> bool:
+    """Advances the skid buffer behind a gearbox by one cycle, before :func:`gear`; ``ready``: the
+    entry at the output is accepted. Returns whether an entry may leave the gearbox."""
+    moves = not e.spare
+    if e.spare:
+        e.spare = not ready
+    elif e.valid and not ready:
+        e.spare = 1
+        e.spare_last = e.last
+    return bool(moves)
+
+
+@called
 def entries_step(e: Any, port: Any, line_bytes: int, ready: bool) -> bool:
     """Advances one cycle; ``ready``: the entry at the output is accepted. Returns whether the
     request was taken, which is then withdrawn."""
+    moves = spare_step(e, ready)
     if not e.asks:
-        if ready:
+        if moves:
             e.valid = 0
         return False
     wants = e.taken & 2 == 0
     there = port.line != 0 or e.padding != 0
-    took, ends = gear(e, wants, e.count, e.size, line_bytes, there, ready)
+    took, ends = gear(e, wants, e.count, e.size, line_bytes, there, moves)
     port.takes = took and not e.padding
     if e.taken & 1 == 0 and port.accepts:
         port.asks = 1
@@ -125,9 +151,9 @@ def cut_step(m: Any, pointers: Any, blocks: bool, ready: bool) -> tuple[bool, bo
 
 
 @called
-def _give(m: Any, rows: Any, pointers: Any) -> None:
-    """The set at ``placed`` to the output."""
-    cut, out = m.placed, m.set
+def _give(m: Any, cut: Any, rows: Any, pointers: Any) -> None:
+    """The set at ``placed``, or the one that waits behind the output, to the output."""
+    out = m.set
     out.base = cut.base
     out.columns = cut.columns
     out.final = cut.final
@@ -146,23 +172,34 @@ def _give(m: Any, rows: Any, pointers: Any) -> None:
 
 
 @called
+def _move(source: Any, sink: Any) -> None:
+    """A set, if there is one, from one register to another."""
+    sink.valid = source.valid
+    sink.base = source.base
+    sink.columns = source.columns
+    sink.final = source.final
+    sink.begin = source.begin
+    sink.end = source.end
+    sink.block = source.block
+
+
+@called
 def leaves_step(m: Any, rows: Any, pointers: Any) -> bool:
     """Advances one cycle; returns whether the cut set is accepted."""
-    out, placed, cut = m.set, m.placed, m.cut
-    checked_ready = out.ready != 0 or not out.valid
-    if checked_ready:
-        out.valid = placed.valid
-        if placed.valid:
-            _give(m, rows, pointers)
+    out, spare, placed = m.set, m.spare_set, m.placed
+    checked_ready = not spare.valid
     placed_ready = checked_ready or not placed.valid
+    if out.ready or not out.valid:
+        out.valid = spare.valid or placed.valid
+        if spare.valid:
+            _give(m, spare, rows, pointers)
+            spare.valid = 0
+        elif placed.valid:
+            _give(m, placed, rows, pointers)
+    elif checked_ready:
+        _move(placed, spare)
     if placed_ready:
-        placed.valid = cut.valid
-        placed.base = cut.base
-        placed.columns = cut.columns
-        placed.final = cut.final
-        placed.begin = cut.begin
-        placed.end = cut.end
-        placed.block = cut.block
+        _move(m.cut, placed)
     return bool(placed_ready)
 
 
@@ -237,11 +274,11 @@ def columns_step(m: Any, pointers: Any, rows: Any) -> None:
     ends, last = m.entries[POINTERS], m.set.final != 0
     took_final = m.set.valid != 0 and m.set.ready != 0 and last
     cut_ready = leaves_step(m, rows, pointers)
-    blocks = m.entries[ROWS].valid != 0 and m.entries[VALUES].valid != 0
+    blocks = entry_there(m.entries[ROWS]) and entry_there(m.entries[VALUES])
     goes, takes_window = cut_step(m, pointers, blocks, cut_ready)
     looks = m.columns_state == _ASK or m.columns_state == _LOOK
-    given = ends.valid != 0 and not looks
-    found = ends.valid != 0 and ends.last != 0
+    given = entry_there(ends) and not looks
+    found = entry_ends(ends)
     takes = _ends_step(m, given, found, takes_window)
     state = m.columns_state
     if state == _ASK and not ends.asks:

@@ -44,14 +44,16 @@ ELEMENTWISE: list[tuple[Any, ...]] = [
     *fields("core_valid", "fresh", "iteration", "iteration_kept", "iteration_place"),
     ("core_step", _STEP),
     # Reductions: rows on their way; what is finished at the end of a part.
-    *fields("flight", "finish_step", "finish_left", "finishes", "finish_waits"),
+    *fields("flight", "finish_asked", "finish_step", "finish_left", "finishes", "finish_waits"),
     # The load walker, and what it asks for.
     *fields("load_runs", "load_place", "load_stored"),
     ("load_block", _WALK),
     ("core_request", np.dtype(fields("valid", "vector", "base", "rows"))),
+    ("spare_request", np.dtype(fields("valid", "vector", "base", "rows"))),
     # Rows of results, and those that go to memory.
     ("core_result", np.dtype(fields("valid", "base"))),
     ("core_store", np.dtype(fields("valid", "vector", "base"))),
+    ("spare_store", np.dtype(fields("valid", "vector", "base"))),
     # In this cycle: the core takes a row, and what it gives is taken.
     *fields("row_taken", "result_taken"),
     # Set while the second part runs.
@@ -96,7 +98,7 @@ def set_up_elementwise(m: Any, config: SidaConfig) -> None:
         m["root_cycles"] = fmt.significand_bits + 1 + _ROUNDING
     m["block_rows"] = min(_MOST_ROWS, config.subtensor // config.pes)
     m["lane_stages"] = config.multiplier_stages + 1
-    m["reduce_cycles"] = (config.pes.bit_length() - 1) * stages + stages
+    m["reduce_cycles"] = 1 + config.pes.bit_length() * stages
     m["adder_stages"], m["partials"] = stages, config.partials
     m["fresh"] = 1
     left, seconds = list(range(config.partials)), []
@@ -164,7 +166,8 @@ def next_block(m: Any, block: Any) -> None:
 def walker_step(m: Any, p: Program, begins: bool, entry: int) -> None:
     """Advances one cycle; ``begins``: a part starts at word ``entry``."""
     output, block = m.core_request, m.load_block
-    ready = m.requests.ready or not output.valid
+    spare = m.spare_request
+    ready = not spare.valid
     offers = False
     kind = p.kind[m.load_place] if m.load_runs else -1
     vector = p.vector[m.load_place]
@@ -174,12 +177,22 @@ def walker_step(m: Any, p: Program, begins: bool, entry: int) -> None:
         moves = ready or not offers
     elif kind == STORE:
         m.load_stored |= 1 << vector
-    if ready:
-        output.valid = offers
-        if offers:
+    if m.requests.ready or not output.valid:
+        output.valid = offers or spare.valid
+        if spare.valid:
+            output.vector = spare.vector
+            output.base = spare.base
+            output.rows = spare.rows
+            spare.valid = 0
+        elif offers:
             output.vector = vector
             output.base = block.base
             output.rows = block_rows(m, block)
+    elif offers and ready:
+        spare.valid = 1
+        spare.vector = vector
+        spare.base = block.base
+        spare.rows = block_rows(m, block)
     if kind == END:
         m.load_stored = 0
         m.load_runs = not block_ends(m, block)
@@ -209,10 +222,12 @@ def core_offer(m: Any) -> None:
 @inlined
 def _finish(m: Any, finish: bool) -> bool:
     """Partial results of a reduction; returns whether its scalar is written."""
+    asked = m.finish_asked
+    m.finish_asked = finish
     last = m.finish_step == m.partials - 1
     following = 0 if last else m.finish_step + 1
     if not m.finishes:
-        m.finishes = finish
+        m.finishes = asked
     elif not m.finish_waits:
         m.finish_left = m.adder_stages
         if not last and m.pair_second[m.finish_step] >= m.core_before:
@@ -226,6 +241,7 @@ def _finish(m: Any, finish: bool) -> bool:
             m.finish_step = following
             m.finish_waits = 0
             m.finishes = not last
+            m.finish_asked = finish and not last
             return last
     return False
 
@@ -298,6 +314,25 @@ def _sequence(m: Any, p: Program, read: bool, drained: bool) -> None:
 
 
 @inlined
+def _store(m: Any, offered: bool) -> None:
+    """Advances the stream of stores by one cycle; ``offered``: the step has one."""
+    output, spare, step = m.core_store, m.spare_store, m.core_step
+    if m.stored.ready or not output.valid:
+        output.valid = offered or spare.valid
+        if spare.valid:
+            output.vector = spare.vector
+            output.base = spare.base
+            spare.valid = 0
+        else:
+            output.vector = step.vector
+            output.base = step.base
+    elif offered and not spare.valid:
+        spare.valid = 1
+        spare.vector = step.vector
+        spare.base = step.base
+
+
+@inlined
 def core_step(m: Any, p: Program, there: bool, ready: bool) -> None:
     """Advances one cycle, after :func:`core_offer`. ``there``: a row of y is available; ``ready``:
     a result is accepted."""
@@ -308,7 +343,7 @@ def core_step(m: Any, p: Program, there: bool, ready: bool) -> None:
     iterates = kind in (DIVIDE, ROOT)
     found = m.fresh and m.iteration_kept and m.iteration_place == step.place
     starts = iterates and m.fresh and not found
-    store_ready = m.stored.ready or not m.core_store.valid
+    store_ready = not m.spare_store.valid
     result_ready = ready or not m.core_result.valid
     waits = (
         (takes_row and not there)
@@ -344,10 +379,7 @@ def core_step(m: Any, p: Program, there: bool, ready: bool) -> None:
     if result_ready:
         m.core_result.valid = kind == OUT
         m.core_result.base = step.base
-    if store_ready:
-        m.core_store.valid = kind == STORE
-        m.core_store.vector = step.vector
-        m.core_store.base = step.base
+    _store(m, kind == STORE)
     walker_step(m, p, begins, entry)
     _sequence(m, p, not waits, drained)
     if begins:

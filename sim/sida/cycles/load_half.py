@@ -9,7 +9,7 @@ from ...timing.compiled import called, inlined
 from ...timing.striped.bus import look_at_ports, use_ports
 from ...timing.striped.memory import Bus
 from ...timing.striped.reader import reader_idle
-from .columns import columns_step, entries_step
+from .columns import columns_step, entries_step, entry_ends
 from .load_state import PROGRAM, PROGRAM_ENTRIES, WORD_BYTES
 from .panels import rows_offer, rows_step
 from .vector_port import stores_idle, stores_offer, stores_step, vectors_offer, vectors_step
@@ -70,7 +70,7 @@ def program_step(m: Any) -> None:
     if not m.program_busy and not m.program_start:
         return
     e = m.entries[PROGRAM_ENTRIES]
-    over = e.valid != 0 and e.last != 0 and m.program_busy != 0
+    over = entry_ends(e) and m.program_busy != 0
     entries_step(e, m.ports[PROGRAM], m.line_bytes, True)
     if over:
         m.program_busy = 0

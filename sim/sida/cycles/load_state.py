@@ -44,8 +44,9 @@ SLICE = np.dtype(
         # Elements, blocks of a line; which outputs of the fork have taken the request; what
         # goes to the queues in this cycle; blocks that went by.
         *fields("element_bytes", "blocks", "size", "taken", "puts", "ends", "gone", "padding"),
-        # The gearbox.
+        # The gearbox, and the entry that waits behind it.
         *fields(*GEAR.names),
+        *fields("spare", "spare_last"),
         # Entries of requests, and blocks that are not wanted.
         ("waiting", RING_QUEUE),
         ("counts", np.int64, (AHEAD + 1,)),
@@ -59,8 +60,9 @@ _ENTRIES = np.dtype(
         # The request, as `asks` says; which outputs of its fork have taken it; lines that stand
         # for those that were not read.
         *fields("asks", "address", "bytes", "count", "taken", "padding", "size"),
-        # The gearbox: see there.
+        # The gearbox: see there; the entry that waits behind it.
         *fields(*GEAR.names),
+        *fields("spare", "spare_last"),
     ]
 )
 _CUT = record("valid", "base", "columns", "final", "begin", "end", "block")
@@ -86,8 +88,9 @@ LOAD: list[tuple[Any, ...]] = [
     *fields("first_valid", "first_window", "second_valid", "second_window"),
     *fields("base", "block", "spent", "since", "stopped"),
     ("cut", _CUT),
-    # SetLeaves; `checked` is the stream `set`.
+    # SetLeaves; `checked` is the stream `set`, behind which one may wait.
     ("placed", _CUT),
+    ("spare_set", _CUT),
     # RowLoader: panels inside; the request, its fork; RowWindows' queues of panels and blocks of
     # pointers, the block that is held, rows of the panel that have gone; a panel's elements, and
     # their fork.

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...timing.compiled import called
 from ...timing.parts import gear, ring_step
+from .columns import entry_ends, entry_there, spare_step
 from .load_state import AGAIN, AHEAD
 
 
@@ -40,8 +41,8 @@ def slice_offer(m: Any, s: Any, port: Any, address: int, lower: int, upper: int)
 def slice_valid(s: Any) -> bool:
     """Tells whether a block is at the output."""
     if s.blocks == 1:
-        return bool(s.valid != 0)
-    return bool(s.valid != 0 and s.skips.valid != 0 and s.gone == s.skipped[s.skips.at])
+        return entry_there(s)
+    return bool(entry_there(s) and s.skips.valid != 0 and s.gone == s.skipped[s.skips.at])
 
 
 @called
@@ -51,15 +52,16 @@ def slice_step(m: Any, s: Any, port: Any, ready: bool) -> None:
     entry_ready, ends = ready, False
     if s.blocks > 1:
         drops = skips.valid != 0 and s.gone != s.skipped[skips.at]
-        ends = slice_valid(s) and ready and s.last != 0
+        ends = slice_valid(s) and ready and entry_ends(s)
         entry_ready = skips.valid != 0 and (ready or drops)
         if ends:
             s.gone = 0
-        elif s.valid and drops:
+        elif entry_there(s) and drops:
             s.gone += 1
+    moves = spare_step(s, entry_ready)
     there = port.line != 0 or s.padding != 0
     count = s.counts[waiting.at]
-    took, cut = gear(s, waiting.valid != 0, count, s.size, m.line_bytes, there, entry_ready)
+    took, cut = gear(s, waiting.valid != 0, count, s.size, m.line_bytes, there, moves)
     port.takes = took and not s.padding
     if cut:
         s.padding = 0
@@ -215,7 +217,7 @@ def _windows(m: Any, pointers: Any, ready: bool) -> bool:
     takes = waiting.level != m.lengths_depth and coming.valid != 0 and known.level != AHEAD
     takes = takes and m.found.valid == 0
     came = takes and slice_valid(part)
-    ends = came and part.last != 0
+    ends = came and entry_ends(part)
     if ends:
         panel, into = m.coming_panels[coming.at], m.known_panels[known.tail]
         into.row = panel.row
