@@ -156,7 +156,6 @@ class Sida(AcceleratorTop):
             deal.to.eq(Cat(1, job.second_product)),
             columns.start.eq(parts.passes.first),
             held.start.eq(parts.passes.first & job.second_product),
-            held.semiring.eq(job.second),
             held.transposed.eq(job.transposed),
             columns.job.pointers.eq(job.column_pointers),
             columns.job.rows.eq(job.row_numbers),
@@ -173,9 +172,13 @@ class Sida(AcceleratorTop):
         """Sums of columns: for E1, and for what waits to be added to."""
         job, sums, held = parts.control.job, parts.sums, parts.held
         wiring.connect(m, parts.gather.o, sums.i)
-        m.d.comb += [
+        # Semirings have registers of their own for the operators of each part.
+        m.d.sync += [
             sums.first_semiring.eq(job.first),
             sums.second_semiring.eq(job.second),
+            held.semiring.eq(job.second),
+        ]
+        m.d.comb += [
             sums.turned.eq(0 if self._config.windowed else parts.passes.turned),
             sums.transposed.eq(job.transposed),
             parts.packer.valid.eq(sums.first.valid),

@@ -241,24 +241,25 @@ class Reductions(wiring.Component):
             tree.values.eq(given.values),
             self.busy.eq(flight.any()),
         ]
-        place = Cat(given.turn, given.slot)
-        behind = {
-            name: delay(m, value, tree.latency, C(1), name)
-            for name, value in {"place": place, "kind": given.kind, "fresh": given.fresh}.items()
-        }
+        place = delay(m, Cat(given.turn, given.slot), tree.latency - 1, C(1), "early_place")
+        fields = {"kind": given.kind, "fresh": given.fresh}
+        behind = {name: delay(m, value, tree.latency, C(1), name) for name, value in fields.items()}
+        # A partial result is read a cycle ahead of its use: one that is written then is passed on.
+        partial = Signal(config.format.bits, reset_less=True)
+        m.d.sync += partial.eq(Mux(write.en & (write.addr == kept.addr), write.data, kept.data))
         m.d.comb += [
-            kept.addr.eq(behind["place"]),
+            kept.addr.eq(place),
             adder.kind.eq(behind["kind"]),
-            adder.a.eq(kept.data),
+            adder.a.eq(partial),
             adder.a_present.eq(~behind["fresh"]),
             adder.b.eq(tree.o),
             adder.b_present.eq(1),
-            write.addr.eq(delay(m, behind["place"], config.adder_stages, C(1), "result_place")),
+            write.addr.eq(delay(m, place, 1 + config.adder_stages, C(1), "result_place")),
             write.data.eq(adder.o),
             write.en.eq(flight[-1]),
             self.total.eq(adder.o),
         ]
-        self._finish(m, given, adder, kept, other, write)
+        self._finish(m, given, adder, partial, kept, other, write)
         return m
 
     def _pairs(self) -> list[tuple[int, int]]:
@@ -271,12 +272,19 @@ class Reductions(wiring.Component):
         return found
 
     def _finish(
-        self, m: Module, given: Any, adder: ReductionSum, kept: Value, other: Value, write: Value
+        self,
+        m: Module,
+        given: Any,
+        adder: ReductionSum,
+        partial: Signal,
+        kept: Value,
+        other: Value,
+        write: Value,
     ) -> None:
         """Pairs of an instruction's partial results; what is left goes to the scalar."""
         config, pairs = self._config, self._pairs()
         step = Signal(range(len(pairs) + 1))
-        left = Signal(range(config.adder_stages + 1))
+        left = Signal(range(config.adder_stages + 2))
         seen = Signal(SCALARS)
         first = Signal(range(config.partials))
         second = Signal(range(config.partials))
@@ -290,18 +298,22 @@ class Reductions(wiring.Component):
         m.d.comb += following.eq(Mux(last, 0, step + 1))
         active = Signal(name="finishes")
         waits = Signal(name="waits")
+        # The pair's second one, a cycle after its address, as is the first one in ``partial``.
+        its_other = Signal.like(partial, reset_less=True)
+        m.d.sync += its_other.eq(other.data)
+        m.d.comb += other.addr.eq(Cat(second, given.slot))
+        with m.If(active):
+            m.d.comb += [
+                kept.addr.eq(Cat(first, given.slot)),
+                adder.kind.eq(given.kind),
+                adder.a.eq(Mux(last, self.scalar, partial)),
+                adder.b.eq(Mux(last, partial, its_other)),
+                adder.a_present.eq(~last | seen.bit_select(given.number, 1)),
+            ]
         with m.If(~active):
             m.d.sync += active.eq(given.finish)
         with m.Elif(~waits):
-            m.d.comb += [
-                kept.addr.eq(Cat(first, given.slot)),
-                other.addr.eq(Cat(second, given.slot)),
-                adder.kind.eq(given.kind),
-                adder.a.eq(Mux(last, self.scalar, kept.data)),
-                adder.b.eq(Mux(last, kept.data, other.data)),
-                adder.a_present.eq(~last | seen.bit_select(given.number, 1)),
-            ]
-            m.d.sync += left.eq(config.adder_stages)
+            m.d.sync += left.eq(1 + config.adder_stages)
             with m.If(~last & (second >= given.count)):
                 m.d.sync += step.eq(following)
             with m.Else():

@@ -229,7 +229,7 @@ def _finish(m: Any, finish: bool) -> bool:
     if not m.finishes:
         m.finishes = asked
     elif not m.finish_waits:
-        m.finish_left = m.adder_stages
+        m.finish_left = 1 + m.adder_stages
         if not last and m.pair_second[m.finish_step] >= m.core_before:
             m.finish_step = following
         else:
