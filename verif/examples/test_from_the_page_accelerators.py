@@ -28,7 +28,7 @@ from tilewright.verif.kit.pages import page
 
 pytestmark = pytest.mark.long
 
-PAGE = page_of_memory("sida.md")
+PAGE = page_of_memory("sida-job.md")
 PROGRAM = """
 scalar factor
 scalar addend
@@ -70,7 +70,8 @@ def test_the_page_has_what_the_assembler_writes() -> None:
 
 def test_the_page_has_the_bits_of_every_instruction() -> None:
     """Words are put together by the page's table, with every number that an operand may have."""
-    table = page("sida.md").read_text().partition("## Instruction words\n")[2].partition("\n## ")[0]
+    table = page("sida-job.md").read_text().partition("## Instruction words\n")[2]
+    table = table.partition("\n## ")[0]
     rows = re.findall(r"^\| (\d+) \| `(\w+)` \| (.*) \|$", table, re.M)
     assert [name for _, name, _ in rows] == list(INSTRUCTIONS)
     places = [int(low) for _, low in re.findall(r"(\d+):(\d+) \|", table.partition("|---")[0])]

@@ -137,6 +137,13 @@ SYSTEM = System(
         ),
     },
     paper="SIDA and the OEI dataflow",
-    pages=("sida.md", "oei.md", "sida-applications.md"),
+    pages=(
+        "sida.md",
+        "sida-job.md",
+        "sida-applications.md",
+        "sida-speedup.md",
+        "sida-results.md",
+        "oei.md",
+    ),
     place=6,
 )
