@@ -255,7 +255,7 @@ class Case(NamedTuple):
 CASES = (
     Case("gta", "gta-job.md", "run.py", "use_c=int(c is not None)", "use_c=0"),
     Case("engine", "engine-job.md", "run.py", "TRANSPOSED_B * transposed_b", "TRANSPOSED_B"),
-    Case("matraptor", "matraptor.md", "run.py", "min(sums.get(j, math.inf), x + y)", "x + y"),
+    Case("matraptor", "matraptor-job.md", "run.py", "min(sums.get(j, math.inf), x + y)", "x + y"),
     Case("c2sr_converter", "c2sr.md", "c2sr.py", "channel) * self.block", "0) * self.block"),
 )
 
@@ -302,7 +302,7 @@ def test_gtas_page_has_what_the_driver_writes() -> None:
 @pytest.mark.parametrize(
     ("name", "dense", "pairs", "entries"),
     [
-        ("matraptor.md", [[0, 3, 0, 7], [8, 0, 2, 0], [5, 0, 0, 1], [2, 0, 0, 0]], 0, 0x1000),
+        ("matraptor-job.md", [[0, 3, 0, 7], [8, 0, 2, 0], [5, 0, 0, 1], [2, 0, 0, 0]], 0, 0x1000),
         (
             "c2sr.md",
             [

@@ -211,9 +211,9 @@ def test_the_driver_splits_what_overflows(device: Device) -> None:
     assert split > 0
 
 
-# docs/matraptor.md says what registers the second mode has, and its examples work.
+# The pages say what registers the second mode has, and their examples work.
 
-PAGE = page("matraptor.md")
+PAGE, JOB_PAGE = page("matraptor.md"), page("matraptor-job.md")
 
 
 def test_registers_of_the_second_mode() -> None:
@@ -221,7 +221,7 @@ def test_registers_of_the_second_mode() -> None:
     plain = register_rows(job_spec(MatRaptorConfig()).registers)
     more = [row for row in both if not row.startswith("| |") and row not in plain]
     assert len(more) == 2
-    text = PAGE.read_text()
+    text = JOB_PAGE.read_text()
     assert all(row in text for row in more)
 
 

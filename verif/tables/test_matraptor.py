@@ -190,7 +190,7 @@ def test_matrices_are_what_they_say(kind: str) -> None:
 
 @pytest.mark.long
 def test_the_page_has_these_figures() -> None:
-    text = page("matraptor.md").read_text()
+    text = page("matraptor-results.md").read_text()
     for part in breakdown.matraptor_breakdown("cmos").parts:
         assert f"| {' | '.join(part.columns)} |" in text
         for row in part.rows:

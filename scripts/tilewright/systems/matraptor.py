@@ -75,6 +75,6 @@ SYSTEM = System(
         ),
     },
     paper="MatRaptor",
-    pages=("matraptor.md", "c2sr.md"),
+    pages=("matraptor.md", "matraptor-job.md", "matraptor-results.md", "c2sr.md"),
     place=4,
 )

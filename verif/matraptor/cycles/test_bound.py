@@ -148,7 +148,7 @@ def test_gnutella_is_near_its_bound() -> None:
     check(found)
     assert found.ratio < found.cycles / found.bound.cycles_even < 1.25
     assert found.bound.memory_cycles > found.bound.product_cycles
-    text, even = page("matraptor.md").read_text(), found.bound.cycles_even
+    text, even = page("matraptor-results.md").read_text(), found.bound.cycles_even
     assert f"| cycles (time at the paper's 2 GHz) | {found.cycles:,} (" in text
     assert f"has to move | {found.bound.cycles:,.0f} |" in text
     assert f"| **ratio to the bound** | **{found.ratio:.3f}** |" in text
