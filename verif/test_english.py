@@ -18,7 +18,6 @@ PRINTED = {"docs/t2s-directives.md"}
 """Pages that are printed from docstrings."""
 
 NOT_YET = {
-    "docs/c2sr.md",
     "docs/sida-applications.md",
 }  # fmt: skip
 """Pages that are still to be rewritten."""
