@@ -17,11 +17,6 @@ MOST_WORDS = 60_000
 PRINTED = {"docs/t2s-directives.md"}
 """Pages that are printed from docstrings."""
 
-NOT_YET = {
-    "docs/sida-applications.md",
-}  # fmt: skip
-"""Pages that are still to be rewritten."""
-
 LITERAL = (
     "given up", "of its own", "of their own", "likewise", "whoever", "in one line that says",
     "by less a vertex", "a folder a system", "a file an idea", "dealt out", "read again",
@@ -36,17 +31,10 @@ def name_of(page: Path) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_sentences_are_short(page: Path) -> None:
-    """A page that is short enough already leaves ``NOT_YET``."""
     found = count(page.read_text())
-    good = found.share >= SHARE
-    if name_of(page) not in NOT_YET:
-        assert good, found.long
-        text = " ".join(paragraphs(page.read_text())).lower()
-        assert [one for one in LITERAL if re.search(rf"\b{one}\b", text)] == []
-
-
-def test_every_page_that_is_still_to_be_rewritten_is_there() -> None:
-    assert {name_of(page) for page in PAGES} >= NOT_YET
+    assert found.share >= SHARE, found.long
+    text = " ".join(paragraphs(page.read_text())).lower()
+    assert [one for one in LITERAL if re.search(rf"\b{one}\b", text)] == []
 
 
 def test_pages_are_not_too_many_words() -> None:

@@ -141,6 +141,7 @@ SYSTEM = System(
         "sida.md",
         "sida-job.md",
         "sida-applications.md",
+        "sida-solvers.md",
         "sida-speedup.md",
         "sida-results.md",
         "oei.md",

@@ -111,16 +111,18 @@ def test_a_value_that_differs_is_found(run: Run, monkeypatch: pytest.MonkeyPatch
     assert "DIFFERENT" in run.out
 
 
-# The page of SIDA's applications: its examples run, and it names every command.
+# The pages of SIDA's applications: their examples run, and the first names every command.
 
 PAGE = page("sida-applications.md")
+EXAMPLES = {"sida-applications.md": 5, "sida-solvers.md": 3}
 
 
-def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    blocks = examples(PAGE, "python")
-    assert len(blocks) == 8
-    exec(compile("\n".join(blocks), str(PAGE), "exec"), {})
+    blocks = examples(page(name), "python")
+    assert len(blocks) == EXAMPLES[name]
+    exec(compile("\n".join(blocks), name, "exec"), {})
 
 
 def test_every_command_is_there() -> None:
