@@ -21,7 +21,7 @@ from tilewright.tables.roofline.measure import GROUPS, Source, sources, works
 from tilewright.tables.roofline.point import Point, geomean, operations_wanted, roof_of
 from tilewright.tables.roofline.report import Roofline, draw, too_small
 from tilewright.tables.tensaurus_roofline import tensaurus_roofline
-from tilewright.verif.kit.plots import panels, points
+from tilewright.verif.kit.plots import panels, places, points
 from tilewright.verif.tensaurus.model.cases import random_product
 
 CONFIG = TensaurusConfig()
@@ -142,7 +142,7 @@ def test_the_drawing_has_a_dot_for_each_product() -> None:
     dots = {one for one in points(axes) if one not in (*roof, *points(axes, "times a vector"))}
     assert dots <= {(one.intensity, one.reached) for one in some}
     hollow = [line for line in axes.get_lines() if line.get_markerfacecolor() == "none"]
-    assert sum(len(line.get_xdata()) for line in hollow) == 1
+    assert sum(len(places(line)) for line in hollow) == 1
 
 
 def check(found: Roofline) -> None:

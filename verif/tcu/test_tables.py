@@ -28,7 +28,7 @@ from tilewright.synth.tables import Table, csv_of
 from tilewright.tables.tcu.crossovers import tcu_crossovers
 from tilewright.tables.tcu.theorems import tcu_theorems
 from tilewright.verif.kit.pages import page
-from tilewright.verif.kit.plots import panels, points
+from tilewright.verif.kit.plots import panels, places, points
 from tilewright.verif.tcu.stencils.sweeps import swept
 
 HARDWARE = ", ".join(name for name, row in BACKENDS.items() if row.unit)
@@ -134,7 +134,7 @@ def test_crossovers_are_drawn() -> None:
         sizes = dict(points(axes, row.label))
         assert [sizes[1], sizes[64]] == list(row.ours[:2])
     rings = [line for line in axes.get_lines() if line.get_marker() == "o"]
-    assert [len(line.get_xdata()) for line in rings] == [
+    assert [len(places(line)) for line in rings] == [
         sum(one is not None for one in row.ours[2:]) for row in table.rows
     ]
 
