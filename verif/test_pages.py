@@ -21,6 +21,7 @@ _PATH = re.compile(rf"`((?:{'|'.join(ROOMS)}|docs|examples)/[\w./*{{}},-]+)`")
 _FILE = re.compile(r"`(test_\w+\.py)`")
 _OBJECT = re.compile(rf"`((?:tilewright\.)?(?:{'|'.join(ROOMS)})(?:\.[a-z0-9_]+)+(?:[.:]\w+)*)[`(]")
 _LINK = re.compile(r"\]\(([^)#:]+)(?:#[\w-]+)?\)")
+_ANCHOR = re.compile(r"\]\(([^)#:]*\.md)?#([\w-]+)\)")
 
 
 def missing(text: str) -> list[str]:
@@ -50,6 +51,24 @@ def test_pages_name_what_is_there(page: Path) -> None:
     tests = [name for name in _FILE.findall(text) if not re.search(r"[A-Z]{2}", name)]
     assert [name for name in tests if name not in TESTS] == []
     assert [link for link in _LINK.findall(text) if not (page.parent / link).exists()] == []
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as forges make them."""
+    plain = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)
+    found: dict[str, int] = {}
+    for heading in re.findall(r"^#+ (.*)", plain, re.M):
+        words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+        name = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        found[name] = found.get(name, -1) + 1
+    return {name + (f"-{n}" if n else "") for name, most in found.items() for n in range(most + 1)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_headings(page: Path) -> None:
+    links = _ANCHOR.findall(page.read_text())
+    assert [f"{other}#{anchor}" for other, anchor in links
+            if anchor not in anchors(page.parent / other if other else page)] == []  # fmt: skip
 
 
 @pytest.mark.parametrize("room", ROOMS)
