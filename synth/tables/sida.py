@@ -57,7 +57,7 @@ def _rows(report: AsicReport) -> list[Row]:
     nothing = (None, None)
     return [
         *(row(label, part, nothing) for label, part in parts.items()),
-        row("what joins these", rest, nothing),
+        row("interconnect and control", rest, nothing),
         *([row("buffers of high fan-out", buffers, nothing)] if report.timing_by else []),
         row("whole", whole, (_PAPER_WHOLE, 100.0)),
         row(

@@ -88,7 +88,7 @@ def _rows(report: AsicReport) -> list[Row]:
             row(label, part, _PAPER.get(label, (None, None)), _PAPER_BITS.get(label))
             for label, part in parts.items()
         ),
-        row("what joins these", rest),
+        row("interconnect and control", rest),
         *([row("buffers of high fan-out", buffers)] if report.timing_by else []),
         row("whole", whole),
         row("what the paper counts", counted, (_PAPER_WHOLE, 100.0), sum(_PAPER_BITS.values())),

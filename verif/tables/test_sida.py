@@ -39,7 +39,7 @@ EVERYTHING: dict[str, tuple[float, int]] = {
     "element-wise core": (50.0 + 5.0 + 4.0 + 3.0, 300),
     "vectors and programs from and to memory": (30.0 + 20.0 + 10.0, 0),
     "registers, control and counters": (1.0 + 2.0 + 3.0 + 4.0, 0),
-    "what joins these": (16.0, 100),
+    "interconnect and control": (16.0, 100),
     "buffers of high fan-out": (12.0, 0),
 }
 """Logic and bits of the parts in the made-up report."""

@@ -36,7 +36,7 @@ OTHERS = {
     "list of tiles": (15.0, 0),
     "bus, one reader after the other": (2 * 4.0, 0),
     "registers, control and counters": (5.0 + 6.0 + 7.0, 0),
-    "what joins these": (16.0, 300),
+    "interconnect and control": (16.0, 300),
     "buffers of high fan-out": (12.0, 0),
 }
 

@@ -57,7 +57,7 @@ _DOCS = {
     "stores": "and so many STOREs",
     "memory": "where the rows go",
     "narrow": "what is done to elements of 8 or 16 bytes; rows in memory are half as long then",
-    "deal": "how the elements of a row are dealt out to banks",
+    "deal": "how the elements of a row are distributed to banks",
     "rows": "rows",
     "row_bytes": "bytes of a row in the lanes",
     "base": "address of row 0",

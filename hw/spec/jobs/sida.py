@@ -29,17 +29,17 @@ COUNTERS: dict[str, str] = {
     "bytes_pointers": "bytes of the beats that were read of the columns' ends",
     "bytes_rows": "bytes of the beats that were read of the elements' rows",
     "bytes_values": "bytes of the beats that were read of the elements' values",
-    "bytes_again": "bytes of the beats that were read of lost panels again",
+    "bytes_again": "bytes of the beats that refetched evicted panels",
     "bytes_vectors": "bytes of the beats that were read of vectors and scalars",
     "bytes_program": "bytes of the beats that were read of the program",
     "elements": "elements that went to the first product",
     "held": "elements that waited on chip at most",
-    "lost": "panels that were given up, and read again",
+    "lost": "evicted panels, which are refetched",
     "column_cycles": "cycles in which columns were read, or waited to be taken",
-    "wait_columns": "cycles in which the memory had given no elements",
+    "wait_columns": "cycles without elements from memory",
     "wait_z": "cycles in which elements waited for z",
-    "wait_held": "cycles in which elements waited for room to wait in",
-    "conflicts": "operands that waited for a bank of the vectors, cycle by cycle",
+    "wait_held": "cycles in which elements waited for a free place in the buffer",
+    "conflicts": "operands that waited for a bank of the vectors, summed over cycles",
     "instructions": "instructions done on a row of elements, and rows taken in",
     "wait_elementwise": "cycles in which a row or an instruction waited",
     "passes_done": "passes over the matrix",
@@ -63,8 +63,8 @@ ERRORS = (
     Error("rows_unsorted", 18, "row", "the columns of the row's elements do not ascend"),
     Error("rows_pointers", 19, "row", "the row's end is before its begin, or behind its panel's"),
     Error("program", 20, "instruction", "no instruction of this unit, or a second out, or no end"),
-    Error("disagree", 21, "row", "elements that were read again, of `subtensor` rows from the row "
-          "on, are not those of the columns"),
+    Error("disagree", 21, "row", "refetched elements, of `subtensor` rows from this row on, differ "
+          "from those of the columns"),
 )  # fmt: skip
 """Codes that other accelerators have mean the same there."""
 
@@ -129,7 +129,7 @@ def _constants(config: SidaConfig) -> tuple[Register, ...]:
             0x08,
             "the cores",
             ("pes", 12, config.pes, "elements of each core"),
-            ("partials", 4, config.partials, "sums that the sets of a column are dealt out to"),
+            ("partials", 4, config.partials, "sums that take the sets of a column in turn"),
             ("channels", 8, config.channels, "memory channels"),
             (
                 "line_blocks",
@@ -181,8 +181,8 @@ def _job(config: SidaConfig) -> list[Register]:
         number("WORDS", 0x114, "rw", 32, "words of the program"),
         number("ENTRY", 0x118, "rw", 32, "the word where E2 begins; E1 begins at 0"),
         number("STOPS", 0x11C, "rw", 1, "1: the job ends when a reduction is below the limit"),
-        number("STOP_1", 0x120, "rw", 5, "the scalar that is looked at for the first product"),
-        number("STOP_2", 0x124, "rw", 5, "the scalar that is looked at for the second product"),
+        number("STOP_1", 0x120, "rw", 5, "the scalar that is tested for the first product"),
+        number("STOP_2", 0x124, "rw", 5, "the scalar that is tested for the second product"),
         number("LIMIT", 0x128, "rw", 5, "the scalar that both are compared with"),
         number("TRANSPOSED", 0x12C, "rw", 1, "1: the second product is with the transpose"),
     ]

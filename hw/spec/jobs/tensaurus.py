@@ -23,7 +23,7 @@ COUNTERS: dict[str, str] = {
     "bytes_matrices": "bytes of the beats that were read of operands",
     "bytes_list": "bytes of the beats that were read of the list of tiles",
     "products": "products of a scalar and a vector, each in all columns",
-    "conflicts": "rows that wanted a bank of a scratchpad and got none, turn by turn",
+    "conflicts": "rows that waited for a bank of a scratchpad, summed over cycles",
     "wait_slots": "row-cycles without a product, for want of the tensor's values",
     "wait_operands": "the same, for want of operands",
     "wait_sums": "the same, for want of a fiber's sum",

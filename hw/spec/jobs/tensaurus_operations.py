@@ -150,13 +150,13 @@ def _compute(config: TensaurusConfig, what: Described) -> Compute:
         kind = "product"
         doc = (
             f"c = a (x) b with (+) {plus} and (x) {times}; {who}, each product and each sum is "
-            "rounded once, in the order of a's columns dealt out to partial sums"
+            "rounded once, in the order of a's columns distributed to partial sums"
         )
     else:
         kind = "contraction"
         doc = (
             f"{_equation(what)}; {who}, a's innermost mode is summed first, each product and each "
-            "sum is rounded once, in the order of indices dealt out to partial sums"
+            "sum is rounded once, in the order of indices distributed to partial sums"
         )
     return Compute(kind=kind, plus=plus, times=times, identity=identity, doc=doc)
 

@@ -280,7 +280,7 @@ _START = (
     "ignored while busy"
 )
 _SOFT_RESET = "1: back to idle, whatever runs; wins over start"
-_CODE = "why the last job failed; 0: it did not, or busy is 1"
+_CODE = "error code of the last job; 0: no error, or busy is 1"
 
 CONTROL = (
     Register(
@@ -299,8 +299,8 @@ CONTROL = (
         offset=0x24,
         access="ro",
         fields=(
-            Field(name="busy", low=0, doc="a job runs, or the bus still owes answers"),
-            Field(name="done", low=1, access="w1c", doc="a job has ended well"),
+            Field(name="busy", low=0, doc="a job runs, or responses are outstanding on the bus"),
+            Field(name="done", low=1, access="w1c", doc="a job completed without error"),
             Field(name="error", low=2, access="w1c", doc="a job has failed"),
             Field(name="error_code", low=8, width=8, doc=_CODE),
         ),
