@@ -130,6 +130,8 @@ class _Changed:
             if registers.read("ELEMENTS") >= self._elements:
                 break
             self._device.run(4)
+        else:
+            raise Mismatch(f"no {self._elements} elements came")
         self._device.write_memory(self._address, self._content)
         self._device.wait()
 
