@@ -73,9 +73,19 @@ def tokens_of(case: ConverterCase) -> list[dict[str, int]]:
     return found
 
 
-@cache
-def blocks_of(case: ConverterCase) -> dict[int, bytes]:
-    return {block.address: block.data.tobytes() for block in case.source()}
+def blocks_of(case: ConverterCase, far: int = 0) -> dict[int, bytes]:
+    """Memory before a job; in C2SR the first entry of each channel is moved by ``far`` blocks."""
+    index, entries = ((block.address, block.data.tobytes()) for block in case.source())
+    if case.direction == "csr_to_c2sr":
+        return dict([index, entries])
+    halves = np.frombuffer(index[1], np.uint32).copy()
+    halves[1::2] += np.uint32(far * CONFIG.layout.block_entries)
+    return {index[0]: halves.tobytes(), entries[0] + far * STRIPE: entries[1]}
+
+
+def far_blocks(rng: np.random.Generator) -> int:
+    """Blocks that are at most in a pointer, with room for those of a matrix."""
+    return int(rng.integers((1 << 32) // CONFIG.layout.block_entries - 1000))
 
 
 def read(
@@ -149,8 +159,78 @@ def _before(tokens: list[dict[str, int]], row: int) -> Any:
 
 @pytest.mark.parametrize("direction", MODES)
 def test_every_token_of_a_matrix(direction: str) -> None:
+    rng = np.random.default_rng(5)
     for seed, case in enumerate(cases_of(direction)):
-        read(case, seed)
+        read(case, seed, blocks=blocks_of(case, far_blocks(rng)))
+
+
+def begin(
+    case: ConverterCase, wanted: list[dict[str, int]], blocks: dict[int, bytes], **job: int
+) -> None:
+    """Reads the beginning of a matrix that is too long for a test, then stops."""
+    part = RTL["reader"]
+    memories = [ReaderMemory(part, name, CONFIG.geometry, blocks, MANNERS["even"], 0)
+                for name in ("pairs", "entries")]  # fmt: skip
+    sink, stops_at = Sink(part.o), -1
+
+    def until(sim: Any, cycle: int) -> bool:
+        nonlocal stops_at
+        assert not sim.get(part.error)
+        if stops_at < 0:
+            assert not sim.get(part.unsorted)
+            assert not sim.get(part.idle) or cycle < 2
+            if len(sink.words) >= len(wanted):
+                stops_at = cycle + 1
+                sink.forget()
+            return False
+        return cycle > stops_at and bool(sim.get(part.idle))
+
+    stop = Wire(part.stop, lambda cycle: int(cycle == stops_at))
+    fields = {**job_of(case), **job}
+    run_agents(partial(RTL.simulate, "reader"), [sink, Pulse(part.start), *memories, stop],
+               until=until, most=3000,
+               wires=[(part.job, part.job.shape().const(fields).as_bits())])  # fmt: skip
+    layout = part.o.payload.shape()
+    for word, token in zip(sink.words, wanted, strict=False):
+        found = layout.from_bits(word)
+        names = token if token["present"] else ("present", "row_last", "last")
+        assert [found[name] for name in names] == [token[name] for name in names]
+
+
+@pytest.mark.parametrize("direction", MODES)
+def test_the_beginning_of_many_rows(direction: str) -> None:
+    """A number of rows with each of its bits."""
+    rng = np.random.default_rng(6)
+    for bit in range(5, 32):
+        case = any_case(rng, CONFIG, direction, rows=int(rng.integers(1, 9)), most=4)
+        wanted = [token | {"last": 0} for token in tokens_of(case)]
+        rows, blocks = case.matrix.shape[0] + (1 << bit), blocks_of(case, far_blocks(rng))
+        if direction == "csr_to_c2sr":
+            # The pointers that follow do not descend.
+            blocks[case.base["csr_pointers"]] += bytes([0xFF]) * 1000
+        begin(case, wanted, blocks, rows=rows)
+
+
+@pytest.mark.parametrize("direction", MODES)
+def test_the_beginning_of_a_long_row(direction: str) -> None:
+    """A length with each of its bits."""
+    rng = np.random.default_rng(7)
+    for bit in range(6, 32):
+        case = any_case(rng, CONFIG, direction, rows=3, most=12)
+        before, after = (int(n) for n in case.matrix.patterns().starts[1:3])
+        long = [token | {"row_last": 0, "last": 0, "present": 1} for token in tokens_of(case)]
+        wanted, blocks = long[: max(after, 1)], blocks_of(case, far_blocks(rng))
+        if before == 0 or after == before:
+            continue
+        wanted[before - 1]["row_last"] = 1
+        index = case.base["csr_pointers" if direction == "csr_to_c2sr" else "c2sr_pairs"]
+        words = np.frombuffer(blocks[index], np.uint32).copy()
+        if direction == "csr_to_c2sr":
+            words[2:] += np.uint32(1 << bit)
+        else:
+            # Row 1 is the first of channel 1.
+            words[CONFIG.interleave // 4] += np.uint32(1 << bit)
+        begin(case, wanted, {**blocks, index: words.tobytes()})
 
 
 @pytest.mark.parametrize("direction", MODES)
@@ -184,6 +264,13 @@ def test_every_byte_of_a_result(direction: str) -> None:
     async def bench(sim: Any) -> None:
         for number, case in enumerate(cases_of(direction)):
             await write(sim, rng, case, (0.0, 0.3, 0.6)[number % 3], number % 5 == 4)
+        # A capacity with each of its bits; without one it would not do.
+        small = [case for case in cases_of(direction) if 2 < case.matrix.nnz < 40]
+        for bit in range(6, 32):
+            case = small[bit % len(small)]
+            need = case.capacity if direction == "c2sr_to_csr" else case.matrix.channel_entries
+            few = int(rng.integers(1, min(need, case.matrix.nnz)))
+            await write(sim, rng, replace(case, capacity=few + (1 << bit)), 0.0, False)
 
     RTL.simulate("writer", bench)
 

@@ -65,7 +65,7 @@ broken on purpose; operands of TestFloat, which takes longer than all others."""
 
 
 def _system(folders: tuple[str, ...], *tests: str) -> Part:
-    return Part(folders, tests, bar=0.9, candidates=60)
+    return Part(folders, tests, bar=0.9, candidates=110)
 
 
 _CONTROLS = ("verif/job/test_controls.py", "verif/job/test_counters.py")

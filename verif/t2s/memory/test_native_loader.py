@@ -13,7 +13,10 @@ from tilewright.verif.native.parts import NativeParts
 from .loading import Walk, around, memory_part, runs
 
 PART = memory_part(8, "i -j k", (3,))
-CONFIG = around(PART, trip_bits=16, outstanding=2)
+TRIP_BITS = 10
+LONG = 0x2B5
+"""A count which and whose complement use every bit."""
+CONFIG = around(PART, trip_bits=TRIP_BITS, outstanding=2)
 RTL = NativeParts(
     "run_walk", {"walker": lambda: RunWalker(PART, CONFIG), "loader": lambda: Loader(PART, CONFIG)}
 )
@@ -45,7 +48,7 @@ def test_run_walk_of_a_long_loop(loop: int) -> None:
     async def bench(sim: Any) -> None:
         walker = RTL["walker"]
         sim.set(walker.o.ready, 1)
-        for count in (0x96B5, ~0x96B5 & 0xFFFF):
+        for count in (LONG, LONG ^ (1 << TRIP_BITS) - 1):
             walk = drawn(rng, tuple(count if n == loop else 1 for n in range(3)))
             begin(sim, walker, walk)
             await sim.tick()
@@ -61,10 +64,16 @@ def test_run_walk_of_a_long_loop(loop: int) -> None:
     RTL.simulate("walker", bench)
 
 
-def check_load(sim: Any, rng: random.Random, stop_after: int | None, stall: float) -> Any:
+def check_load(
+    sim: Any,
+    rng: random.Random,
+    stop_after: int | None,
+    stall: float,
+    trips: tuple[int, ...] | None = None,
+) -> Any:
     """A coroutine that compares the requests and the words of a job with the loops."""
     loader = RTL["loader"]
-    walk = drawn(rng, tuple(rng.randint(1, 5) for _ in LOOPS))
+    walk = drawn(rng, trips or tuple(rng.randint(1, 5) for _ in LOOPS))
     size, mask = CONFIG.beat_bytes, (1 << CONFIG.addr_bits) - 1
     beats_of_run = PART.run_beats(size)
 
@@ -137,5 +146,9 @@ def test_run_walk_of_a_loader() -> None:
         for number in range(30):
             stop = rng.randrange(60) if number % 3 == 2 else None
             await check_load(sim, rng, stop, (0.0, 0.3, 0.6)[number % 3 - 1])
+        for loop in range(len(LOOPS)):
+            for count in (LONG, LONG ^ (1 << TRIP_BITS) - 1):
+                trips = tuple(count if n == loop else 1 for n in range(len(LOOPS)))
+                await check_load(sim, rng, None, 0.0, trips)
 
     RTL.simulate("loader", bench)
