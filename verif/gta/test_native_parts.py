@@ -17,6 +17,7 @@ from tilewright.hw.spec.gta import BANKS, LEFT_WORD_BYTES, GtaConfig
 from tilewright.hw.spec.jobs.gta import beat_bytes, job_spec
 from tilewright.hw.spec.jobs.gta_commands import (
     COMMAND_BYTES,
+    DEALS,
     FIELDS,
     KINDS,
     MEMORIES,
@@ -80,13 +81,39 @@ def edge_cases(rng: np.random.Generator) -> list[ListCase]:
     return [case.with_list((kind, {**fields, name: value})) for value in values]
 
 
+def order_cases(rng: np.random.Generator) -> list[ListCase]:
+    """Some commands, then one that waits for as many as were before it, and one that waits for
+    more of them, by each bit of their number."""
+    found = []
+    bits = FIELDS["load"]["loads"][1]
+    for at in range(by_size(4, bits, 4 * bits)):
+        case = random_case(rng, CONFIG, SIZE, most=1)
+        commands = [
+            random_command(rng, CONFIG, case.layout, case.masks, SIZE)
+            for _ in range(int(rng.integers(1, 14)))
+        ]
+        for name in KINDS:
+            passed = sum(kind == name for kind, _ in commands)
+            kind, fields = commands[-1]
+            passed -= kind == name
+            waits = {f"{name}s": passed}
+            late = {f"{name}s": passed | 1 << at % bits}
+            before = commands[:-1]
+            found.append(case.with_list(*before, (kind, fields | waits), (kind, fields | late)))
+    # Numbers of commands with many bits.
+    commands = [random_command(rng, CONFIG, case.layout, case.masks, SIZE) for _ in range(60)]
+    found.append(case.with_list(*(commands * by_size(1, 5, 16))))
+    return found
+
+
 @cache
 def spoilt_cases() -> list[tuple[ListCase, list[tuple[bytes, str | None]]]]:
     """Lists, and their commands up to the first wrong one, each with what is wrong with it."""
     rng, found = rng_of(1), []
     count = by_size(20, 300, 5000)
     drawn = [spoilt_case(rng, CONFIG, SIZE) for _ in range(count)]
-    for case in [*drawn, *(one for _ in range(count) for one in edge_cases(rng))]:
+    edges = (one for _ in range(count) for one in edge_cases(rng))
+    for case in [*drawn, *edges, *order_cases(rng)]:
         before, judged = dict.fromkeys(KINDS, 0), list[tuple[bytes, str | None]]()
         for content in contents(case):
             fault = first_fault(CONFIG, case.masks, case.layout, content, before)
@@ -236,6 +263,52 @@ def test_any_load() -> None:
                 lanes.load(fields, rows)
             for name in MEMORIES:
                 assert np.array_equal(found[name], lanes.memory(name)), group
+
+    RTL.simulate("loader", bench)
+
+
+def test_the_beginning_of_a_load_of_many_rows() -> None:
+    """A number of rows with each of its bits: requests and writes go on until a stop."""
+    draws = random.Random(6)
+    bits, deals = FIELDS["load"]["rows"][1], range(len(DEALS))
+
+    async def bench(sim: Any) -> None:
+        part = RTL["loader"]
+        for bit in range(6, bits):
+            fields = {
+                "memory": draws.randrange(len(MEMORIES)), "deal": draws.choice(deals),
+                "rows": draws.randint(1, 5), "row_bytes": draws.randint(1, 2 * BEAT),
+                "base": draws.getrandbits(CONFIG.addr_bits) // BEAT * BEAT,
+                "stride": draws.getrandbits(30) // BEAT * BEAT,
+                "first": 0, "step": 1, "lanes": CONFIG.lanes, "word": 0, "words": 2,
+            }  # fmt: skip
+            beats = -(-fields["row_bytes"] // BEAT)
+            sim.set(part.command.payload, fields | {"rows": fields["rows"] | 1 << bit})
+            sim.set(part.command.valid, 1)
+            for port in (part.request.ready, part.i.valid, part.write_ready):
+                sim.set(port, 1)
+            row = brought = 0
+            for cycle in range(60):
+                assert cycle < 2 or sim.get(part.busy)
+                assert not sim.get(part.done)
+                if sim.get(part.request.valid):
+                    request = sim.get(part.request.payload)
+                    address = (fields["base"] + row * fields["stride"]) % (1 << CONFIG.addr_bits)
+                    assert (request.address, request.beats) == (address, beats)
+                    row += 1
+                brought += sim.get(part.i.ready)
+                taken = sim.get(part.command.ready)
+                await sim.tick()
+                if taken:
+                    sim.set(part.command.valid, 0)
+            assert row > 50
+            assert brought > 12
+            sim.set(part.i.valid, 0)
+            sim.set(part.stop, 1)
+            await sim.tick()
+            sim.set(part.stop, 0)
+            await sim.tick()
+            assert not sim.get(part.busy)
 
     RTL.simulate("loader", bench)
 

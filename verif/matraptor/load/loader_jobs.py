@@ -6,7 +6,7 @@ The tokens come from SciPy's rows; nothing here looks into the memory image.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,9 @@ class LoaderJob:
     a, b: operands, of small integers
     a_pointers: where A's rows are in their channels; packed if not given
     b_rows: rows that the job says B has
+    far: of A and of B, by how many blocks the entries of all channels are further from their base
+    more_rows: how many more rows the job says A has, of which nothing is in memory
+    longer: how many more entries the pairs say that a row of A, and of B, have
     """
 
     config: MatRaptorConfig
@@ -60,6 +63,9 @@ class LoaderJob:
     b: csr_array
     a_pointers: Any = None
     b_rows: int | None = None
+    far: tuple[int, int] = (0, 0)
+    more_rows: int = 0
+    longer: tuple[dict[int, int], dict[int, int]] = field(default_factory=lambda: ({}, {}))
 
     def describe(self) -> dict[str, Any]:
         """All that the bench needs, as JSON."""
@@ -71,16 +77,33 @@ class LoaderJob:
             for n, name in enumerate(("a_pairs", "a_entries", "b_pairs", "b_entries"))
         }
         a, b = self._stored(self.a, self.a_pointers), self._stored(self.b, None)
-        blocks = [
-            *image(a, pairs_base=bases["a_pairs"], entries_base=bases["a_entries"]),
-            *image(b, pairs_base=bases["b_pairs"], entries_base=bases["b_entries"]),
-        ]
-        rows, b_rows = self.a.shape[0], self.b_rows or self.b.shape[0]
+        rows, b_rows = self.a.shape[0] + self.more_rows, self.b_rows or self.b.shape[0]
         return {
             "job": _pack(job_layout(config), **bases, rows=rows, b_rows=b_rows),
-            "image": [[block.address, block.data.tobytes().hex()] for block in blocks],
+            "image": [
+                [address, content.hex()]
+                for name, matrix, far, longer in zip(
+                    "ab", (a, b), self.far, self.longer, strict=True
+                )
+                for address, content in self._image(name, bases, matrix, far, longer)
+            ],
             "lanes": [self._lane(lane, a) for lane in range(config.lanes)],
         }
+
+    def _image(
+        self, name: str, bases: dict[str, int], matrix: C2sr, far: int, longer: dict[int, int]
+    ) -> list[tuple[int, bytes]]:
+        """The pairs and the entries of a matrix in memory."""
+        layout = self.config.layout
+        pairs_base, entries_base = bases[f"{name}_pairs"], bases[f"{name}_entries"]
+        pairs, entries = image(matrix, pairs_base=pairs_base, entries_base=entries_base)
+        words = np.frombuffer(pairs.data.tobytes(), np.uint32).copy()
+        words[1::2] += np.uint32(far * layout.block_entries)
+        for row, count in longer.items():
+            index, channel = divmod(row, layout.channels)
+            words[layout.flat(0, channel, 8 * index) // 4] += np.uint32(count)
+        moved = entries.address + far * layout.stripe_bytes
+        return [(pairs.address, words.tobytes()), (moved, entries.data.tobytes())]
 
     def _stored(self, matrix: csr_array, pointers: Any) -> C2sr:
         columns = matrix.indices.astype(np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -58,7 +59,14 @@ def jobs() -> list[LoaderJob]:
     rng = np.random.default_rng(6)
     a = random_matrix(rng, 4 * CONFIG.lanes + 1, 30, mean=3)
     bad = LoaderJob(config=CONFIG, a=a, b=random_matrix(rng, 30, 50, mean=4), b_rows=24)
-    return [*found, bad]
+    return [far(rng, job) for job in (*found, bad)]
+
+
+def far(rng: np.random.Generator, job: LoaderJob) -> LoaderJob:
+    """The job with entries anywhere that pointers reach."""
+    most = ((1 << 32) - (1 << 22)) // CONFIG.layout.block_entries
+    a, b = (int(rng.integers(most)) for _ in range(2))
+    return replace(job, far=(a, b))
 
 
 INDEX_JOB = -1
@@ -163,6 +171,88 @@ class Run:
             assert [len(one.addresses) for one in self.memories] == list(beats)
 
 
+def begin(loader: str, job: LoaderJob, wanted: list[int], left: list[int] | None = None) -> None:
+    """Loads the beginning of a job that is too long for a test, then stops. ``wanted``: tokens, of
+    which one that is not present has no more than its ends."""
+    part = RTL[{"a": SparseALoader, "b": SparseBLoader}[loader].__name__]
+    told = job.describe()
+    blocks = {address: bytes.fromhex(content) for address, content in told["image"]}
+    memories = [ReaderMemory(part, name, CONFIG.geometry, blocks, MANNERS["even"], 0)
+                for name in ("pairs", "entries")]  # fmt: skip
+    sink, stops_at = Sink(part.o), -1
+    wires: list[tuple[Any, int]] = [(part.job, told["job"])]
+    if loader == "a":
+        first: Any = Pulse(part.start)
+        rows_in_lane = told["lanes"][LANE]["rows"] + job.more_rows // CONFIG.lanes
+        wires += [(part.lane, LANE), (part.rows_in_lane, rows_in_lane)]
+    else:
+        first = Source(part.i, left or [])
+
+    def until(sim: Any, cycle: int) -> bool:
+        nonlocal stops_at
+        assert not sim.get(part.error)
+        if stops_at < 0:
+            if len(sink.words) >= len(wanted):
+                stops_at = cycle + 1
+                sink.forget()
+                if loader == "b":
+                    first.forget()
+            return False
+        return cycle > stops_at + 2 and bool(sim.get(part.idle))
+
+    stop = Wire(part.stop, lambda cycle: int(cycle == stops_at))
+    agents: list[Any] = [sink, first, *memories, stop]
+    simulate = partial(RTL.simulate, type(part).__name__)
+    run_agents(simulate, agents, until=until, most=5000, wires=wires)
+    layout = part.o.payload.shape()
+    present, ends = 1 << layout["present"].offset, ends_mask(layout)
+    got = [word if word & present else word & ends for word in sink.words]
+    assert got[: len(wanted)] == wanted
+
+
+def without(loader: str, words: list[int], *names: str) -> list[int]:
+    """Tokens with some fields zero."""
+    part = RTL[{"a": SparseALoader, "b": SparseBLoader}[loader].__name__]
+    layout = part.o.payload.shape()
+    mask = sum((1 << layout[name].width) - 1 << layout[name].offset for name in names)
+    return [word & ~mask for word in words]
+
+
+def test_the_beginning_of_many_rows() -> None:
+    """A number of rows with each of its bits."""
+    rng = np.random.default_rng(9)
+    rows = CONFIG.layout.block_pairs * CONFIG.channels
+    for bit in range(5, 32):
+        a, b = random_matrix(rng, rows, 30, mean=2), random_matrix(rng, 30, 9, mean=2)
+        job = far(rng, LoaderJob(config=CONFIG, a=a, b=b, more_rows=1 << bit))
+        wanted = without("a", job.describe()["lanes"][LANE]["left"], "lane_last")
+        begin("a", job, wanted)
+
+
+@pytest.mark.parametrize("loader", ["a", "b"])
+def test_the_beginning_of_a_long_row(loader: str) -> None:
+    """A length with each of its bits, of the row that is read last."""
+    rng = np.random.default_rng(10)
+    for bit in range(6, 32):
+        a = random_matrix(rng, 9, 30, mean=3, empty=0.0)
+        job = far(rng, LoaderJob(config=CONFIG, a=a, b=random_matrix(rng, 30, 99, mean=3, empty=0)))
+        lane = job.describe()["lanes"][LANE]
+        row = job.rows_of(LANE)[-1]
+        if loader == "a":
+            long = replace(job, longer=({row: 1 << bit}, {}))
+            *before, last = lane["left"]
+            begin("a", long, [*before, *without("a", [last], "row_last", "lane_last")])
+        else:
+            k = int(a.indices[a.indptr[row + 1] - 1])
+            again = [n for n in a.indices[: a.indptr[row + 1]].tolist() if n == k]
+            if len(again) > 1:
+                continue
+            long = replace(job, longer=({}, {k: 1 << bit}))
+            *before, last = lane["product"]
+            ended = without("b", [last], "b_last", "row_last", "lane_last")
+            begin("b", long, [*before, *ended], lane["left"])
+
+
 both = pytest.mark.parametrize("loader", ["a", "b"])
 
 
@@ -205,16 +295,29 @@ def test_a_row_that_does_not_exist_is_reported() -> None:
         assert len(run.sink.words) == len(lane["product"])
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3, 40, 0x2D4B])
+@pytest.mark.parametrize("rows", [1, 2, 3, 40, 0xD4B, 0x12B5])
 def test_the_walk_over_a_lanes_rows(rows: int) -> None:
     """Rows by blocks of pairs, as many as half of the bits of their number tell."""
+    check_walk(rows, 0.2 if rows < 1000 else 0.0)
+
+
+def test_the_beginning_of_a_walk() -> None:
+    """A number of rows with each of its bits; the walk forgets the others."""
+    for bit in range(6, 32):
+        check_walk(2 * CONFIG.layout.block_pairs * CONFIG.channels, 0.0, 1 << bit)
+
+
+def check_walk(rows: int, stall: float, more: int = 0) -> None:
+    """Compares a walk over ``rows``, or its beginning, if there are ``more``."""
     job = LoaderJob(config=CONFIG, a=_Shape((rows, 1)), b=_Shape((1, 1)))
     wanted = job.rows_of(LANE)
     walk = RTL["RowWalk"]
-    sink = Sink(walk.o, stall=0.2 if rows < 1000 else 0.0)
-    wires = [(walk.lane, LANE), (walk.rows, rows), (walk.rows_in_lane, len(wanted))]
+    sink = Sink(walk.o, stall=stall)
+    count = len(wanted) + more // CONFIG.lanes
+    wires = [(walk.lane, LANE), (walk.rows, rows + more), (walk.rows_in_lane, count)]
+    clear = Wire(walk.clear, lambda cycle: int(bool(more) and cycle == len(wanted)))
     run_agents(
-        partial(RTL.simulate, "RowWalk"), [Pulse(walk.start), sink], wires=wires,
+        partial(RTL.simulate, "RowWalk"), [Pulse(walk.start), sink, clear], wires=wires,
         until=lambda sim, cycle: len(sink.words) >= len(wanted) and cycle > len(wanted) + 5,
     )  # fmt: skip
     layout = walk.o.payload.shape()
@@ -223,6 +326,7 @@ def test_the_walk_over_a_lanes_rows(rows: int) -> None:
         place, channel = divmod(row, CONFIG.channels)
         block = (channel, place // CONFIG.layout.block_pairs)
         fields = {"row": {"index": place}, "first": block not in blocks, "last": row == wanted[-1]}
+        fields["last"] &= not more
         if CONFIG.layout.channel_bits:
             fields["channel"] = channel
         blocks.add(block)

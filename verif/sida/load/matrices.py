@@ -56,6 +56,10 @@ Element = tuple[int, int, int]
 class Matrix:
     """A square matrix with columns of given lengths.
 
+    Parameters
+    ----------
+    far: what the first pointer is
+
     Members
     -------
     pointers, rows, values: what is in memory; a test may spoil it
@@ -64,6 +68,7 @@ class Matrix:
     config: SidaConfig
     lengths: Sequence[int]
     rng: random.Random
+    far: int = 0
     pointers: list[int] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     values: list[int] = field(default_factory=list)
@@ -73,6 +78,7 @@ class Matrix:
         for length in self.lengths:
             self.rows += sorted(self.rng.sample(range(self.size), length))
             self.pointers.append(len(self.rows))
+        self.pointers = [self.far + pointer for pointer in self.pointers]
         self.values = [self.rng.getrandbits(self.config.format.bits) for _ in self.rows]
 
     @property
@@ -101,6 +107,23 @@ def drawn(config: SidaConfig, seed: Any, size: int | None = None) -> Matrix:
     share = rng.choice([0.0, 0.3, 0.9, 1.0])
     lengths = [rng.randint(0, min(most, size)) if rng.random() < share else 0 for _ in range(size)]
     return Matrix(config, lengths, rng)
+
+
+def far_outside(rng: random.Random) -> int:
+    """A row that no matrix here has."""
+    return 1 << rng.randrange(10, 32) | rng.getrandbits(rng.randrange(1, 33))
+
+
+def too_long(matrix: Matrix, rng: random.Random) -> int:
+    """A column has any number of elements more than are in memory; behind it are rows that are not
+    there. Returns the column."""
+    column = rng.randrange(matrix.size)
+    more, at = 1 << rng.randrange(7, 31), matrix.pointers[column + 1] - matrix.far
+    for later in range(column + 1, matrix.size + 1):
+        matrix.pointers[later] += more
+    matrix.rows[at:] = sorted(far_outside(rng) for _ in range(400))
+    matrix.values[at:] = [rng.getrandbits(matrix.config.format.bits) for _ in range(400)]
+    return column
 
 
 def read_sets(config: SidaConfig, words: Sequence[int], columns: int) -> list[Element]:

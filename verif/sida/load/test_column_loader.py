@@ -20,7 +20,15 @@ from tilewright.verif.channels.striped.memory_bench import (
     high_base,
 )
 from tilewright.verif.kit.sampling import by_size, slow_but
-from tilewright.verif.sida.load.matrices import CONFIGS, Matrix, drawn, read_sets, under_test
+from tilewright.verif.sida.load.matrices import (
+    CONFIGS,
+    Matrix,
+    drawn,
+    far_outside,
+    read_sets,
+    too_long,
+    under_test,
+)
 from tilewright.verif.stream.agents import Pulse, Sink, Wire, run_agents
 
 ERRORS = ("pointer", "row", "order")
@@ -173,25 +181,26 @@ def test_an_error_of_the_bus(array: int) -> None:
 
 
 def first_not_zero(matrix: Matrix, rng: random.Random) -> int:
-    matrix.pointers[0] = rng.choice([1, 1 << 31])
+    matrix.pointers[0] = 1 << rng.randrange(32)
     return 0
 
 
 def descends(matrix: Matrix, rng: random.Random) -> int:
-    column = rng.choice([j for j in range(1, matrix.size) if matrix.pointers[j]])
+    column = rng.choice([j for j in range(1, matrix.size - 1) if matrix.pointers[j]])
     matrix.pointers[column + 1] = matrix.pointers[column] - 1
     return column
 
 
 def too_far(matrix: Matrix, rng: random.Random) -> int:
     column = rng.randrange(matrix.size - 1)
-    matrix.pointers[column + 1] = rng.choice([len(matrix.rows) + 1, (1 << 32) - 1])
+    above = len(matrix.rows) + (1 << rng.randrange(32))
+    matrix.pointers[column + 1] = rng.choice([len(matrix.rows) + 1, above % (1 << 32)])
     return column
 
 
 def row_outside(matrix: Matrix, rng: random.Random) -> int:
     place = rng.randrange(len(matrix.rows))
-    matrix.rows[place] = rng.choice([matrix.size, 1 << 31])
+    matrix.rows[place] = rng.choice([matrix.size, far_outside(rng)])
     return matrix.elements[place][0]
 
 
@@ -208,6 +217,7 @@ FAULTS: list[tuple[str, Spoil]] = [
     ("pointer", descends),
     ("pointer", too_far),
     ("row", row_outside),
+    ("row", too_long),
     ("order", row_twice),
 ]
 
@@ -216,9 +226,9 @@ FAULTS: list[tuple[str, Spoil]] = [
 def test_every_wrong_matrix(number: int) -> None:
     """The loader reports the first wrong column, and sends only elements that are right."""
     fault, spoil = FAULTS[number]
-    for seed in range(by_size(1, 4, 10)):
+    for seed in range(by_size(1, 12, 30)):
         rng = random.Random(f"{seed} {number}")
-        size = rng.choice([5, 20])
+        size = rng.choice([5, 5, 20])
         config = CONFIGS[
             rng.choice([*by_size([], [], ["a set a step", "three channels"]), "small"])
         ]

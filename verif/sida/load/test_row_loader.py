@@ -25,8 +25,10 @@ from tilewright.verif.sida.load.matrices import (
     Asked,
     Matrix,
     asked_of,
+    far_outside,
     panel_elements,
     read_panels,
+    too_long,
     under_test,
 )
 from tilewright.verif.stream.agents import Sink, Source
@@ -72,6 +74,14 @@ class Run:
         self.matrix, self.config = matrix, matrix.config
         image = Image(self.config, seed, high_base(self.config, self.config.addr_bits, matrix.size))
         bases = [image.place(array) for array in matrix.arrays]
+        placed = list(bases)
+        if matrix.far:
+            # Elements are counted from a place before the arrays.
+            addresses, sizes = 1 << self.config.addr_bits, (0, 4, self.config.format.bits // 8)
+            bases = [
+                (base - matrix.far * size) % addresses
+                for base, size in zip(bases, sizes, strict=True)
+            ]
         names = ("pointers", "columns", "values")
         job = rows_job_layout(self.config).const(
             {**dict(zip(names, bases, strict=True)), "rows": matrix.size}
@@ -88,7 +98,7 @@ class Run:
             source.words[:] = words
 
         width = self.config.geometry.beat_bytes
-        self.bad = None if bad is None else (bases[bad[0]] + bad[1]) // width * width
+        self.bad = None if bad is None else (placed[bad[0]] + bad[1]) // width * width
         spoilt = [] if self.bad is None else [self.bad]
         self.bench = MemoryBench(
             self.config, part, image.bytes, manner, [source, sink],
@@ -101,8 +111,8 @@ class Run:
         settles = wrong or bad is not None
         self.bench.run(self._done, settles=settles)
         self.found = read_panels(self.config, sink.words)
-        right = [panel_elements(matrix, *one) for one in asked]
         if not settles:
+            right = [panel_elements(matrix, *one) for one in asked]
             assert not self.errors
             assert self.found == [*right, []]
 
@@ -127,7 +137,9 @@ def drawn(config: SidaConfig, seed: Any, size: int | None = None) -> Matrix:
     most = rng.choice([1, 3, size, size])
     share = rng.choice([0.0, 0.3, 0.9, 1.0])
     lengths = [rng.randint(0, min(most, size)) if rng.random() < share else 0 for _ in range(size)]
-    return Matrix(config, lengths, rng)
+    # The pointers of a matrix by rows may begin anywhere.
+    steps = (1 << 32) // config.line_bytes - 10_000
+    return Matrix(config, lengths, rng, far=rng.randrange(steps) * config.line_bytes)
 
 
 @pytest.mark.parametrize("name", slow_but([], CONFIGS, ["small"]))
@@ -179,7 +191,8 @@ def ends_late(matrix: Matrix, rng: random.Random) -> int:
     step = matrix.config.subtensor
     row = rng.choice([j for j in range(matrix.size - 1) if (j + 1) % step])
     last = min((row // step + 1) * step, matrix.size)
-    matrix.pointers[row + 1] = rng.choice([matrix.pointers[last] + 1, (1 << 32) - 1])
+    above = matrix.pointers[last] + (1 << rng.randrange(31))
+    matrix.pointers[row + 1] = rng.choice([matrix.pointers[last] + 1, above])
     return row
 
 
@@ -192,7 +205,7 @@ def panel_ends_early(matrix: Matrix, rng: random.Random) -> int:
 
 def column_outside(matrix: Matrix, rng: random.Random) -> int:
     place = rng.randrange(len(matrix.rows))
-    matrix.rows[place] = rng.choice([matrix.size, 1 << 31])
+    matrix.rows[place] = rng.choice([matrix.size, far_outside(rng)])
     return matrix.elements[place][0]
 
 
@@ -209,6 +222,7 @@ FAULTS: list[tuple[str, Spoil]] = [
     ("pointer", ends_late),
     ("pointer", panel_ends_early),
     ("column", column_outside),
+    ("column", too_long),
     ("order", column_twice),
 ]
 
@@ -217,11 +231,12 @@ FAULTS: list[tuple[str, Spoil]] = [
 def test_every_wrong_matrix(number: int) -> None:
     """The loader reports the first wrong row, and sends only elements that are right."""
     fault, spoil = FAULTS[number]
-    for seed in range(by_size(1, 4, 10)):
+    for seed in range(by_size(1, 12, 30)):
         rng = random.Random(f"{seed} {number}")
-        size = rng.choice([5, 21])
+        size = rng.choice([5, 5, 21])
         config = CONFIGS[rng.choice(["small", *by_size([], [], ["three channels", "one panel"])])]
-        matrix = Matrix(config, [rng.randint(2, size) for _ in range(size)], rng)
+        far = rng.randrange(1 << 31) // config.line_bytes * config.line_bytes
+        matrix = Matrix(config, [rng.randint(2, size) for _ in range(size)], rng, far=far)
         asked = [(n, size) for n in range(-(-size // config.subtensor))]
         right = [panel_elements(matrix, *one) for one in asked]
         row = spoil(matrix, rng)
