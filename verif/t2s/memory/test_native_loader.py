@@ -40,26 +40,41 @@ def begin(sim: Any, part: Any, walk: Walk) -> None:
     sim.set(part.start, 1)
 
 
+async def check_walk(sim: Any, walk: Walk) -> None:
+    """Compares the addresses of a walk with the loops."""
+    walker = RTL["walker"]
+    sim.set(walker.o.ready, 1)
+    begin(sim, walker, walk)
+    await sim.tick()
+    sim.set(walker.start, 0)
+    for address in runs(PART, walk):
+        assert sim.get(walker.o.valid)
+        assert sim.get(walker.running)
+        assert sim.get(walker.o.payload) == address % (1 << CONFIG.addr_bits)
+        await sim.tick()
+    assert not sim.get(walker.running)
+    assert not sim.get(walker.o.valid)
+
+
 @pytest.mark.parametrize("loop", range(3))
 def test_run_walk_of_a_long_loop(loop: int) -> None:
     """Counts with every bit both 0 and 1."""
     rng = random.Random(1)
 
     async def bench(sim: Any) -> None:
-        walker = RTL["walker"]
-        sim.set(walker.o.ready, 1)
         for count in (LONG, LONG ^ (1 << TRIP_BITS) - 1):
-            walk = drawn(rng, tuple(count if n == loop else 1 for n in range(3)))
-            begin(sim, walker, walk)
-            await sim.tick()
-            sim.set(walker.start, 0)
-            for address in runs(PART, walk):
-                assert sim.get(walker.o.valid)
-                assert sim.get(walker.running)
-                assert sim.get(walker.o.payload) == address % (1 << CONFIG.addr_bits)
-                await sim.tick()
-            assert not sim.get(walker.running)
-            assert not sim.get(walker.o.valid)
+            await check_walk(sim, drawn(rng, tuple(count if n == loop else 1 for n in range(3))))
+
+    RTL.simulate("walker", bench)
+
+
+def test_run_walk_of_short_loops() -> None:
+    """Every two bits of a base or of a stride are different in some walk."""
+    rng = random.Random(3)
+
+    async def bench(sim: Any) -> None:
+        for _ in range(30):
+            await check_walk(sim, drawn(rng, tuple(rng.randint(1, 3) for _ in LOOPS)))
 
     RTL.simulate("walker", bench)
 
