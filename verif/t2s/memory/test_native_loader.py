@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -40,17 +41,21 @@ def begin(sim: Any, part: Any, walk: Walk) -> None:
     sim.set(part.start, 1)
 
 
-async def check_walk(sim: Any, walk: Walk) -> None:
-    """Compares the addresses of a walk with the loops."""
-    walker = RTL["walker"]
-    sim.set(walker.o.ready, 1)
+async def check_walk(sim: Any, walk: Walk, stalls: Iterable[int] = ()) -> None:
+    """Compares the addresses of a walk with the loops; ``stalls``: cycles before each of the first
+    is taken."""
+    walker, stalling = RTL["walker"], iter(stalls)
     begin(sim, walker, walk)
     await sim.tick()
     sim.set(walker.start, 0)
     for address in runs(PART, walk):
         assert sim.get(walker.o.valid)
         assert sim.get(walker.running)
+        sim.set(walker.o.ready, 0)
+        for _ in range(next(stalling, 0)):
+            await sim.tick()
         assert sim.get(walker.o.payload) == address % (1 << CONFIG.addr_bits)
+        sim.set(walker.o.ready, 1)
         await sim.tick()
     assert not sim.get(walker.running)
     assert not sim.get(walker.o.valid)
@@ -74,7 +79,8 @@ def test_run_walk_of_short_loops() -> None:
 
     async def bench(sim: Any) -> None:
         for _ in range(30):
-            await check_walk(sim, drawn(rng, tuple(rng.randint(1, 3) for _ in LOOPS)))
+            stalls = [rng.randrange(3) for _ in range(9)]
+            await check_walk(sim, drawn(rng, tuple(rng.randint(1, 3) for _ in LOOPS)), stalls)
 
     RTL.simulate("walker", bench)
 
