@@ -44,9 +44,10 @@ def cases_of(direction: str) -> list[ConverterCase]:
             case = any_case(rng, CONFIG, direction)
         high = (HIGH if number % 2 else ~HIGH) % (1 << CONFIG.addr_bits - 1) // STRIPE * STRIPE
         found.append(replace(case, base={name: high + at for name, at in case.base.items()}))
-    # Long rows, so that places and counts have many bits.
-    lengths = np.array([1200, 0, 3, 700, 1], np.int64)
-    found.append(place(rng, CONFIG, direction, matrix_of(rng, CONFIG, lengths, 3000), spare=3))
+    # Long rows and many rows, so that places and counts have many bits.
+    for lengths in ([2135, 0, 3, 843, 1], [1, 0, 0] * 111):
+        matrix = matrix_of(rng, CONFIG, np.array(lengths, np.int64), 3000)
+        found.append(place(rng, CONFIG, direction, matrix, spare=3))
     return found
 
 
@@ -238,6 +239,52 @@ def test_a_stop_in_the_middle_of_reading(direction: str) -> None:
     rng = np.random.default_rng(2)
     for seed, case in enumerate(cases_of(direction)[:10]):
         read(case, seed, stop_at=int(rng.integers(1, 150)))
+
+
+@pytest.mark.parametrize("direction", MODES)
+def test_an_error_of_the_bus(direction: str) -> None:
+    """It is reported with the address of the beat, and only what was read before is sent."""
+    rng = np.random.default_rng(8)
+    for seed, case in enumerate(case for case in cases_of(direction) if case.matrix.nnz):
+        blocks = blocks_of(case, far_blocks(rng))
+        used = [address for address, content in blocks.items() if content]
+        address = used[seed % len(used)]
+        beats = min(len(blocks[address]), 4 * STRIPE) // CONFIG.beat_bytes
+        fail(case, blocks, address + int(rng.integers(max(1, beats))) * CONFIG.beat_bytes, seed)
+
+
+def fail(case: ConverterCase, blocks: dict[int, bytes], bad: int, seed: int) -> None:
+    """Reads a matrix of which a beat is bad; perhaps that beat is not read."""
+    part = RTL["reader"]
+    memories = [
+        ReaderMemory(part, name, CONFIG.geometry, blocks, MANNERS["even"], seed, frozenset([bad]))
+        for name in ("pairs", "entries")
+    ]
+    sink, wanted = Sink(part.o), tokens_of(case)
+    moved, since, stops_at = (0, 0), 0, -1
+
+    def until(sim: Any, cycle: int) -> bool:
+        nonlocal moved, since, stops_at
+        if stops_at >= 0:
+            return cycle > stops_at and bool(sim.get(part.idle)) and not sim.get(part.error)
+        now = len(sink.words), sum(memory.beats for memory in memories)
+        since, moved = since + 1 if now == moved else 0, now
+        if since > 100 and all(memory.quiet for memory in memories):
+            is_read = any(bad in memory.addresses for memory in memories)
+            assert sim.get(part.error) == is_read
+            assert not is_read or sim.get(part.error_address) == bad
+            assert is_read or len(sink.words) == len(wanted)
+            stops_at = cycle + 1
+            sink.forget()
+        return False
+
+    stop = Wire(part.stop, lambda cycle: int(cycle == stops_at))
+    run_agents(partial(RTL.simulate, "reader"), [sink, Pulse(part.start), *memories, stop],
+               until=until, most=30_000,
+               wires=[(part.job, part.job.shape().const(job_of(case)).as_bits())])  # fmt: skip
+    assert [part.o.payload.shape().from_bits(word).present for word in sink.words] == [
+        token["present"] for token in wanted[: len(sink.words)]
+    ]
 
 
 def test_pointers_that_do_not_ascend() -> None:

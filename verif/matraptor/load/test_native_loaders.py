@@ -322,11 +322,11 @@ def check_walk(rows: int, stall: float, more: int = 0) -> None:
     )  # fmt: skip
     layout = walk.o.payload.shape()
     blocks, seen = set[tuple[int, int]](), []
+    last = wanted[-1] if wanted and not more else None
     for row in wanted:
         place, channel = divmod(row, CONFIG.channels)
         block = (channel, place // CONFIG.layout.block_pairs)
-        fields = {"row": {"index": place}, "first": block not in blocks, "last": row == wanted[-1]}
-        fields["last"] &= not more
+        fields = {"row": {"index": place}, "first": block not in blocks, "last": row == last}
         if CONFIG.layout.channel_bits:
             fields["channel"] = channel
         blocks.add(block)
