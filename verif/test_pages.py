@@ -11,7 +11,7 @@ ROOMS = ("hw", "sim", "synth", "verif", "scripts")
 DRAWINGS = sorted((ROOT / "docs").rglob("*.svg"))
 PAGES = sorted(
     path
-    for folder in (".", "docs", "examples", "examples/*")
+    for folder in (".", "docs", "docs/*", "examples", "examples/*")
     for path in ROOT.glob(f"{folder}/*.md")
 )
 

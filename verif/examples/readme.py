@@ -43,21 +43,20 @@ def needs_icarus() -> None:
         pytest.skip(str(missing))
 
 
-class Example:
-    """A copy of an example, with commands ``tilewright``, ``python`` and ``verilator`` that are
-    those of the tests.
+class Shell:
+    """An empty directory with commands ``tilewright``, ``python`` and ``verilator`` that are those
+    of the tests.
 
     Parameters
     ----------
-    name: its folder below ``examples``
-    directory: an empty one
+    directory: where commands run
+    programs: an empty directory for the commands
     """
 
-    def __init__(self, name: str, directory: Path) -> None:
-        self.directory = directory / name
-        shutil.copytree(EXAMPLES / name, self.directory)
-        self._programs = directory / "bin"
-        self._programs.mkdir()
+    def __init__(self, directory: Path, programs: Path) -> None:
+        self.directory, self._programs = directory, programs
+        directory.mkdir(exist_ok=True)
+        programs.mkdir()
         self._program("tilewright", f'"{sys.executable}" -m tilewright')
         self._program("python", f'"{sys.executable}"')
 
@@ -70,15 +69,6 @@ class Example:
         """Adds the command ``verilator`` to the environment."""
         self._program("verilator", f'"{install_verilator()}"')
 
-    @property
-    def page(self) -> str:
-        return (self.directory / "README.md").read_text()
-
-    @property
-    def commands(self) -> list[str]:
-        """Commands of the README, in order."""
-        return re.findall(r"^    (\S.*)$", self.page, re.M)
-
     def change(self, file: str, old: str, new: str) -> None:
         """Replaces a text that occurs once in one of its files."""
         path = self.directory / file
@@ -86,9 +76,11 @@ class Example:
         assert text.count(old) == 1, old
         path.write_text(text.replace(old, new))
 
-    def run(self, command: str) -> subprocess.CompletedProcess[str]:
-        """A command in a shell; its output."""
-        environment = {**os.environ, "PATH": f"{self._programs}:{os.environ['PATH']}"}
+    def run(self, command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """A command in a shell, with variables of the environment; its output."""
+        environment = {
+            **os.environ, **variables, "PATH": f"{self._programs}:{os.environ['PATH']}"
+        }  # fmt: skip
         # cocotb ends the process of a test that fails, where it sees that pytest runs.
         environment.pop("PYTEST_CURRENT_TEST", None)
         return subprocess.run(
@@ -101,6 +93,29 @@ class Example:
         done = self.run(command)
         assert done.returncode == 0, f"{command}:\n{done.stdout}\n{done.stderr}"
         return done.stdout
+
+
+class Example(Shell):
+    """A copy of an example, with the commands of :class:`Shell`.
+
+    Parameters
+    ----------
+    name: its folder below ``examples``
+    directory: an empty one
+    """
+
+    def __init__(self, name: str, directory: Path) -> None:
+        shutil.copytree(EXAMPLES / name, directory / name)
+        super().__init__(directory / name, directory / "bin")
+
+    @property
+    def page(self) -> str:
+        return (self.directory / "README.md").read_text()
+
+    @property
+    def commands(self) -> list[str]:
+        """Commands of the README, in order."""
+        return re.findall(r"^    (\S.*)$", self.page, re.M)
 
 
 _LINE = re.compile(r"^ *(0x[0-9a-f]+): ((?:[0-9a-f]{2} )*[0-9a-f]{2})\b(?! [0-9a-f]{2}\b)", re.M)
