@@ -48,7 +48,7 @@ BUDGET: dict[str, tuple[int, int]] = {
     "verif/conformance": (100, 208),
     "verif/emit": (15, 92),
     "verif/engine": (4, 33),
-    "verif/examples": (0, 130),
+    "verif/examples": (0, 121),
     "verif/gta": (4, 163),
     "verif/harness": (1, 23),
     "verif/job": (2, 25),
