@@ -13,13 +13,40 @@ if TYPE_CHECKING:
     from ...hw.spec.t2s.loops import Loop
     from ...hw.spec.t2s.program import Channel, Function, Program
 
-__all__ = ["drawing"]
+__all__ = ["STYLE", "drawing"]
 
-_COLUMN, _WIDTH = 200, 130
+STYLE = (
+    "@media (prefers-color-scheme: dark){svg{filter:invert(.9) hue-rotate(180deg)}}"
+    "text{font-size:12px;fill:#444}.t{font-size:13px;font-weight:bold;fill:#111}"
+    ".m{text-anchor:middle}.e{text-anchor:end}.k{fill:#8a5d12}.l{fill:#3b5b8c}"
+    ".b{fill:#eef3fa;stroke:#3b5b8c}.d{fill:#fdf3e1;stroke:#b07d2b}"
+    ".g{fill:#e9f6ec;stroke:#3f7a4d}.o{fill:#f0f0f0;stroke:#777}.w{fill:#fff;stroke:#777}"
+    ".bb{fill:#b5cbe8;stroke:#3b5b8c}.dd{fill:#f3c98b;stroke:#b07d2b}.r{fill:#3b5b8c}"
+    ".f{fill:none;stroke:#999;stroke-dasharray:5 4}"
+    ".a,.p,.c,.q{fill:none;stroke:#555;stroke-width:1.4;marker-end:url(#m)}"
+    ".p{stroke-dasharray:5 4}.q{stroke-width:2.6;marker-end:none}"
+    ".c{stroke:#b07d2b;marker-end:url(#k)}"
+)
+"""Style sheet of every drawing of the pages: boxes b, d, g, o, w, register stages r, frames f,
+arrows a, p (dashed), c (control) and q (several queues)."""
+
+_COLUMN, _WIDTH = 226, 168
 _LEFT, _TOP, _BETWEEN = 30, 50, 34
 _CELL, _MOST = 9, 12
 """Side of a copy of a function in pixels, and the copies that are drawn along a loop."""
-_FILLS = {"host": "#eeeeee", "device": "#dbe9f4", "element": "#f7dfcf"}
+_CLASSES = {"host": "o", "device": "b", "element": "d"}
+_NOTE = 15
+"""Pixels between lines of notes."""
+_MARKER = (
+    '<defs><marker id="m" markerWidth="8" markerHeight="8" refX="7" refY="3" orient="auto">'
+    '<path d="M0,0 L7,3 L0,6 z" fill="#555"/></marker></defs>'
+)
+_LEGEND = (
+    ("o", "function of the host", 150), ("b", "function that moves data", 180),
+    ("d", "elements", 92), ("w", "one copy", 92), ("a", "one queue", 98),
+    ("q", "n x: n queues", 120), ("p", "through memory", 120),
+)  # fmt: skip
+"""Class, meaning, and pixels of the meaning."""
 
 
 def drawing(
@@ -52,16 +79,8 @@ def drawing(
         for name, column in columns.items()
     }
     width = 2 * _LEFT + _COLUMN * (longest + len(chains[program.result])) + _WIDTH
-    height = max(place[1] + high[name] for name, place in places.items()) + _LEFT
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:g}" '
-        'font-family="sans-serif" font-size="11">',
-        f"<title>{escape(title)}</title>",
-        "<style>@media (prefers-color-scheme: dark){svg{filter:invert(.9) hue-rotate(180deg)}}"
-        ".m{text-anchor:middle}.l{fill:#333}.h{font-weight:bold}</style>",
-        f'<rect width="{width}" height="{height:g}" fill="white"/>',
-        f'<text x="{_LEFT}" y="24" class="h">{escape(title)}</text>',
-    ]
+    below = max(place[1] + high[name] for name, place in places.items()) + _LEFT
+    parts: list[str] = []
     parts += [
         line
         for channel in program.channels
@@ -75,32 +94,58 @@ def drawing(
     for function in program.functions:
         kind = "host" if function.host else "device"
         kind = "element" if function.name == program.name else kind
-        parts += _box(function, places[function.name], _FILLS[kind], notes[function.name])
-    return "\n".join([*parts, "</svg>"]) + "\n"
+        parts += _box(function, places[function.name], _CLASSES[kind], notes[function.name])
+    legend, below = _legend(parts, width, below)
+    height = below + 20
+    start = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:g}" '
+        'font-family="DejaVu Sans, Helvetica, Arial, sans-serif">',
+        f"<title>{escape(title)}</title>",
+        f"<style>{STYLE}</style>",
+        _MARKER,
+        f'<rect width="{width}" height="{height:g}" fill="white"/>',
+        f'<text x="{_LEFT}" y="24" class="t">{escape(title)}</text>',
+    ]
+    return "\n".join([*start, *parts, *legend, "</svg>"]) + "\n"
+
+
+def _legend(parts: Sequence[str], width: float, y: float) -> tuple[list[str], float]:
+    """A row, or several, that names the boxes and arrows of a drawing; and where it ends."""
+    drawn, x = ['<g class="legend">'], _LEFT
+    for kind, meaning, pixels in _LEGEND:
+        if not any(f'class="{kind}"' in part for part in parts):
+            continue
+        if x + 34 + pixels > width:
+            x, y = _LEFT, y + 22
+        if kind in "apq":
+            drawn.append(f'<path class="{kind}" d="M{x} {y + 7:g}h26"/>')
+        else:
+            drawn.append(f'<rect class="{kind}" x="{x}" y="{y:g}" width="26" height="14" rx="3"/>')
+        drawn.append(f'<text x="{x + 34}" y="{y + 11:g}">{meaning}</text>')
+        x += 34 + pixels
+    return [*drawn, "</g>"], y + 14
 
 
 def _height(function: Function, notes: Sequence[str]) -> int:
     """Height of the box of a function."""
     rows = min(_shown(function.instances)[0], _MOST + 1) if function.instances else 0
-    return 28 + _CELL * rows + 13 * len(notes)
+    return 30 + _CELL * rows + _NOTE * len(notes)
 
 
 def _box(
-    function: Function, place: tuple[float, float], fill: str, notes: Sequence[str]
+    function: Function, place: tuple[float, float], kind: str, notes: Sequence[str]
 ) -> list[str]:
     x, y = place
     high = _height(function, notes)
     copies = " x ".join(str(one.extent) for one in function.instances)
     name = f"{function.name}{f' [{copies}]' if copies else ''}"
-    below = y + high - 13 * len(notes) + 6
+    below = y + high - _NOTE * len(notes) + 6
     return [
-        f'<rect x="{x:g}" y="{y:g}" width="{_WIDTH}" height="{high}" rx="4" '
-        f'fill="{fill}" stroke="#555"/>',
-        f'<text x="{x + _WIDTH / 2:g}" y="{y + 15:g}" class="m">{escape(name)}</text>',
+        f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{_WIDTH}" height="{high}" rx="5"/>',
+        f'<text class="t m" x="{x + _WIDTH / 2:g}" y="{y + 16:g}">{escape(name)}</text>',
         *_grid(function.instances, x, y + 22),
         *(
-            f'<text x="{x + 8:g}" y="{below + 13 * n:g}" class="l" font-size="9.5">'
-            f"{escape(one)}</text>"
+            f'<text x="{x + 8:g}" y="{below + _NOTE * n:g}">{escape(one)}</text>'
             for n, one in enumerate(notes)
         ),
     ]
@@ -137,8 +182,8 @@ def _grid(instances: tuple[Loop, ...], x: float, y: float) -> list[str]:
         return []
     rows, columns = _shown(instances)
     found = [
-        f'<rect x="{x + 8 + _CELL * column:g}" y="{y + _CELL * row:g}" '
-        f'width="{_CELL - 2}" height="{_CELL - 2}" fill="white" stroke="#555"/>'
+        f'<rect class="w" x="{x + 8 + _CELL * column:g}" y="{y + _CELL * row:g}" '
+        f'width="{_CELL - 2}" height="{_CELL - 2}"/>'
         for row in range(min(rows, _MOST))
         for column in range(min(columns, _MOST))
     ]
@@ -171,19 +216,16 @@ def _line(
     dashed: bool = False,
 ) -> list[str]:
     start, end = (source[0] + _WIDTH, source[1] + 12), (sink[0], sink[1] + 12)
-    dashes = ' stroke-dasharray="4 3"' if dashed else ""
-    tip = " ".join(f"{end[0] + dx:g},{end[1] + dy:g}" for dx, dy in ((0, 0), (-7, -4), (-7, 4)))
-    # Beside a line that rises or falls there is room on the other side of where it starts.
-    beside = (start[0] + 6, start[1] + (14 if end[1] < start[1] else -5))
-    at = ((start[0] + end[0]) / 2, start[1] - 5) if start[1] == end[1] else beside
-    anchor = "m l" if start[1] == end[1] else "l"
-    drawn = [
-        f'<line x1="{start[0]:g}" y1="{start[1]:g}" x2="{end[0] - 6:g}" y2="{end[1]:g}" '
-        f'stroke="#555" stroke-width="{thickness}"{dashes}/>',
-        f'<polygon points="{tip}" fill="#555"/>',
-    ]
+    # Beside a line that rises or falls, the other side of its start is free.
+    beside = (start[0] + 6, start[1] + (16 if end[1] < start[1] else -5))
+    level = start[1] == end[1]
+    at = ((start[0] + end[0]) / 2, start[1] - 5) if level else beside
+    path = f"M{start[0]:g} {start[1]:g}L{end[0]:g} {end[1]:g}"
+    drawn = []
+    if thickness > 1:  # with the thin arrow on top
+        drawn.append(f'<path class="q" d="M{start[0]:g} {start[1]:g}L{end[0] - 8:g} {end[1]:g}"/>')
+    drawn.append(f'<path class="{"p" if dashed else "a"}" d="{path}"/>')
     if words:
-        drawn.append(
-            f'<text x="{at[0]:g}" y="{at[1]:g}" class="{anchor}" font-size="9.5">{words}</text>'
-        )
+        anchor = ' class="m"' if level else ""
+        drawn.append(f'<text{anchor} x="{at[0]:g}" y="{at[1]:g}">{words}</text>')
     return drawn
