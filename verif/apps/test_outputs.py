@@ -18,7 +18,7 @@ from scipy.io import mmread
 from tilewright.apps.common.files import check_output
 from tilewright.apps.common.limits import counted
 from tilewright.apps.common.matrix_files import write_array
-from tilewright.apps.common.picture import write_picture
+from tilewright.apps.common.picture import MatrixPlot, write_picture
 from tilewright.cli import main
 from tilewright.errors import UserError
 from tilewright.hw.spec.host.outputs import obstacle, write_files, write_whole
@@ -156,7 +156,8 @@ def test_kinds_of_content_into_a_pipe(tmp_path: Path) -> None:
             write(tmp_path / name, array)
         assert read(got[0]) == array.tolist(), name
     with reading(tmp_path / "a.png") as got:
-        write_picture(tmp_path / "a.png", array)
+        plot = MatrixPlot(title="a", rows="row", columns="column", values="value", matrix=array)
+        write_picture(tmp_path / "a.png", plot)
     assert got[0].startswith(b"\x89PNG")
 
 

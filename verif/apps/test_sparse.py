@@ -8,9 +8,10 @@ from typing import Any
 import networkx
 import numpy as np
 import pytest
-from PIL import Image
+from matplotlib.figure import Figure
 from scipy.io import mmread, mmwrite
 from scipy.sparse import coo_array, random_array
+from tilewright.apps.common.picture import density
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.verif.apps.graphs.examples import RING, Edges, write_graph
 from tilewright.verif.apps.sparse_runs import CYCLES, MODEL, TWO, report_of, write_random
@@ -171,12 +172,22 @@ def test_picture_shows_where_entries_are(run: Run) -> None:
     file, picture = run.directory / "a.mtx", run.directory / "c.png"
     mmwrite(file, coo_array(matrix))
     assert run("spgemm", file, "--picture", picture, *MODEL) == 0
-    pixels = np.asarray(Image.open(picture))
-    assert pixels.shape == (512, 512, 3)
-    painted = (pixels < 255).any(axis=2)
-    assert np.argwhere(painted).tolist() == [[0, 0], [511, 511]]
-    # Four entries are darker than one.
-    assert pixels[0, 0].sum() < pixels[511, 511].sum()
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    figure, plot = Figure(), density(coo_array(matrix @ matrix), "C")
+    plot.draw(figure)
+    axes, bar = figure.get_axes()
+    assert axes.get_title() == "entries of C, 1,024 x 1,024, 5"
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("column of C", "row of C")
+    assert bar.get_ylabel() == "entries in a square of 2 x 2"
+    (image,) = axes.get_images()
+    counts = image.get_array()
+    assert counts.shape == (512, 512)
+    assert np.argwhere(~counts.mask).tolist() == [[0, 0], [511, 511]]
+    assert image.get_extent() == [0.5, 1024.5, 1024.5, 0.5]
+    # Four entries are darker than one; white is where there is none.
+    colours = image.to_rgba(counts)
+    assert colours[0, 0].sum() < colours[511, 511].sum()
+    assert colours[0, 1, 3] == 0
 
 
 @pytest.mark.slow

@@ -137,9 +137,13 @@ def test_the_drawing_has_a_dot_for_each_product() -> None:
     figure = Figure()
     draw(figure, title="A & B", roof=some[0].roof, points=some)
     (axes,) = figure.get_axes()
-    roof = points(axes, "array and memory")
+    roof = points(axes, "roof of memory and array")
     assert [y for _, y in roof][1:] == [512, 512]
-    dots = {one for one in points(axes) if one not in (*roof, *points(axes, "times a vector"))}
+    dots = {
+        one
+        for one in points(axes)
+        if one not in (*roof, *points(axes, "roof of products with a vector"))
+    }
     assert dots <= {(one.intensity, one.reached) for one in some}
     hollow = [line for line in axes.get_lines() if line.get_markerfacecolor() == "none"]
     assert sum(len(places(line)) for line in hollow) == 1

@@ -15,7 +15,7 @@ from .outputs import write_whole
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "PLOT_SUFFIXES", "can_plot", "write_plot"]
+__all__ = ["COLOURS", "PLOT_SUFFIXES", "can_plot", "plotted", "write_plot"]
 
 PLOT_SUFFIXES = (".svg", ".png", ".pdf")
 
@@ -39,11 +39,18 @@ def can_plot() -> bool:
 
 
 def write_plot(path: Path, title: str, draw: Callable[[Figure], None]) -> None:
-    """Writes a plot as SVG, PNG or PDF, by the suffix of the path. The same plot has the same bytes
-    with the same release of Matplotlib. An SVG is dark where the reader's pages are.
+    """Writes a plot as SVG, PNG or PDF, by the suffix of the path: see :func:`plotted`."""
+    plot = plotted(path.suffix.lower()[1:], title, draw)
+    write_whole(path, lambda file: file.write(plot))
+
+
+def plotted(kind: str, title: str, draw: Callable[[Figure], None]) -> bytes:
+    """Returns the bytes of a plot, which are the same with the same release of Matplotlib. An SVG
+    is dark where the reader's pages are.
 
     Parameters
     ----------
+    kind: "svg", "png" or "pdf"
     title: for readers that do not see the plot
     draw: draws into an empty figure
     """
@@ -51,7 +58,7 @@ def write_plot(path: Path, title: str, draw: Callable[[Figure], None]) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    kind, content = path.suffix.lower()[1:], BytesIO()
+    content = BytesIO()
     with rc_context(_STYLE):
         figure = Figure(figsize=_INCHES, layout="constrained")
         FigureCanvasAgg(figure)
@@ -61,7 +68,7 @@ def write_plot(path: Path, title: str, draw: Callable[[Figure], None]) -> None:
     plot = content.getvalue()
     if kind == "svg":
         plot = _on_any_page(plot.decode(), title).encode()
-    write_whole(path, lambda file: file.write(plot))
+    return plot
 
 
 def _on_any_page(svg: str, title: str) -> str:

@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from tilewright.apps.common.matrix_files import read_matrix
-from tilewright.apps.common.picture import colours
+from tilewright.apps.common.picture import MatrixPlot
 from tilewright.apps.graphs import paths
+from tilewright.apps.graphs.closure_report import plot_of
+from tilewright.apps.graphs.problems import PROBLEMS
+from tilewright.hw.spec.host.plots import plotted
 from tilewright.verif.apps.graphs.examples import Edges, closure, example, write_graph
 from tilewright.verif.kit.commands import Run
 
@@ -63,15 +67,29 @@ def test_values_as_files_and_pictures(run: Run) -> None:
     out, picture = run.directory / "d.mtx", run.directory / "d.png"
     assert run("apsp", graph, *MODEL, "-o", out, "--picture", picture) == 0
     np.testing.assert_array_equal(read_matrix(out), expected)
-    image = pytest.importorskip("PIL.Image")
-    with image.open(picture) as written:
-        pixels = np.asarray(written)
-    assert pixels.shape == (515, 515, 3)
-    light = pixels[51::103, 51::103].astype(float) @ [0.2126, 0.7152, 0.0722]
-    assert (light[np.isinf(expected)] > 254.9).all()
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    figure = Figure()
+    plot_of(PROBLEMS["apsp"], str(graph), expected).draw(figure)
+    axes, bar = figure.get_axes()
+    assert axes.get_title() == f"shortest paths of {graph.name}"
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("to vertex", "from vertex")
+    assert bar.get_ylabel() == "length of the shortest path"
+    (image,) = axes.get_images()
+    colours = image.to_rgba(image.get_array())
+    light = colours[..., :3] @ [0.2126, 0.7152, 0.0722]
+    assert (colours[np.isinf(expected), 3] == 0).all()
     order = np.argsort(expected[np.isfinite(expected)], kind="stable")
     assert (np.diff(light[np.isfinite(expected)][order]) > -1e-6).all()
-    np.testing.assert_array_equal(colours(np.full((1, 2), 3.0))[0, 0], [48, 18, 59])
+
+
+@pytest.mark.parametrize("value", [3.0, np.inf, np.nan])
+@pytest.mark.parametrize("counts", [False, True])
+def test_a_plot_of_one_value(value: float, counts: bool) -> None:
+    """Plots a matrix whose values are all the same, or that has none."""
+    plot = MatrixPlot(
+        title="a", rows="b", columns="c", values="d", matrix=np.full((1, 9), value), counts=counts
+    )
+    assert plotted("png", "a", plot.draw).startswith(b"\x89PNG")
 
 
 def test_a_wrong_value_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

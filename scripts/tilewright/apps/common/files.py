@@ -98,7 +98,7 @@ def check_output(
 
 def check_picture(path: Path) -> None:
     """Raise UserError unless a picture can be written there."""
-    check_installed("PIL.Image", "Pillow")
+    check_installed("matplotlib", "Matplotlib")
     check_output(path, (".png",))
 
 

@@ -1,65 +1,115 @@
-"""Pictures: a matrix as a picture, a square of colour for each value; pictures in files, opened."""
+"""Plots matrices, a square of colour for each value, and opens pictures in files."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UserError
 from ...hw.spec.host import inputs
+from ...hw.spec.host.plots import plotted
 from .files import need, write_whole
 from .limits import check_size
 
-__all__ = ["colours", "density", "opened_picture", "write_picture"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-_SCALE = np.array(
-    [(48, 18, 59), (65, 105, 200), (40, 165, 160), (130, 205, 90), (250, 230, 60)], np.float64
-)
-"""Colours from the smallest value to the largest, evenly spaced; lightness grows."""
-_NONE = (255, 255, 255)
-_LEAST = 512
-"""Pixels along the shorter side, at least."""
+__all__ = ["MatrixPlot", "density", "opened_picture", "write_picture"]
 
-
-def colours(values: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """(rows, columns, 3): finite values from dark to light, others white."""
-    finite = np.isfinite(values)
-    shown = np.where(finite, values, 0.0)
-    low, high = (float(f(values[finite])) if finite.any() else 0.0 for f in (np.min, np.max))
-    place = (shown - low) / ((high - low) or 1.0) * (len(_SCALE) - 1)
-    channels = [np.interp(place, np.arange(len(_SCALE)), _SCALE[:, c]) for c in range(3)]
-    painted = np.where(finite[..., np.newaxis], np.stack(channels, axis=-1), _NONE)
-    return np.rint(painted).astype(np.uint8)
+_MOST = 512
+"""Squares each way of a density."""
+_FEW_TO_MANY = "#5fa8dc", "#1b6ca8", "#04162b"
 
 
-def write_picture(path: Path, values: NDArray[np.float64]) -> None:
-    """Write a matrix as a PNG picture, the first row on top."""
-    each = -(-_LEAST // min(values.shape))
-    pixels = colours(values).repeat(each, axis=0).repeat(each, axis=1)
-    image = need("PIL.Image", "Pillow").fromarray(pixels)
-    write_whole(path, partial(image.save, format="PNG"))
+@dataclass(frozen=True, kw_only=True)
+class MatrixPlot:
+    """A matrix as a plot: a square of colour for each value, the first row on top.
+
+    Parameters
+    ----------
+    title, rows, columns, values: what it is, and what its axes and colours are
+    matrix: the values; those that are not finite are white
+    shape: rows and columns along the axes, where a square stands for several
+    counts: whether values are counts: many are dark, and colours are by the logarithm; of other
+        values large ones are light
+    """
+
+    title: str
+    rows: str
+    columns: str
+    values: str
+    matrix: NDArray[np.float64]
+    shape: tuple[int, int] | None = None
+    counts: bool = False
+
+    def draw(self, figure: Figure) -> None:
+        """Draws the matrix with axes, numbered from 1, and a colour bar into an empty figure."""
+        from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
+        from matplotlib.ticker import MaxNLocator
+
+        figure.set_size_inches(6.4, 5.4)
+        axes, shown = figure.subplots(), np.ma.masked_invalid(self.matrix)
+        rows, columns = self.shape or self.matrix.shape
+        low, high = (shown.min(), shown.max()) if shown.count() else (0.0, 1.0)
+        logarithmic = self.counts and bool(shown.count()) and high > low
+        norm = (LogNorm if logarithmic else Normalize)(low, high if high > low else low + 1)
+        counted = LinearSegmentedColormap.from_list("counted", _FEW_TO_MANY)
+        image = axes.imshow(
+            shown, cmap=counted if self.counts else "viridis", norm=norm, aspect="auto",
+            interpolation="nearest", extent=(0.5, columns + 0.5, rows + 0.5, 0.5),
+        )  # fmt: skip
+        if max(rows, columns) <= 4 * min(rows, columns):
+            axes.set_aspect("equal")
+        bar = figure.colorbar(image, label=self.values)
+        if logarithmic or high <= low:
+            ticks = np.geomspace(low, high, 5).round() if logarithmic else np.array([low])
+            bar.set_ticks([*np.unique(ticks)], labels=[f"{tick:,g}" for tick in np.unique(ticks)])
+            bar.ax.minorticks_off()
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        axes.set(title=self.title, xlabel=self.columns, ylabel=self.rows)
+        axes.grid(visible=False)
 
 
-def density(matrix: Any) -> NDArray[np.float64]:
-    """Computes a picture of the entries of a sparse matrix: at most 512 squares each way. A square
-    is darker the more entries are in it, and infinite where there is none."""
-    rows, cols = (min(count, _LEAST) for count in matrix.shape)
+def write_picture(path: Path, plot: MatrixPlot) -> None:
+    """Writes a matrix as a PNG picture with axes and a colour bar, by Matplotlib."""
+    need("matplotlib", "Matplotlib")
+    content = plotted("png", plot.title, plot.draw)
+    write_whole(path, lambda file: file.write(content))
+
+
+def density(matrix: Any, name: str) -> MatrixPlot:
+    """Counts the entries of a sparse matrix in at most 512 squares each way: a square is darker the
+    more entries are in it, and white where there is none.
+
+    Parameters
+    ----------
+    matrix: of SciPy
+    name: of it, for title and axes
+    """
+    rows, cols = (min(count, _MOST) for count in matrix.shape)
     entries = matrix.tocoo()
     place = (
         entries.row.astype(np.int64) * rows // matrix.shape[0] * cols
         + entries.col.astype(np.int64) * cols // matrix.shape[1]
     )
-    counts = np.bincount(place, minlength=rows * cols).reshape(rows, cols)
-    with np.errstate(divide="ignore"):
-        found: NDArray[np.float64] = -np.log(counts.astype(np.float64))
-    return found
+    counts = np.bincount(place, minlength=rows * cols).reshape(rows, cols).astype(np.float64)
+    high, wide = (
+        f"{size / count:.3g}" for size, count in zip(matrix.shape, (rows, cols), strict=True)
+    )
+    return MatrixPlot(
+        title=f"entries of {name}, {matrix.shape[0]:,} x {matrix.shape[1]:,}, {matrix.nnz:,}",
+        rows=f"row of {name}", columns=f"column of {name}",
+        values=f"entries in a square of {high} x {wide}", shape=matrix.shape,
+        matrix=np.where(counts > 0, counts, np.nan), counts=True,
+    )  # fmt: skip
 
 
 @contextmanager

@@ -13,11 +13,21 @@ from numpy.typing import NDArray
 from ..common.files import need, write_whole
 from ..common.graph import Graph
 from ..common.graph_references import Reference
+from ..common.picture import MatrixPlot
 from .accuracy import Agreement
 from .closure import Closure, Notation
 from .options import GraphOptions
+from .problems import Problem
 
-__all__ = ["add_path", "add_tree", "closure_report"]
+__all__ = ["add_path", "add_tree", "closure_report", "plot_of"]
+
+
+def plot_of(problem: Problem, name: str, values: NDArray[np.float64]) -> MatrixPlot:
+    """Returns the plot of a closure of the graph in a file; ``values``: infinite without a path."""
+    return MatrixPlot(
+        title=f"{problem.title} of {Path(name).name}", rows="from vertex",
+        columns="to vertex", values=problem.value, matrix=values,
+    )  # fmt: skip
 
 
 # From minimax paths to a minimum spanning forest.

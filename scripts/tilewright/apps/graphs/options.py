@@ -97,7 +97,7 @@ class GraphOptions:
     ] = None
     picture: Annotated[
         Path | None,
-        typer.Option(help="Write the values as a picture, .png: small ones dark, no path white."),
+        typer.Option(help="Plot the values, .png: small ones dark, no path white."),
     ] = None
 
 

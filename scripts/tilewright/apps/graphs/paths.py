@@ -23,7 +23,7 @@ from ..common.units.matrix_unit_numbers import Numbers, narrowest_format
 from ..common.units.matrix_unit_runs import matrix_unit_report, measure, product_unit
 from .accuracy import compare, sums_exact
 from .closure import Notation, close, worst_case
-from .closure_report import add_path, add_tree, closure_report
+from .closure_report import add_path, add_tree, closure_report, plot_of
 from .hops import fewest_hops, settling
 from .options import GraphOptions
 from .problems import Problem
@@ -171,7 +171,7 @@ def best_paths(
         rows.append(("values", str(how.output)))
     if how.picture:
         shown = np.where(closure.values == problem.absent, np.inf, closure.values)
-        write_picture(how.picture, shown)
+        write_picture(how.picture, plot_of(problem, graph.name, shown))
         rows.append(("picture", str(how.picture)))
     title = f"{problem.title} of {Path(graph.name).name}"
     errors = {"unit": measure(closure.values, reference.values)}

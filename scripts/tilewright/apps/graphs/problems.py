@@ -28,6 +28,7 @@ class Problem:
     empty: value of the path without edges, from each vertex to itself
     absent: value where there is no path
     joining: what (x) does to values: it adds, multiplies or selects one of them
+    value: what a value is, beside the colours of a plot
     weights: what they must be
     acyclic: whether cycles are refused, along which values would get better for ever
     undirected: whether edges must have no direction
@@ -42,6 +43,7 @@ class Problem:
     absent: float
     joining: Literal["sum", "product", "selection"]
     library: str
+    value: str
     weights: Literal["any", "not negative", "reliability", "ignored"] = "any"
     acyclic: bool = False
     undirected: bool = False
@@ -69,34 +71,37 @@ class Problem:
 _ROWS = (
     Problem(
         name="apsp", title="shortest paths", operation="minplus", empty=0.0, absent=inf,
-        joining="sum", library="shortest",
+        joining="sum", library="shortest", value="length of the shortest path",
     ),
     Problem(
         name="aplp", title="longest (critical) paths of a graph without cycles",
         operation="maxplus", empty=0.0, absent=-inf, joining="sum", acyclic=True,
-        library="longest", networkx=True,
+        library="longest", value="length of the longest path", networkx=True,
     ),
     Problem(
         name="mcp", title="paths of maximum capacity", operation="maxmin", empty=inf, absent=0.0,
-        joining="selection", weights="not negative", library="widest", networkx=True,
+        joining="selection", weights="not negative", library="widest",
+        value="capacity of the path", networkx=True,
     ),
     Problem(
         name="maxrp", title="paths of maximum reliability", operation="maxmul", empty=1.0,
         absent=0.0, joining="product", weights="reliability", library="most_reliable",
+        value="reliability of the path",
     ),
     Problem(
         name="minrp", title="paths of minimum reliability in a graph without cycles",
         operation="minmul", empty=1.0, absent=inf, joining="product", weights="reliability",
-        acyclic=True, library="least_reliable",
+        acyclic=True, library="least_reliable", value="reliability of the path",
     ),
     Problem(
         name="mst", title="minimax paths and the minimum spanning forest", operation="minmax",
         empty=-inf, absent=inf, joining="selection", undirected=True,
-        library="narrowest", networkx=True,
+        library="narrowest", value="largest weight on the path", networkx=True,
     ),
     Problem(
         name="gtc", title="the transitive and reflexive closure", operation="orand", empty=1.0,
         absent=0.0, joining="selection", weights="ignored", library="reachable",
+        value="1: a path exists",
     ),
 )  # fmt: skip
 

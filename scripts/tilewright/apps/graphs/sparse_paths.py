@@ -27,7 +27,7 @@ from ..common.units.matraptor_products import SparseProducts, sparse_report
 from ..common.units.matrix_unit_numbers import Numbers
 from .accuracy import compare, sums_exact
 from .closure import Closure, Notation, worst_case
-from .closure_report import closure_report
+from .closure_report import closure_report, plot_of
 from .options import GraphOptions
 from .problems import Problem
 
@@ -56,7 +56,7 @@ def sparse_paths(problem: Problem, graph: Graph, choice: SparseChoice, how: Grap
         write_array(how.output, closure.values)
         rows.append(("values", str(how.output)))
     if how.picture:
-        write_picture(how.picture, closure.values)
+        write_picture(how.picture, plot_of(problem, graph.name, closure.values))
         rows.append(("picture", str(how.picture)))
     title = f"{problem.title} of {Path(graph.name).name}, sparse"
     sparse_report(problem.name, title, rows, choice, tally, details,

@@ -86,7 +86,7 @@ def multiply_sparse(
         write_sparse(output, result)
         rows.append(("result", str(output)))
     if picture:
-        write_picture(picture, density(result))
+        write_picture(picture, density(result, "C"))
         rows.append(("picture", str(picture)))
     published = PUBLISHED.get(of.a.stem, {}) if of.square and config.semiring == "mma" else {}
     if published:

@@ -41,12 +41,16 @@ def draw(figure: Figure, *, title: str, roof: Roof, points: Sequence[Point]) -> 
     ends = [knee / 8, knee * 8, *(point.intensity for point in points)]
     low, high = min(ends), max(ends)
     for rate, style, label in (
-        (roof.operations, "-", "array and memory"),
-        (roof.row_operations, "--", "times a vector"),
+        (roof.operations, "-", "roof of memory and array"),
+        (roof.row_operations, "--", "roof of products with a vector"),
     ):
         at = [low, rate / roof.bytes, high]
         axes.plot(at, [min(rate, x * roof.bytes) for x in at], style, color="#222222", label=label)
-    axes.set(xscale="log", yscale="log", xlabel="operations per byte", ylabel="GOP/s", title=title)
+    axes.plot([], [], "o", color="#555555", markerfacecolor="none", label="product with a vector")
+    axes.set(
+        xscale="log", yscale="log", xlabel="operations per byte", ylabel="reached, GOP/s",
+        title=title,
+    )  # fmt: skip
     axes.legend()
 
 

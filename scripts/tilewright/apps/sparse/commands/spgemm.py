@@ -41,9 +41,7 @@ def spgemm(
     ] = None,
     picture: Annotated[
         Path | None,
-        typer.Option(
-            help="Write a picture of the places of C's entries, .png: dark where they are dense."
-        ),
+        typer.Option(help="Plot the places of C's entries, .png: dark where they are dense."),
     ] = None,
     lanes: LanesOption = None,
     *,
