@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,10 +93,16 @@ def imports_of(text: str, module: str, known: frozenset[str], is_package: bool) 
     return sorted(one for one in found if one.target != "scripts")
 
 
+def folders(modules: Iterable[str]) -> frozenset[str]:
+    """Returns the packages of the modules: most folders have no module of their own."""
+    parts = [module.split(".") for module in modules]
+    return frozenset(".".join(one[:end]) for one in parts for end in range(1, len(one)))
+
+
 def read_imports(root: Path) -> Imports:
     """The imports of every module of a checkout, by the module's name."""
     paths = {name_of(path, root): path for path in sources(root)}
-    known = frozenset(paths)
+    known = frozenset(paths) | folders(paths)
     return {
         name: tuple(imports_of(path.read_text(), name, known, path.name == "__init__.py"))
         for name, path in paths.items()

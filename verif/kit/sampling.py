@@ -75,7 +75,7 @@ BUDGET: dict[str, tuple[int, int]] = {
 
 _MARGIN = 2.5
 _SLACK = 30.0
-"""A folder may take ``_MARGIN`` times its part of a run, and ``_SLACK`` seconds: one that runs first
+"""A folder may take ``_MARGIN`` times its part of a run, and ``_SLACK`` seconds: the first one
 compiles what others share."""
 _SLOWEST = 4.0
 """How much slower than the machine of the budget a machine may be. Processors that are shared take

@@ -1,4 +1,0 @@
-"""Floating-point building blocks for any (exponent bits, fraction bits) format.
-
-Everything here is combinational; pipelining belongs to the units that use it.
-"""

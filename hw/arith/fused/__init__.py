@@ -1,1 +1,0 @@
-"""The fused sum of products: align, add, then round once."""

@@ -1,1 +1,0 @@
-"""A semiring on any format: (x) of pairs, and the (+) that joins them."""

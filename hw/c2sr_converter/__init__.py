@@ -1,1 +1,0 @@
-"""Sparse matrices in memory from CSR to C2SR and back."""

@@ -1,1 +1,0 @@
-"""Memory striped over channels: where a row lies, and the walks over it."""

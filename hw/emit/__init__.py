@@ -1,1 +1,0 @@
-"""Writes an elaborated design as SystemVerilog, and its sidecar."""

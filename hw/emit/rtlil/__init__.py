@@ -1,1 +1,0 @@
-"""Reads and tidies yosys' intermediate language."""

@@ -1,1 +1,0 @@
-"""Writes SystemVerilog: modules, processes, expressions."""

@@ -1,1 +1,0 @@
-"""The tile engine: a matrix unit with memory access, scratchpads and a tile sequencer."""

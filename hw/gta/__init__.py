@@ -1,1 +1,0 @@
-"""GTA: one array of 8-bit multipliers for every number format, reshaped over lanes."""

@@ -1,1 +1,0 @@
-"""Control of a job: the list of commands, their order, lanes and masks."""

@@ -1,1 +1,0 @@
-"""Floats: operands taken apart, exact products added to running sums and rounded."""

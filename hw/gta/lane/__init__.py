@@ -1,1 +1,0 @@
-"""A lane of GTA: what feeds its array, what takes its results, and its memories."""

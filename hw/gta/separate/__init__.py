@@ -1,1 +1,0 @@
-"""The lane that GTA is compared with: separate units for each number format."""

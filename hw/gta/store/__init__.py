@@ -1,1 +1,0 @@
-"""Transfer of results from the lanes to memory."""

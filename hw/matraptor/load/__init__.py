@@ -1,1 +1,0 @@
-"""Loaders of a lane: from C2SR in memory to entries, row pairs and products."""

@@ -1,1 +1,0 @@
-"""The processing element: multiplies, and merges partial rows in sorting queues."""

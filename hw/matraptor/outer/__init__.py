@@ -1,1 +1,0 @@
-"""The second mode: sums outer products on the chip."""

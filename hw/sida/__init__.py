@@ -1,1 +1,0 @@
-"""SIDA: two products with a sparse matrix in one pass over it."""

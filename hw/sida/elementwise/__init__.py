@@ -1,1 +1,0 @@
-"""The element-wise work between two products: programs on rows of elements."""

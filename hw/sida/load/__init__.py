@@ -1,1 +1,0 @@
-"""Reads a sparse matrix from memory and forms sets of its elements."""

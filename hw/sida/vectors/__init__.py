@@ -1,1 +1,0 @@
-"""The vectors on chip, and what reads them by the rows of elements."""

@@ -1,1 +1,0 @@
-"""SIMD2: a matrix unit whose two operators are selected from a table of semirings."""

@@ -1,1 +1,0 @@
-"""The shared words: formats, configurations, opcodes. Plain Python, without Amaranth or NumPy."""

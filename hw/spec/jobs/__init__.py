@@ -1,1 +1,0 @@
-"""The jobs of every accelerator: a module each, with its ``job_spec``."""

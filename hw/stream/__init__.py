@@ -1,1 +1,0 @@
-"""Stream plumbing: the only place where valid/ready logic is written."""

@@ -1,1 +1,0 @@
-"""The compiler: passes from a computation and its mapping to functions joined by channels."""

@@ -1,1 +1,0 @@
-"""Lowers a program to the parts of its hardware."""

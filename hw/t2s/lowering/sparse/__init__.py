@@ -1,1 +1,0 @@
-"""Lowers computations with sparse operands to designs."""

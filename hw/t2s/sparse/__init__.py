@@ -1,1 +1,0 @@
-"""Components of designs with sparse operands."""

@@ -1,1 +1,0 @@
-"""Head of a row, which selects the operations of the row's elements."""

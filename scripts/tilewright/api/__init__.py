@@ -1,1 +1,0 @@
-"""Exports the names of the package for Python programs."""

@@ -1,1 +1,0 @@
-"""Shared parts of all commands of ``tilewright run``: files, options, limits, pictures."""

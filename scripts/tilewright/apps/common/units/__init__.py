@@ -1,1 +1,0 @@
-"""Accelerators that several applications run on: their choice, and their products."""

@@ -1,1 +1,0 @@
-"""Dense matrix products, Fourier transforms and convolutions through a matrix unit."""

@@ -1,1 +1,0 @@
-"""Commands of dense matrices: their arguments, and their checks."""

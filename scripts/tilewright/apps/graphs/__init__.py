@@ -1,1 +1,0 @@
-"""Graphs as semiring products: shortest paths, closures, spanning trees, clusters, triangles."""

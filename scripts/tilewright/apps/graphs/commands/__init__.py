@@ -1,1 +1,0 @@
-"""Commands of graphs: their arguments, and their checks."""

@@ -1,1 +1,0 @@
-"""Commands of GTA: their arguments, and their checks."""

@@ -1,1 +1,0 @@
-"""Iterative computations on a sparse matrix, two iterations a pass."""

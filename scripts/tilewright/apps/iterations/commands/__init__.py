@@ -1,1 +1,0 @@
-"""Commands of iterations: their arguments, and their checks."""

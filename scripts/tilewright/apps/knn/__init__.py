@@ -1,1 +1,0 @@
-"""Distances, nearest neighbours and classes."""

@@ -1,1 +1,0 @@
-"""Command of nearest neighbours: its arguments, and its checks."""

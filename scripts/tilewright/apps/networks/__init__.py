@@ -1,1 +1,0 @@
-"""Neural networks on graphs, on any of several accelerators."""

@@ -1,1 +1,0 @@
-"""Command of neural networks on graphs: its arguments, and its checks."""

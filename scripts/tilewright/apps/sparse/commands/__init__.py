@@ -1,1 +1,0 @@
-"""Command of sparse products: its arguments, and its checks."""

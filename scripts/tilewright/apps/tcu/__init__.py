@@ -1,1 +1,0 @@
-"""Runs algorithms on the (m, l)-TCU model on backends, and reports them."""

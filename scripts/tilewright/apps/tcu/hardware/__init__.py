@@ -1,1 +1,0 @@
-"""Backends of hardware: options, calibration, report."""

@@ -1,1 +1,0 @@
-"""Products of sparse and dense tensors with matrices, and factorisations made of them."""

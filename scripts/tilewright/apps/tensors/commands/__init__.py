@@ -1,1 +1,0 @@
-"""Commands of tensors: their arguments, and their checks."""

@@ -1,1 +1,0 @@
-"""The registrations, a module a system: see :mod:`tilewright.registry`."""

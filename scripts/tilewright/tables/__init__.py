@@ -1,1 +1,0 @@
-"""The tables of ``tilewright table``: measured by synthesis, by models, on the RTL."""

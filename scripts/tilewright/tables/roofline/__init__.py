@@ -1,1 +1,0 @@
-"""Sparse products on Tensaurus under its roofline."""

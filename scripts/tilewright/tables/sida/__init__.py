@@ -1,1 +1,0 @@
-"""Tables of SIDA and of the OEI dataflow."""

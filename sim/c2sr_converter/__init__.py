@@ -1,1 +1,0 @@
-"""The converter between CSR and C2SR: model and driver."""

@@ -1,1 +1,0 @@
-"""The interface between accelerators and drivers: registers and memory."""

@@ -1,1 +1,0 @@
-"""The tile engine: model, driver."""

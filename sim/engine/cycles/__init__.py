@@ -1,1 +1,0 @@
-"""Cycle model of the tile engine."""

@@ -1,1 +1,0 @@
-"""Cycle model of whole jobs of GTA."""

@@ -1,1 +1,0 @@
-"""Golden models of GTA, bit for bit: products of matrices and vector operations in every format."""

@@ -1,1 +1,0 @@
-"""Turns a product of any size into a list of commands: tiles, their places, their order."""

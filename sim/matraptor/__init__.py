@@ -1,1 +1,0 @@
-"""MatRaptor: model, driver, cycle model."""

@@ -1,1 +1,0 @@
-"""When a product comes: the cycle model, every counter of it."""

@@ -1,1 +1,0 @@
-"""Golden models of a product, with additions in the order of the hardware."""

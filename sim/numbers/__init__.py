@@ -1,1 +1,0 @@
-"""The arithmetic of all models: floats, fused sums, semirings."""

@@ -1,1 +1,0 @@
-"""Checkers of AXI in SystemVerilog, and how they are bound to a unit."""

@@ -1,1 +1,0 @@
-"""SIDA: reuse of a sparse matrix across iterations, by the OEI dataflow."""

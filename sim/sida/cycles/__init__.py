@@ -1,1 +1,0 @@
-"""Cycle model of SIDA: every counter of a job, without its values."""

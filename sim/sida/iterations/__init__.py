@@ -1,1 +1,0 @@
-"""Runs iterative computations as passes: their programs, initial values and stop rules."""

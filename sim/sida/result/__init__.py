@@ -1,1 +1,0 @@
-"""Computes a pass bit for bit: products, sums in their order, element-wise programs."""

@@ -1,1 +1,0 @@
-"""Sparse formats and their images in memory."""

@@ -1,1 +1,0 @@
-"""Generated sparse tensors and matrices, of the sizes and kinds that papers measure with."""

@@ -1,1 +1,0 @@
-"""Cycle model of arrays that mappings describe: all their counters, cycle for cycle."""

@@ -1,1 +1,0 @@
-"""Lays out the entries of sparse operands on the host, and computes with them."""

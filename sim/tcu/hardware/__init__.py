@@ -1,1 +1,0 @@
-"""Backends of the catalogue's matrix units: their words, results and cycles."""

@@ -1,1 +1,0 @@
-"""Products of long integers in pieces: schoolbook by tall calls, Karatsuba above it."""

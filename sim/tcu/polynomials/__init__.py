@@ -1,1 +1,0 @@
-"""Polynomials at many points."""

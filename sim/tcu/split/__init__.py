@@ -1,1 +1,0 @@
-"""Wide words on a unit of narrow ones, limb by limb: what low precision costs in the model."""

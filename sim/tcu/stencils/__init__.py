@@ -1,1 +1,0 @@
-"""Linear stencils, many sweeps at once, by convolutions through transforms (Theorem 8)."""

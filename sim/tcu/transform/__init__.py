@@ -1,1 +1,0 @@
-"""Discrete Fourier transforms by tall calls: complex, and exactly modulo primes."""

@@ -1,1 +1,0 @@
-"""Tensaurus: results, tiles, driver, model device."""

@@ -1,1 +1,0 @@
-"""When things happen in a Tensaurus: counters equal to the hardware's."""

@@ -1,1 +1,0 @@
-"""Golden models of a Tensaurus, bit for bit, from patterns."""

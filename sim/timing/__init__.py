@@ -1,1 +1,0 @@
-"""The common part of all cycle models: memory with timing, compiled code."""

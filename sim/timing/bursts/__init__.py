@@ -1,1 +1,0 @@
-"""Cycle model of managers: burst readers, a burst writer, and the memory behind them."""

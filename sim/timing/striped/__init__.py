@@ -1,1 +1,0 @@
-"""Cycle model of striped memory: readers and a writer of lines, the buses, the channels."""

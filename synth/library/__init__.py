@@ -1,1 +1,0 @@
-"""Cell libraries: Liberty files and what their cells compute."""

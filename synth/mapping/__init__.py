@@ -1,1 +1,0 @@
-"""Maps Verilog to gates: the steps of the flow."""

@@ -1,1 +1,0 @@
-"""Large memories: what they take in area and time, and how they stand in the timing graph."""

@@ -1,1 +1,0 @@
-"""Static timing: paths through a mapped netlist."""
