@@ -7,9 +7,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+import matplotlib
 import pytest
 from tilewright.apps.t2s.drawing import STYLE
+from tilewright.hw.spec.host.plots import plotted
 from tilewright.registry import systems
+from tilewright.verif.kit.headline import CHART, TITLE, draw, read_results
 
 from .test_architecture import FLOORS, REACH
 
@@ -92,7 +95,6 @@ def area(text: Element) -> Area:
 @cache
 def font(bold: bool):  # type: ignore[no-untyped-def]
     """DejaVu Sans of 100 pixels, as Matplotlib brings it along."""
-    matplotlib = pytest.importorskip("matplotlib")
     name = f"fonts/ttf/DejaVuSans{'-Bold' if bold else ''}.ttf"
     return pytest.importorskip("PIL.ImageFont").truetype(
         str(Path(matplotlib.get_data_path()) / name), 100
@@ -148,6 +150,35 @@ def test_a_misplaced_text_is_found() -> None:
         (text.format("one") + text.format("two"), ["one over two"]),
     ):
         assert misplaced(ElementTree.fromstring(whole.format(inner))) == said
+
+
+# headline.svg is the README's table.
+
+
+def test_the_chart_is_the_table() -> None:
+    """With the release of Matplotlib that drew it, byte for byte; with others its texts."""
+    results, kept = read_results((DOCS.parent / "README.md").read_text()), CHART.read_text()
+    assert {one.unit for one in results} == {"M3XU", "SIMD2", "Tensaurus", "SIDA", "GTA"}
+    assert min(len(one.cost) for one in results) > 5
+    for one in results:
+        assert f"ours {one.ours:g}, paper {one.paper[0]:g}" in kept
+    if f"Matplotlib v{matplotlib.__version__}," in kept:
+        drawn = plotted("svg", TITLE, lambda figure: draw(figure, results))
+        assert drawn.decode() == kept
+
+
+def test_results_are_read() -> None:
+    head = "| unit | measured | ours | paper | configuration | area | command |\n|---|\n"
+    rows = (
+        "| [A](a.md) | area of a, b | 2 | 3 | big | 1 mm2 | `a` |\n"
+        "| | speed | 98.5 % (99 %) | 1.5 to 3 | same | same | |\n"
+        "| B | steps | equal | | x | | |\n"
+    )
+    area, speed = read_results(head + rows + "\n| C | area | 1 | 1 | x | x | x |\n")
+    assert (area.unit, area.ours, area.paper, area.gain(3)) == ("A", 2, (3, 3), 1.5)
+    assert (speed.unit, speed.ours, speed.paper) == ("A", 98.5, (1.5, 3))
+    assert (speed.configuration, speed.cost, speed.command) == ("big", "1 mm2", "a")
+    assert speed.gain(2) == 98.5 / 2
 
 
 # house.svg is the tree.

@@ -181,8 +181,9 @@ def test_picture_shows_where_entries_are(run: Run) -> None:
     assert bar.get_ylabel() == "entries in a square of 2 x 2"
     (image,) = axes.get_images()
     counts = image.get_array()
+    assert counts is not None
     assert counts.shape == (512, 512)
-    assert np.argwhere(~counts.mask).tolist() == [[0, 0], [511, 511]]
+    assert np.argwhere(~np.ma.getmaskarray(counts)).tolist() == [[0, 0], [511, 511]]
     assert image.get_extent() == [0.5, 1024.5, 1024.5, 0.5]
     # Four entries are darker than one; white is where there is none.
     colours = image.to_rgba(counts)

@@ -75,7 +75,9 @@ def test_values_as_files_and_pictures(run: Run) -> None:
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("to vertex", "from vertex")
     assert bar.get_ylabel() == "length of the shortest path"
     (image,) = axes.get_images()
-    colours = image.to_rgba(image.get_array())
+    values = image.get_array()
+    assert values is not None
+    colours = image.to_rgba(values)
     light = colours[..., :3] @ [0.2126, 0.7152, 0.0722]
     assert (colours[np.isinf(expected), 3] == 0).all()
     order = np.argsort(expected[np.isfinite(expected)], kind="stable")
