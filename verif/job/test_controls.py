@@ -153,13 +153,25 @@ def drawn(name: str, rng: random.Random, jobs: list[dict[str, int]]) -> dict[str
     return values
 
 
-def changed_bits(name: str, job: dict[str, int]) -> Iterator[dict[str, int]]:
-    """The job with another value of each bit of each register that has a rule."""
-    spec = SPECS[name]
-    for register in sorted({check.register for check in spec.checks}):
-        (item,) = spec.registers[register].fields
-        for bit in range(item.low, item.low + item.width):
-            yield job | {register: job[register] ^ 1 << bit}
+def changed_bits(name: str, job: dict[str, int], register: str) -> Iterator[dict[str, int]]:
+    """The job with another value of each bit of a register, and with zero there."""
+    (item,) = SPECS[name].registers[register].fields
+    yield job | {register: 0}
+    for bit in range(item.low, item.low + item.width):
+        yield job | {register: job[register] ^ 1 << bit}
+
+
+def breaking(
+    name: str, check: Check, jobs: list[dict[str, int]], rng: random.Random
+) -> list[dict[str, int]]:
+    """The changes of a job's register that break a rule of it before any other; none if no job
+    looks at the rule, or no value breaks it."""
+    for job in rng.sample(jobs, len(jobs)):
+        found = list(changed_bits(name, job, check.register))
+        broken = [one for one in found if first_broken(SPECS[name], one) is check]
+        if broken:
+            return broken
+    return []
 
 
 @cache
@@ -167,7 +179,13 @@ def planned(name: str) -> list[tuple[dict[str, int], Check | None]]:
     """Jobs, and the first rule that each breaks."""
     rng, jobs = random.Random(f"controls {name}"), good_jobs(name)
     some = [drawn(name, rng, jobs) for _ in range(by_size(30, 400, 5000))]
-    every = [*changed_bits(name, rng.choice(jobs)), *some]
+    registers = sorted({check.register for check in SPECS[name].checks})
+    every = [one for register in registers
+             for one in changed_bits(name, rng.choice(jobs), register)]  # fmt: skip
+    every += [
+        one for check in SPECS[name].checks for one in breaking(name, check, jobs + some, rng)
+    ]
+    every += some
     return [(values, first_broken(SPECS[name], values)) for values in every]
 
 

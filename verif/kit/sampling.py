@@ -51,7 +51,7 @@ BUDGET: dict[str, tuple[int, int]] = {
     "verif/examples": (0, 121),
     "verif/gta": (4, 163),
     "verif/harness": (1, 23),
-    "verif/job": (2, 25),
+    "verif/job": (2, 36),
     "verif/matraptor": (5, 87),
     "verif/matrix_units": (8, 60),
     "verif/mutation": (0, 14),
