@@ -180,7 +180,8 @@ def begin(
         if stops_at < 0:
             assert not sim.get(part.unsorted)
             assert not sim.get(part.idle) or cycle < 2
-            if len(sink.words) >= len(wanted):
+            # Some more come, of whatever is in memory.
+            if len(sink.words) >= len(wanted) + 2:
                 stops_at = cycle + 1
                 sink.forget()
             return False
@@ -203,13 +204,14 @@ def test_the_beginning_of_many_rows(direction: str) -> None:
     """A number of rows with each of its bits."""
     rng = np.random.default_rng(6)
     for bit in range(5, 32):
-        case = any_case(rng, CONFIG, direction, rows=int(rng.integers(1, 9)), most=4)
+        rows = int(rng.choice([4, 4, rng.integers(1, 9)]))
+        case = any_case(rng, CONFIG, direction, rows=rows, most=4)
         wanted = [token | {"last": 0} for token in tokens_of(case)]
-        rows, blocks = case.matrix.shape[0] + (1 << bit), blocks_of(case, far_blocks(rng))
+        blocks = blocks_of(case, far_blocks(rng))
         if direction == "csr_to_c2sr":
             # The pointers that follow do not descend.
             blocks[case.base["csr_pointers"]] += bytes([0xFF]) * 1000
-        begin(case, wanted, blocks, rows=rows)
+        begin(case, wanted, blocks, rows=rows + (1 << bit))
 
 
 @pytest.mark.parametrize("direction", MODES)

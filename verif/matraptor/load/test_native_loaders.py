@@ -192,7 +192,8 @@ def begin(loader: str, job: LoaderJob, wanted: list[int], left: list[int] | None
         nonlocal stops_at
         assert not sim.get(part.error)
         if stops_at < 0:
-            if len(sink.words) >= len(wanted):
+            # Some more come, of whatever is in memory.
+            if len(sink.words) >= len(wanted) + 2:
                 stops_at = cycle + 1
                 sink.forget()
                 if loader == "b":
