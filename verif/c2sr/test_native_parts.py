@@ -312,7 +312,7 @@ def test_every_byte_of_a_result(direction: str) -> None:
 
     async def bench(sim: Any) -> None:
         for number, case in enumerate(cases_of(direction)):
-            await write(sim, rng, case, (0.0, 0.3, 0.6)[number % 3], number % 5 == 4)
+            await write(sim, rng, case, (0.0, 0.3, 0.6)[number % 3], number % 5 == 2)
         # A capacity with each of its bits; without one it would not do.
         small = [case for case in cases_of(direction) if 2 < case.matrix.nnz < 40]
         for bit in range(6, 32):
