@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
 from .fused.aligned_sum import Align
-from .pipeline import Bundle, Pipeline
-from .round import exponent_limit, normalise_and_round
+from .pipeline import Bundle, Pipeline, count_leading_zeros
+from .round import limit_offset, normalise_and_round
 from .unpack import Unpack
 
 __all__ = ["ADD_CUTS", "FloatAdd"]
@@ -18,7 +18,7 @@ ADD_CUTS: dict[int, tuple[str, ...]] = {
     0: (),
     1: ("result",),
     2: ("total", "result"),
-    3: ("aligned", "shifted", "result"),
+    3: ("aligned", "total", "result"),
 }
 """Cuts at which an adder has its registers, by the number of stages."""
 
@@ -90,27 +90,33 @@ class FloatAdd(wiring.Component):
         """Aligns the significands; also returns the lost bits and other inputs of rounding."""
         fmt = self._operand
         # Subnormal operands need no normalising: their leading zeros cost nothing in a sum.
-        m.submodules.unpack_a = unpack_a = Unpack(fmt, normalise=False)
-        m.submodules.unpack_b = unpack_b = Unpack(fmt, normalise=False)
+        m.submodules.unpack_a = unpack_a = Unpack(fmt, normalise=False, biased=True)
+        m.submodules.unpack_b = unpack_b = Unpack(fmt, normalise=False, biased=True)
         a, b = unpack_a.o, unpack_b.o
         sign_b = b.sign ^ self.subtract
+        above = Signal(signed(fmt.exponent_bits + 1))
+        below = Signal(signed(fmt.exponent_bits + 1))
         swap = Signal()
         large = Signal(fmt.significand_bits)
         small = Signal(fmt.significand_bits)
-        anchor = Signal(signed(len(a.exponent)))
-        distance = Signal(fmt.exponent_bits + 1)
+        anchor = Signal(fmt.exponent_bits)
+        distance = Signal(fmt.exponent_bits)
         m.d.comb += [
             unpack_a.i.eq(self.a),
             unpack_b.i.eq(self.b),
-            swap.eq(b.exponent > a.exponent),
+            above.eq(a.exponent - b.exponent),
+            below.eq(b.exponent - a.exponent),
+            swap.eq(above[-1]),
             anchor.eq(Mux(swap, b.exponent, a.exponent)),
-            distance.eq(Mux(swap, b.exponent - a.exponent, a.exponent - b.exponent)),
+            distance.eq(Mux(swap, below, above)),
             large.eq(Mux(swap, b.significand, a.significand)),
             small.eq(Mux(swap, a.significand, b.significand)),
         ]
         # Two guard bits: one for a carry-free cancellation, one to round; the rest is sticky.
         window = fmt.significand_bits + 2
-        m.submodules.align = align = Align(fmt.significand_bits, window, len(distance))
+        m.submodules.align = align = Align(
+            fmt.significand_bits, window, len(distance), coarse_first=True
+        )
         differ = Signal()
         m.d.comb += [
             align.significand.eq(small),
@@ -121,7 +127,7 @@ class FloatAdd(wiring.Component):
             "large": large,
             "small": align.window,
             "differ": differ,
-            "limit": exponent_limit(self._result, anchor, head_bits=2),
+            "anchor": anchor,
             "flip": Mux(swap, sign_b, a.sign),
             "lost_positive": align.lost & ~differ,
             "lost_negative": align.lost & differ,
@@ -132,10 +138,21 @@ class FloatAdd(wiring.Component):
         }
 
     def _total(self, m: Module, bundle: Bundle) -> Bundle:
-        """The signed sum of the significands."""
+        """The signed sum of the significands, and by how much it moves up."""
         large, small, differ = bundle["large"], bundle["small"], bundle["differ"]
-        aligned = Cat(C(0, len(small) - len(large)), large)
-        total = Signal(signed(len(small) + 2))
-        m.d.comb += total.eq(Mux(differ, aligned - small, aligned + small))
-        done = ("large", "small", "differ")
-        return {"total": total} | {name: bundle[name] for name in bundle if name not in done}
+        bits = len(small) + 1
+        total = Signal(signed(bits + 1))
+        first = Cat(differ, C(0, len(small) - len(large)), large, C(0, 2))
+        second = Cat(differ, small ^ differ.replicate(len(small)), differ.replicate(2))
+        m.d.comb += total.eq((first + second)[1 : bits + 2])
+        offset = limit_offset(self._result, head_bits=2, leading_zeros=0) - self._operand.bias
+        limit = Signal(signed(self._result.exponent_bits + 1))
+        m.d.comb += limit.eq(bundle["anchor"] + offset)
+        # The first bit that is not the sign is where neighbours differ; no farther than the limit.
+        change = Signal(bits)
+        m.d.comb += change.eq(total[:-1] ^ total[1:])
+        at_limit = Cat(limit == distance for distance in reversed(range(bits)))
+        zeros = count_leading_zeros(m, change | at_limit, name="zeros")
+        done = ("large", "small", "differ", "anchor")
+        rest = {name: bundle[name] for name in bundle if name not in done}
+        return {"total": total, "zeros": zeros, "limit": limit, **rest}

@@ -28,10 +28,11 @@ def count_leading_zeros(m: Module, value: ValueLike, *, name: str) -> Value:
     return counts[0]
 
 
-def shift_left(m: Module, value: ValueLike, distance: Value, *, name: str) -> Value:
-    """Shifts left by any distance; the width stays."""
+def shift_left(m: Module, value: ValueLike, distance: Value, *, name: str, least: int = 0) -> Value:
+    """Shifts left by any distance; the width stays. The lowest ``least`` bits of the distance
+    do not count."""
     value = Value.cast(value)
-    for stage in reversed(range(len(distance))):
+    for stage in reversed(range(least, len(distance))):
         step = 1 << stage
         moved = Signal(len(value), name=f"{name}_by_{step}")
         m.d.comb += moved.eq(Mux(distance[stage], value.shift_left(step)[: len(value)], value))
@@ -40,12 +41,19 @@ def shift_left(m: Module, value: ValueLike, distance: Value, *, name: str) -> Va
 
 
 def shift_right_sticky(
-    m: Module, value: ValueLike, distance: ValueLike, width: int, *, name: str
+    m: Module,
+    value: ValueLike,
+    distance: ValueLike,
+    width: int,
+    *,
+    name: str,
+    coarse_first: bool = False,
 ) -> tuple[Value, Value]:
     """Shifts right within a window; a sticky bit records the bits that are lost.
 
     ``value`` starts at the top of a window of ``width`` bits and moves down by ``distance``
-    (any width, unsigned; large distances empty the window).
+    (any width, unsigned; large distances empty the window). Large steps before small ones shorten
+    the path to the sticky bit, and take more cells.
     Returns the window, and a bit that is set if ones fell below it.
     """
     value, distance = Value.cast(value), Value.cast(distance)
@@ -53,7 +61,7 @@ def shift_right_sticky(
     window = value if len(value) <= width else value[len(value) - width :]
     lost = [value[: len(value) - width].any()] if len(value) > width else []
     stages = min(len(distance), width.bit_length())
-    for stage in range(stages):
+    for stage in reversed(range(stages)) if coarse_first else range(stages):
         step = 1 << stage
         grown = min(width, len(window) + step)
         stay = Cat(C(0, grown - len(window)), window)

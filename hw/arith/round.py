@@ -10,7 +10,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
-from .pipeline import Bundle, Pipeline, shift_left
+from .pipeline import Bundle, Pipeline, count_leading_zeros, shift_left
 
 
 def special_layout() -> data.StructLayout:
@@ -65,7 +65,7 @@ _STATE = ("limit", "flip", "lost_positive", "lost_negative", "negative_zero")
 class NormaliseSum(wiring.Component):
     """Normalises a signed total and decides how it rounds.
 
-    Combinational, or with a stage of registers in the middle (behind the shifts, if the leading
+    Combinational, or with a stage of registers within the shifts (behind them, if the leading
     zeros are counted before), which have no reset and move only while ``advance`` is set. The
     leading one is brought to the top, but not further than the
     format's smallest exponent allows, which makes subnormal results. The two's complement total
@@ -77,7 +77,9 @@ class NormaliseSum(wiring.Component):
     format: format of the result
     sum_bits: width of the total
     limit_bits: width of the limit
-    counted: whether the leading zeros have been counted; else they are found while shifting
+    counted: whether the leading zeros have been counted
+    bounded: (counted) whether they are at most ``limit``, which has no leading zeros above the
+        total and is never negative
     register: whether there is a register stage
     narrow: further formats of fewer significand bits that the total is rounded to as well, where
         the limit is that of one of them, with leading zeros of ``format``
@@ -110,13 +112,16 @@ class NormaliseSum(wiring.Component):
         sum_bits: int,
         limit_bits: int,
         counted: bool = False,
+        bounded: bool = False,
         register: bool = False,
         narrow: Sequence[FloatFormat] = (),
     ) -> None:
+        if bounded and not counted:
+            raise ValueError("`bounded` must be False without `counted`")
         self._format = format
         self._narrow = tuple(narrow)
         self._sum_bits, self._limit_bits = sum_bits, limit_bits
-        self._counted, self._register = counted, register
+        self._counted, self._bounded, self._register = counted, bounded, register
         members = {
             "total": In(signed(sum_bits)),
             "limit": In(signed(limit_bits)),
@@ -149,7 +154,8 @@ class NormaliseSum(wiring.Component):
         negative = Signal()
         m.d.comb += negative.eq(self.total[-1])
 
-        magnitude = Cat(self.total[:-1], negative.replicate(fmt.significand_bits))
+        above = 0 if self._bounded else fmt.significand_bits
+        magnitude = Cat(self.total[:-1], negative.replicate(above))
         state = {"negative": negative, **{name: getattr(self, name) for name in _STATE}}
         shift = self._shift_counted if self._counted else self._shift
         shifted, distance = shift(m, magnitude, state)
@@ -186,58 +192,32 @@ class NormaliseSum(wiring.Component):
         self._place(m, state, (kept, half, low), distance, fmt, o, prefix)
 
     def _shift(self, m: Module, value: Value, state: dict[str, Value]) -> tuple[Value, Value]:
-        """Shifts the leading significant bit up by at most ``limit``; both arrive bit by bit.
+        """Shifts the leading significant bit up by at most ``limit``, by the zeros above it.
 
-        The complement of -1 has no significant bit at all: it moves by the whole width. ``state``
-        is what else goes through the registers.
+        A one where the limit is ends the count. The complement of -1 has no significant bit at
+        all: it moves by the whole width. ``state`` is what else goes through the registers.
         """
-        width = len(value)
-        stages = width.bit_length()
-        limit, negative = state["limit"], state["negative"]
-        if len(limit) < stages + 2:
-            limit = Cat(limit, limit[-1].replicate(stages + 2 - len(limit)))
-        unlimited = Signal(name="unlimited")
-        m.d.comb += unlimited.eq(~limit[-1] & limit[stages:-1].any())
-        distance: list[Value] = []
-        for stage in reversed(range(stages)):
-            if self._register and stage == stages // 2 - 1:
-                value = self._keep(m, "shifted", value)
-                unlimited = self._keep(m, "still_unlimited", unlimited)
-                limit = self._keep(m, "limit_behind", limit)
-                distance = [self._keep(m, f"moved_by_{1 << stage + 1}", Cat(*distance))]
-                for name, signal in state.items():
-                    state[name] = self._keep(m, f"kept_{name}", signal)
-                negative = state["negative"]
-            step = 1 << stage
-            top = value[width - step :]
-            insignificant = Signal(name=f"insignificant_{step}")
-            move = Signal(name=f"move_{step}")
-            moved = Signal(width, name=f"moved_{step}")
-            still_unlimited = Signal(name=f"unlimited_{step}")
-            permitted = limit[stage] & ~limit[-1]
-            m.d.comb += [
-                insignificant.eq(Mux(negative, top.all(), ~top.any())),
-                move.eq(insignificant & (unlimited | permitted)),
-                moved.eq(Mux(move, value.shift_left(step)[:width], value)),
-                still_unlimited.eq(unlimited | (permitted & ~insignificant)),
-            ]
-            distance.insert(0, move)
-            value, unlimited = moved, still_unlimited
-        return value, Cat(*distance)
+        limit, width = state["limit"], len(value)
+        # The leading significant bit is where neighbours differ: none of those above the total do.
+        change = Signal(width)
+        m.d.comb += change.eq(self.total[:-1] ^ self.total[1:])
+        at_limit = Cat(*(limit == n for n in reversed(range(1, width))), limit <= 0)
+        distance = count_leading_zeros(m, change | at_limit, name="zeros")
+        fine = len(distance) // 3 if self._register else 0
+        value = shift_left(m, value, distance, name="moved", least=fine)
+        if self._register:
+            value = self._keep(m, "shifted", value)
+            distance = self._keep(m, "kept_distance", distance)
+            for name, signal in state.items():
+                state[name] = self._keep(m, f"kept_{name}", signal)
+            value = shift_left(m, value, distance[:fine], name="moved")
+        return value, distance
 
     def _shift_counted(
         self, m: Module, value: Value, state: dict[str, Value]
     ) -> tuple[Value, Value]:
         """Shifts the leading significant bit up by at most ``limit``, by the zeros above it."""
-        limit, stages = state["limit"], len(value).bit_length()
-        wanted = Signal(signed(stages + 1))
-        limited = Signal()
-        distance = Signal(stages)
-        m.d.comb += [
-            wanted.eq(self.zeros + self._format.significand_bits),
-            limited.eq(self.limit < wanted),
-            distance.eq(Mux(limited, self.limit & ~limit[-1].replicate(len(limit)), wanted)),
-        ]
+        distance = self.zeros if self._bounded else self._limited(m, state["limit"], len(value))
         value = shift_left(m, value, distance, name="moved")
         if self._register:
             value = self._keep(m, "shifted", value)
@@ -245,6 +225,19 @@ class NormaliseSum(wiring.Component):
                 state[name] = self._keep(m, f"kept_{name}", signal)
             return value, self._keep(m, "kept_distance", distance)
         return value, distance
+
+    def _limited(self, m: Module, limit: Value, width: int) -> Value:
+        """Returns how far a value of this width moves up, by the counted zeros and the limit."""
+        stages = width.bit_length()
+        wanted = Signal(signed(stages + 1))
+        limited = Signal()
+        distance = Signal(stages)
+        m.d.comb += [
+            wanted.eq(self.zeros + self._format.significand_bits),
+            limited.eq(limit < wanted),
+            distance.eq(Mux(limited, limit & ~limit[-1].replicate(len(limit)), wanted)),
+        ]
+        return distance
 
     def _keep(self, m: Module, name: str, value: Value) -> Value:
         """The value, one register later."""
@@ -397,7 +390,8 @@ def normalise_and_round(
     m: the module
     bundle: ``total``, ``limit``, ``flip``, ``negative_zero`` and, if anything was lost,
         ``lost_positive`` and ``lost_negative``, see :class:`NormaliseSum`; ``nan``, ``infinite``
-        and ``negative``, see ``special_layout``; with narrow formats ``narrow``
+        and ``negative``, see ``special_layout``; with narrow formats ``narrow``; if they have been
+        counted, ``zeros``, at most ``limit``
     result: format of the result
     pipeline: of the operator
     narrow: formats of the result while their bit in the bundle's ``narrow`` is set, at most one; it
@@ -408,6 +402,8 @@ def normalise_and_round(
         result,
         sum_bits=len(bundle["total"]),
         limit_bits=len(bundle["limit"]),
+        counted="zeros" in bundle,
+        bounded="zeros" in bundle,
         register=register,
         narrow=narrow,
     )

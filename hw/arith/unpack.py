@@ -55,6 +55,7 @@ class Unpack(wiring.Component):
     ----------
     format: the packed format
     normalise: whether subnormal values are normalised
+    biased: whether the exponent keeps its bias, without ``normalise`` only
 
     Members
     -------
@@ -67,9 +68,14 @@ class Unpack(wiring.Component):
         "EXPONENT_BITS": "format.exponent_bits",
     }
 
-    def __init__(self, format: FloatFormat, *, normalise: bool = True) -> None:
+    def __init__(
+        self, format: FloatFormat, *, normalise: bool = True, biased: bool = False
+    ) -> None:
+        if normalise and biased:
+            raise ValueError("`biased` must be False with `normalise`")
         self._format = format
         self._normalise = normalise
+        self._biased = biased
         super().__init__({"i": In(format.bits), "o": Out(format_layout(format))})
 
     @property
@@ -79,6 +85,10 @@ class Unpack(wiring.Component):
     @property
     def normalise(self) -> bool:
         return self._normalise
+
+    @property
+    def biased(self) -> bool:
+        return self._biased
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -102,7 +112,9 @@ class Unpack(wiring.Component):
             m.d.comb += self.o.nan.eq(biased.all() & fraction.all())
 
         significand: Value = Cat(fraction, hidden)
-        exponent: Value = Mux(hidden, biased, 1) - fmt.bias
+        exponent: Value = Mux(hidden, biased, 1)
+        if not self._biased:
+            exponent = exponent - fmt.bias
         if self._normalise:
             zeros = count_leading_zeros(m, significand, name="zeros")
             significand = shift_left(m, significand, zeros, name="significand")

@@ -89,6 +89,7 @@ class Align(wiring.Component):
     significand_bits: width of the term's significand
     window_bits: width of the window
     distance_bits: width of the distance
+    coarse_first: whether large steps are before small ones
 
     Members
     -------
@@ -104,9 +105,17 @@ class Align(wiring.Component):
         "DISTANCE_BITS": "distance_bits",
     }
 
-    def __init__(self, significand_bits: int, window_bits: int, distance_bits: int) -> None:
+    def __init__(
+        self,
+        significand_bits: int,
+        window_bits: int,
+        distance_bits: int,
+        *,
+        coarse_first: bool = False,
+    ) -> None:
         self._significand_bits, self._distance_bits = significand_bits, distance_bits
         self._window_bits = window_bits
+        self._coarse_first = coarse_first
         super().__init__(
             {
                 "significand": In(significand_bits),
@@ -120,10 +129,19 @@ class Align(wiring.Component):
     def window_bits(self) -> int:
         return self._window_bits
 
+    @property
+    def coarse_first(self) -> bool:
+        return self._coarse_first
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         window, lost = shift_right_sticky(
-            m, self.significand, self.distance, self._window_bits, name="moved"
+            m,
+            self.significand,
+            self.distance,
+            self._window_bits,
+            name="moved",
+            coarse_first=self._coarse_first,
         )
         m.d.comb += [self.window.eq(window), self.lost.eq(lost)]
         return m
