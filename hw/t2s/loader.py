@@ -150,25 +150,25 @@ class RunWalker(wiring.Component):
         moved = Signal()
         m.d.comb += [self.o.valid.eq(self.running), moved.eq(self.running & self.o.ready)]
         enters, ends = self._count(m, moved)
-        self._point(m, enters)
-        with m.If(ends | self.stop):
+        self._point(m, moved, enters)
+        with m.If((moved & ends) | self.stop):
             m.d.sync += self.running.eq(0)
         with m.If(self.start):
             m.d.sync += self.running.eq(1)
         return m
 
     def _count(self, m: Module, moved: Value) -> tuple[dict[str, Signal], Value]:
-        """Count iterations, from 1 on. Returns, by loop, whether the next one of it, or of a loop
-        around it, is entered; and whether all loops end."""
+        """Count iterations, from 1 on. Returns, by loop, whether the next move enters the next one
+        of it, or of a loop around it; and whether all loops end with it."""
         enters: dict[str, Signal] = {}
-        carry = moved
+        carry: Value = Const(1)
         for step in reversed(self._steps):
             name, trips = step.count.name, self._trips(step)
             number = Signal(len(trips), init=1, name=f"number_{name}")
             last = Signal(name=f"last_{name}")
             enters[name] = entered = Signal(name=f"enters_{name}")
             m.d.comb += [last.eq(number == trips), entered.eq(carry)]
-            with m.If(entered):
+            with m.If(moved & entered):
                 m.d.sync += number.eq(Mux(last, 1, number + 1))
             with m.If(self.start):
                 m.d.sync += number.eq(1)
@@ -181,8 +181,9 @@ class RunWalker(wiring.Component):
             return trips
         return Const(step.count.extent or 1)
 
-    def _point(self, m: Module, enters: dict[str, Signal]) -> None:
-        """Move the pointers: all of the loops that are entered to the same place."""
+    def _point(self, m: Module, moved: Value, enters: dict[str, Signal]) -> None:
+        """Move the pointers: all of the loops that are entered to the same place, which does not
+        depend on ``moved``: that is late."""
         bits = self._config.addr_bits
         pointers: dict[str, Signal] = {}
         begin: Value = self.base
@@ -205,7 +206,7 @@ class RunWalker(wiring.Component):
         target = Signal(bits)
         m.d.comb += target.eq(origin + distance)
         for name, pointer in pointers.items():
-            with m.If(enters[name]):
+            with m.If(moved & enters[name]):
                 m.d.sync += pointer.eq(target)
             with m.If(self.start):
                 m.d.sync += pointer.eq(self.base)
