@@ -8,12 +8,14 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.arith.add import FloatAdd
+from tilewright.hw.arith.round import NormaliseSum
 from tilewright.hw.arith.scalar_operators import (
     FloatMultiply,
     OptionalSum,
     ScalarProduct,
     ScalarSum,
 )
+from tilewright.hw.arith.unpack import Unpack
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.c2sr import VALUES
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FORMATS, Format, IntFormat
@@ -154,3 +156,10 @@ def test_stages_out_of_range() -> None:
 def test_a_sum_keeps_the_fraction() -> None:
     said = refusal(lambda: FloatAdd(FLOAT_FORMATS["fp16"], FLOAT_FORMATS["fp32"]))
     assert said == "`result` must have 10 fraction bits, as fp16, not 23"
+
+
+def test_options_that_exclude_each_other() -> None:
+    fp16 = FLOAT_FORMATS["fp16"]
+    assert refusal(lambda: Unpack(fp16, biased=True)) == "`biased` must be False with `normalise`"
+    said = refusal(lambda: NormaliseSum(fp16, sum_bits=14, limit_bits=6, bounded=True))
+    assert said == "`bounded` must be False without `counted`"
