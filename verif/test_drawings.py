@@ -1,8 +1,9 @@
 """Checks drawings of the pages: one style, a legend, texts that fit, names of the tree."""
 
+import json
 import re
 from functools import cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -11,8 +12,10 @@ import matplotlib
 import pytest
 from tilewright.apps.t2s.drawing import STYLE
 from tilewright.hw.spec.host.plots import plotted
+from tilewright.hw.spec.simd2 import Simd2Config
 from tilewright.registry import systems
 from tilewright.verif.kit.headline import CHART, TITLE, draw, read_results
+from tilewright.verif.kit.waves import FOLDER, WAVES, source_in
 
 from .test_architecture import FLOORS, REACH
 
@@ -150,6 +153,47 @@ def test_a_misplaced_text_is_found() -> None:
         (text.format("one") + text.format("two"), ["one over two"]),
     ):
         assert misplaced(ElementTree.fromstring(whole.format(inner))) == said
+
+
+# Waveforms are those of the hardware.
+
+
+@pytest.mark.parametrize("name", WAVES)
+def test_a_waveform_is_the_simulation(name: str) -> None:
+    """The committed source is what the simulation records, and the drawing was made from it."""
+    source = WAVES[name].source()
+    assert (FOLDER / f"{name}.json").read_text() == source
+    assert source_in((FOLDER / f"{name}.svg").read_text()) == source
+
+
+def lanes(name: str) -> dict[str, list[str]]:
+    """Signals of a waveform, cycle by cycle; a box has its value."""
+    found = {}
+    for signal in json.loads(WAVES[name].source())["signal"]:
+        values, boxes = [""], iter(signal.get("data", ()))
+        for sign in signal["wave"]:
+            values.append(values[-1] if sign == "." else next(boxes) if sign == "=" else sign)
+        found[signal["name"]] = values[1:]
+    return found
+
+
+def test_waveforms_show_what_their_titles_say() -> None:
+    stream, burst, job = lanes("stream"), lanes("write_burst"), lanes("job")
+    for side in "io":
+        valid, ready, payload = (stream[f"{side}__{x}"] for x in ("valid", "ready", "payload"))
+        cycles = list(zip(valid, ready, payload, strict=True))
+        assert [word for at in cycles if at[:2] == ("1", "1") for word in at[2]] == list("ABCDE")
+        held = [(one[2], two[2]) for one, two in pairwise(cycles) if one[:2] == ("1", "0")]
+        assert held
+        assert all(one == two for one, two in held)
+    assert burst["WVALID"].index("1") < burst["AWREADY"].index("1") < burst["BVALID"].index("1")
+    start, done = job["bvalid"].index("1"), job["STATUS.done"].index("1")
+    assert start < job["STATUS.busy"].index("1") < done == job["irq"].index("1")
+    operations, latency = lanes("operations"), Simd2Config(
+        tile=2, format="int8", ops=("mma", "minplus"), pipeline=3
+    ).latency["mma"]  # fmt: skip
+    given, taken = ("".join(operations[f"{side}__valid"]) for side in "io")
+    assert given[: len(given) - latency] == taken[latency:]
 
 
 # headline.svg is the README's table.

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
+from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -107,7 +108,7 @@ def draw(figure: Figure, results: list[Result]) -> None:
         )  # fmt: skip
         name = _lines(f"{result.unit}: {result.measured}", 66)
         about = _lines(f"{result.configuration}; area and clock: {result.cost}", 84)
-        left = {"transform": axes.get_yaxis_transform(), "ha": "right"}
+        left: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "ha": "right"}
         above = 0.1 * about.count("\n") + 0.05
         axes.text(-0.02, number - above, name, va="bottom", fontsize=8, **left)
         axes.text(-0.02, number - above, about, va="top", fontsize=6.5, color="#555555", **left)
