@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from tilewright.registry import systems
 from tilewright.verif.kit.imports import (
+    FLOORS,
+    REACH,
     ROOMS,
     Import,
     Imports,
@@ -25,36 +27,6 @@ from tilewright.verif.kit.imports import (
 pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).resolve().parents[1]
-
-REACH = {
-    "scripts": {"hw", "sim", "synth"},
-    "verif": {"hw", "sim", "synth", "scripts"},
-    "synth": {"hw"},
-    "sim": set(),
-    "hw": set(),
-}
-"""The rooms that each room may import, besides itself; all may import ``hw.spec``."""
-
-FLOORS = {
-    "hw": {
-        "spec": set(),
-        "arith": set(),
-        "stream": set(),
-        "axi": {"stream"},
-        "channels": {"arith", "stream", "axi"},
-        "job": {"arith", "stream", "axi"},
-    },
-    "sim": {
-        "numbers": set(),
-        "timing": set(),
-        "device": set(),
-        "sparse": {"numbers"},
-        "rtl": {"device"},
-        "units": {"numbers"},
-    },
-}
-"""What each floor of a room may import of that room. What is no floor is a system, or the emitter:
-it may import every floor, but no other system."""
 
 APART = {"hw": {"emit", "catalogue"}, "sim": set()}
 """Of a room, what is neither a floor nor a system: it may be named by no floor and no system."""

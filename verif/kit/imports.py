@@ -10,6 +10,36 @@ from pathlib import Path
 ROOMS = ("hw", "sim", "synth", "verif")
 """The rooms whose modules are named after their folder; all others are the command line's."""
 
+REACH: dict[str, set[str]] = {
+    "scripts": {"hw", "sim", "synth"},
+    "verif": {"hw", "sim", "synth", "scripts"},
+    "synth": {"hw"},
+    "sim": set(),
+    "hw": set(),
+}
+"""The rooms that each room may import, besides itself; all may import ``hw.spec``."""
+
+FLOORS: dict[str, dict[str, set[str]]] = {
+    "hw": {
+        "spec": set(),
+        "arith": set(),
+        "stream": set(),
+        "axi": {"stream"},
+        "channels": {"arith", "stream", "axi"},
+        "job": {"arith", "stream", "axi"},
+    },
+    "sim": {
+        "numbers": set(),
+        "timing": set(),
+        "device": set(),
+        "sparse": {"numbers"},
+        "rtl": {"device"},
+        "units": {"numbers"},
+    },
+}
+"""What each floor of a room may import of that room. What is no floor is a system, or the emitter:
+it may import every floor, but no other system."""
+
 Imports = Mapping[str, tuple["Import", ...]]
 
 
