@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..hw.spec.config import Config
     from ..hw.spec.unit import Unit
 
-__all__ = ["show"]
+__all__ = ["described", "show"]
 
 
 def show(
@@ -31,14 +31,15 @@ def show(
     from .shown import print_unit
 
     with user_errors(ValueError, about=unit):
-        described = _described(chosen, values)
-    print_unit(console_of_reports(), described)
+        found = described(chosen, values)
+    print_unit(console_of_reports(), found)
     if json_file is not None:
-        write_json(json_file, described)
+        write_json(json_file, found)
 
 
-def _described(unit: Unit, config: Config) -> dict[str, Any]:
-    """A unit in a configuration. Raises ValueError if that cannot be built."""
+def described(unit: Unit, config: Config) -> dict[str, Any]:
+    """Returns what ``show --json`` writes about a unit. Raises ValueError for a configuration that
+    cannot be built."""
     from ..hw.emit.unit import describe
 
     parameters = [
