@@ -1,7 +1,7 @@
 """Waveforms of the pages, from simulations of the hardware: ``docs/waves``.
 
 ``python -m tilewright.verif.kit.waves`` writes WaveJSON, and with ``pip install wavedrom`` (MIT;
-no release since 2023, so no dependency) the drawings.
+its last release is of 2022, so it is no dependency) the drawings.
 """
 
 from __future__ import annotations
