@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -144,7 +144,7 @@ class Converter(AcceleratorTop):
     """
 
     def __init__(self, config: C2srConverterConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             job_spec(config),
             config.channels,
@@ -153,13 +153,9 @@ class Converter(AcceleratorTop):
             id_bits=config.id_bits,
         )
 
-    @property
-    def config(self) -> C2srConverterConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.control = control = ConverterControl(config)
         m.submodules.counters = counters = ConverterCounters(config)
         m.submodules.reader = reader = ConverterReader(config)
@@ -194,7 +190,7 @@ class Converter(AcceleratorTop):
 
     def _read(self, m: Module, reader: ConverterReader) -> ReadCrossbar:
         """The crossbar from the two readers to the channels."""
-        config = self._config
+        config = self.config
         m.submodules.crossbar = crossbar = ReadCrossbar(
             len(READERS),
             config.channels,
@@ -227,7 +223,7 @@ class Converter(AcceleratorTop):
         self, m: Module, control: ConverterControl, writer: ConverterWriter, channel: int
     ) -> WriteManager:
         """The burst writers of a channel."""
-        config = self._config
+        config = self.config
         manager = WriteManager(
             len(WRITERS),
             addr_bits=config.addr_bits,

@@ -284,12 +284,18 @@ def _declared(component: wiring.Component) -> Mapping[str, str]:
     return declared
 
 
+def _argument(component: wiring.Component, name: str) -> Any:
+    """An argument of a component, which keeps it under its name, or under that behind a line."""
+    own = vars(component)
+    return own[f"_{name}"] if f"_{name}" in own else own[name]
+
+
 def parameters_of(component: wiring.Component) -> dict[str, int]:
     """The values of a component's Verilog parameters, by their names."""
     found: dict[str, int] = {}
     for name, path in _declared(component).items():
         argument, _, field = path.partition(".")
-        value = vars(component)[f"_{argument}"]
+        value = _argument(component, argument)
         value = getattr(value, field) if field else value
         found[name] = value if isinstance(value, int) else Shape.cast(value).width
     return found
@@ -298,7 +304,7 @@ def parameters_of(component: wiring.Component) -> dict[str, int]:
 def _arguments(component: wiring.Component) -> dict[str, Any]:
     """Arguments with which a component was constructed."""
     names = [*inspect.signature(type(component).__init__).parameters][1:]
-    return {name: vars(component)[f"_{name}"] for name in names}
+    return {name: _argument(component, name) for name in names}
 
 
 def _outline(component: wiring.Component, block: Block) -> tuple[type, str, str]:

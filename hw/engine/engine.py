@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
@@ -169,7 +169,7 @@ class Engine(AcceleratorTop):
     def __init__(
         self, config: EngineConfig, *, unit: Callable[[MatrixUnitConfig], wiring.Component]
     ) -> None:
-        self._config = config
+        self.config: Final = config
         self._unit = unit
         super().__init__(
             job_spec(config),
@@ -179,13 +179,9 @@ class Engine(AcceleratorTop):
             id_bits=ID_BITS,
         )
 
-    @property
-    def config(self) -> EngineConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.control = control = JobControl(config)
         m.submodules.sequencer = sequencer = Sequencer(config)
         m.submodules.storer = storer = Storer(config)
@@ -225,7 +221,7 @@ class Engine(AcceleratorTop):
         storer: Storer,
     ) -> Any:
         """The feeder, the unit, and the way of its results; returns the unit."""
-        config = self._config
+        config = self.config
         unit: Any = self._unit(config.unit)
         m.submodules.unit = unit
         m.submodules.feeder = feeder = Feeder(config)
@@ -268,8 +264,8 @@ class Engine(AcceleratorTop):
         feeder: Feeder,
     ) -> None:
         """The scratchpads of A and B between their loaders and the feeder."""
-        m.submodules.scratchpad_a = left = LeftScratchpad(self._config)
-        m.submodules.scratchpad_b = right = RightScratchpad(self._config)
+        m.submodules.scratchpad_a = left = LeftScratchpad(self.config)
+        m.submodules.scratchpad_b = right = RightScratchpad(self.config)
         step = sequencer.o.payload
         for scratchpad, loader in ((left, loaders["a"]), (right, loaders["b"])):
             m.d.comb += [
@@ -320,7 +316,7 @@ class Engine(AcceleratorTop):
         self, m: Module, control: JobControl, loaders: dict[str, Loader], storer: Storer
     ) -> Value:
         """Connects the managers; returns whether all of them are idle."""
-        config = self._config
+        config = self.config
         burst = config.burst_beats
         settings = {
             "addr_bits": config.addr_bits,
@@ -367,7 +363,7 @@ class Engine(AcceleratorTop):
         loaders: dict[str, Loader],
         storer: Storer,
     ) -> Counters:
-        m.submodules.counters = counters = Counters(self._config)
+        m.submodules.counters = counters = Counters(self.config)
         m.d.comb += [
             counters.clear.eq(control.taken),
             counters.running.eq(control.busy),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -192,7 +192,7 @@ class Gta(AcceleratorTop):
     def __init__(
         self, config: GtaConfig, *, cluster: Callable[[GtaConfig], wiring.Component]
     ) -> None:
-        self._config = config
+        self.config: Final = config
         self._cluster = cluster
         super().__init__(
             job_spec(config),
@@ -202,13 +202,9 @@ class Gta(AcceleratorTop):
             id_bits=ID_BITS,
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.control = control = JobControl(config)
         m.submodules.command_reader = commands = CommandReader(config)
         m.submodules.command_check = check = CommandCheck(config)
@@ -263,7 +259,7 @@ class Gta(AcceleratorTop):
         storer: LaneStorer,
     ) -> tuple[BurstReader, BurstWriter]:
         """Connects the bus managers to readers and writers; returns those of rows."""
-        config = self._config
+        config = self.config
         burst = burst_beats(config)
         settings = {
             "addr_bits": config.addr_bits,
@@ -308,7 +304,7 @@ class Gta(AcceleratorTop):
     ) -> dict[str, CommandQueue]:
         queues = {}
         for kind, checked in zip(KINDS, check.o, strict=True):
-            m.submodules[f"{kind}_queue"] = queues[kind] = queue = CommandQueue(self._config, kind)
+            m.submodules[f"{kind}_queue"] = queues[kind] = queue = CommandQueue(self.config, kind)
             wiring.connect(m, checked, queue.i)
             m.d.comb += queue.clear.eq(control.stop)
         return queues
@@ -317,7 +313,7 @@ class Gta(AcceleratorTop):
         self, m: Module, control: JobControl, queue: CommandQueue, cluster: Any
     ) -> ExecutesUnderWay:
         """Products to the lanes."""
-        m.submodules.executes = executes = ExecutesUnderWay(self._config)
+        m.submodules.executes = executes = ExecutesUnderWay(self.config)
         m.d.comb += [
             cluster.command.valid.eq(queue.o.valid & executes.i.ready & ~control.stop),
             cluster.command.payload.eq(queue.o.payload),
@@ -327,7 +323,7 @@ class Gta(AcceleratorTop):
             executes.ended.eq(cluster.done),
             executes.clear.eq(control.stop | control.taken),
         ]
-        for lane in range(self._config.lanes):
+        for lane in range(self.config.lanes):
             m.d.comb += executes.masks[lane].eq(control.csr.masks[lane])
         return executes
 
@@ -376,7 +372,7 @@ class Gta(AcceleratorTop):
         loader: LaneLoader,
         storer: LaneStorer,
     ) -> Counters:
-        m.submodules.counters = counters = Counters(self._config)
+        m.submodules.counters = counters = Counters(self.config)
         queue = queues["execute"]
         still = control.running & ~executes.some
         wants = dict(zip((name for name, _ in counts_layout()), queue.wants, strict=True))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -40,7 +42,7 @@ class MaskMatch(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "csr": In(csr_layout(config)),
@@ -49,14 +51,10 @@ class MaskMatch(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        lanes = self._config.lanes
-        seen = Signal(csr_layout(self._config))
+        lanes = self.config.lanes
+        seen = Signal(csr_layout(self.config))
         wait = Signal(range(2 * lanes + 5), init=2 * lanes + 4)
         m.d.sync += seen.eq(self.csr)
         m.d.comb += self.settled.eq(~wait.any())
@@ -127,7 +125,7 @@ class MaskMatch(wiring.Component):
         ``same``: the lane and its left, or upper, neighbour are of one region. ``steps``: by number
         of lanes across, how far that neighbour's number is away.
         """
-        lanes = self._config.lanes
+        lanes = self.config.lanes
         counts = [Signal(range(lanes), name=f"{name}_{n}") for n in range(lanes)]
         for n, count in enumerate(counts):
             found: Value = Const(0, len(count))
@@ -163,7 +161,7 @@ class SlideUnit(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig, sources: int) -> None:
-        self._config = config
+        self.config: Final = config
         self._sources = sources
         edge = edge_layout(config)
         super().__init__(
@@ -176,16 +174,12 @@ class SlideUnit(wiring.Component):
         )
 
     @property
-    def config(self) -> GtaConfig:
-        return self._config
-
-    @property
     def sources(self) -> int:
         return self._sources
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        chosen = Signal(edge_layout(self._config))
+        chosen = Signal(edge_layout(self.config))
         with m.Switch(self.layout):
             for n in range(self._sources - 1):
                 with m.Case(n):
@@ -193,7 +187,7 @@ class SlideUnit(wiring.Component):
             with m.Default():
                 m.d.comb += chosen.eq(self.above[self._sources - 1])
         m.d.comb += self.o.eq(chosen)
-        if self._config.integers:
+        if self.config.integers:
             m.d.comb += self.o.sum.eq(Mux(self.top, 0, chosen.sum))
         return m
 
@@ -240,7 +234,7 @@ class LaneCluster(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "csr": In(csr_layout(config)),
@@ -255,13 +249,9 @@ class LaneCluster(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.mask_match = match = MaskMatch(config)
         m.d.comb += match.csr.eq(self.csr)
         lanes = [Lane(config) for _ in range(config.lanes)]
@@ -275,11 +265,11 @@ class LaneCluster(wiring.Component):
 
     def _join(self, m: Module, lanes: list[Lane]) -> None:
         """Connects the x of the left neighbour and the signals of the upper one."""
-        floats = self._config.floats
+        floats = self.config.floats
         for n, lane in enumerate(lanes):
             if not n:
                 continue
-            m.submodules[f"slide_unit_{n}"] = slide = SlideUnit(self._config, n.bit_length())
+            m.submodules[f"slide_unit_{n}"] = slide = SlideUnit(self.config, n.bit_length())
             m.d.comb += [
                 lane.x_left.eq(lanes[n - 1].x_right),
                 *([lane.headers_left.eq(lanes[n - 1].headers_right)] if floats else []),

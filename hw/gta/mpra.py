@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from amaranth.hdl import C, Cat, Module, Mux, ShapeLike, Signal, Value, signed
 from amaranth.lib import data, wiring
@@ -57,7 +58,7 @@ class LimbElement(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         limb, partial = signed(LIMB_BITS + 1), signed(config.partial_bits)
         x, drain = x_layout(config), self.drain_shape(config)
         members: dict[str, Member] = {
@@ -80,13 +81,9 @@ class LimbElement(wiring.Component):
         """Returns the shape of the second rank."""
         return signed(config.drain_bits)
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         limb = signed(LIMB_BITS + 1)
         held = Signal(limb, reset_less=True)
         y = Signal(limb, reset_less=True)
@@ -123,7 +120,7 @@ class LimbElement(wiring.Component):
 
     def _carried(self, x: data.View[data.StructLayout], total: Signal, drain: Signal) -> Value:
         """Returns the sum without its lowest byte."""
-        config = self._config
+        config = self.config
         shifted = total[LIMB_BITS:].as_signed()
         if not config.spare_bits:
             return shifted
@@ -135,7 +132,7 @@ class LimbElement(wiring.Component):
     def _second_rank(
         self, m: Module, x: data.View[data.StructLayout], total: Signal, drain: Signal
     ) -> None:
-        config = self._config
+        config = self.config
         low = config.partial_bits if config.integers else 0
         choices: list[tuple[Value, Value]] = []
         if any(limbs(name) > 1 for name in config.floats):
@@ -194,7 +191,7 @@ class Mpra(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         x = data.ArrayLayout(x_layout(config), ROWS)
         y = data.ArrayLayout(signed(LIMB_BITS + 1), COLS)
         partial = data.ArrayLayout(signed(config.partial_bits), COLS)
@@ -224,13 +221,9 @@ class Mpra(wiring.Component):
             }
         super().__init__(members)
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         columns = range(COLS)
         y = [self.y[c] for c in columns]
         if config.integers:
@@ -267,6 +260,6 @@ class Mpra(wiring.Component):
     def _product(self, element: LimbElement) -> Value:
         """A product's top bits are the sum's, others the second rank's, and of a long one the
         lowest ones again the sum's."""
-        config, begin = self._config, self._config.significand_sum_bits
+        config, begin = self.config, self.config.significand_sum_bits
         kept = element.sum[begin : begin + config.spare_bits]
         return Cat(kept, element.drain, element.sum[:SUM_BITS])[-product_bits(config) :]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Final
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -183,15 +184,11 @@ class GridUnit(wiring.Component):
     def __init__(
         self, config: GridUnitConfig, *, significand_bits: int, pipelined: bool = False
     ) -> None:
-        self._config = config
+        self.config: Final = config
         self._significand_bits = significand_bits
         self._pipelined = pipelined
         self._complex = config.accumulator_bits == 64
         super().__init__(matrix_unit_signature(config))
-
-    @property
-    def config(self) -> GridUnitConfig:
-        return self._config
 
     @abstractmethod
     def operand_stage(self, operand: str) -> wiring.Component:
@@ -202,7 +199,7 @@ class GridUnit(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.step_control = control = StepControl(config, pipelined=self._pipelined)
         m.submodules.grid = grid = Grid(
             rows=config.rows,
@@ -258,8 +255,8 @@ class GridUnit(wiring.Component):
     def _addends(self, m: Module, control: StepControl, grid: Grid) -> None:
         """Computes the accumulator inputs; an illegal operation has a zero, as for a and b."""
         legal = control.select.as_value().any()
-        cols = self._config.cols
-        for row in range(self._config.rows):
+        cols = self.config.cols
+        for row in range(self.config.rows):
             for col in range(cols):
                 m.submodules[f"addend_{row}_{col}"] = addend = AddendBuffer(
                     complex=self._complex, pipelined=self._pipelined

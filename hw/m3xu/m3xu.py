@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -54,7 +56,7 @@ class DataAssignment(wiring.Component):
     """
 
     def __init__(self, config: M3xuConfig, operand: str) -> None:
-        self._config = config
+        self.config: Final = config
         self._operand = operand
         self._layout = data.ArrayLayout(
             entry_layout(config.modes, config.significand_bits), config.depth
@@ -77,10 +79,6 @@ class DataAssignment(wiring.Component):
         super().__init__(members)
 
     @property
-    def config(self) -> M3xuConfig:
-        return self._config
-
-    @property
     def operand(self) -> str:
         return self._operand
 
@@ -92,22 +90,22 @@ class DataAssignment(wiring.Component):
         with m.If(self.advance):
             with m.If(self.load):
                 m.d.sync += entries.eq(decoded)
-                if self._operand == "a" and "fp32c" in self._config.modes:
-                    for i in range(self._config.depth):
+                if self._operand == "a" and "fp32c" in self.config.modes:
+                    for i in range(self.config.depth):
                         if i & 2:
                             m.d.sync += entries[i].sign.eq(decoded[i].sign ^ self.complex)
-            if "fp32c" in self._config.modes:
+            if "fp32c" in self.config.modes:
                 with m.Elif(self.swap_words):
                     self._swap_words(m, entries)
-            if self._config.multi_step and self._operand == "b":
+            if self.config.multi_step and self._operand == "b":
                 with m.Elif(self.swap_halves):
-                    for i in range(self._config.depth):
+                    for i in range(self.config.depth):
                         m.d.sync += entries[i].eq(entries[i ^ 1])
         return m
 
     def _decode(self, m: Module) -> data.View[data.ArrayLayout]:
         """Decodes the lanes to entries, with a register if the stage is pipelined."""
-        config = self._config
+        config = self.config
         decoded = decode_lanes(
             m,
             self.lanes,
@@ -127,7 +125,7 @@ class DataAssignment(wiring.Component):
 
     def _swap_words(self, m: Module, entries: data.View[data.ArrayLayout]) -> None:
         """Swaps the words of complex entries from the real to the imaginary part."""
-        for i in range(self._config.depth):
+        for i in range(self.config.depth):
             if self._operand == "b":
                 m.d.sync += entries[i].eq(entries[i ^ 3])
             elif i & 2:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -50,7 +52,7 @@ class MmaSequencer(wiring.Component):
     """
 
     def __init__(self, config: SequencerConfig) -> None:
-        self._config = config
+        self.config: Final = config
         operation = operation_layout(config.unit)
         self._accumulators = operation["c"].shape
         result = data.StructLayout({"d": self._accumulators, "error": 1, "last": 1})
@@ -69,13 +71,9 @@ class MmaSequencer(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SequencerConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.unit = unit = M3xu(config.unit)
         m.submodules.tags = tags = Queue(self._tag, max(config.unit.latency.values()) + 2)
         legal, mode_opcode, half, last_k = self._decode(m)
@@ -123,22 +121,22 @@ class MmaSequencer(wiring.Component):
         legal = Signal()
         half = Signal()
         mode_opcode = Signal(OP_BITS)
-        steps = [self._config.depth_tiles(row) for row in self._config.instructions]
+        steps = [self.config.depth_tiles(row) for row in self.config.instructions]
         last_k = Signal(range(max(max(steps), 2)))
         with m.Switch(self.i.payload.op):
-            for row in self._config.instructions:
+            for row in self.config.instructions:
                 with m.Case(row.opcode):
                     m.d.comb += [
                         legal.eq(1),
                         half.eq(row.half),
                         mode_opcode.eq(row.mode.opcode),
-                        last_k.eq(self._config.depth_tiles(row) - 1),
+                        last_k.eq(self.config.depth_tiles(row) - 1),
                     ]
         return legal, mode_opcode, half, last_k
 
     def _walk(self, m: Module, issue: Value, last_k: Signal) -> tuple[Signal, Signal, Signal]:
         """The counters: k step, then row of tiles, then tile of a row."""
-        rows, cols = self._config.row_tiles, self._config.col_tiles
+        rows, cols = self.config.row_tiles, self.config.col_tiles
         k = Signal(len(last_k))
         row = Signal(range(max(rows, 2)))
         col = Signal(range(max(cols, 2)))
@@ -155,7 +153,7 @@ class MmaSequencer(wiring.Component):
         fresh = self.i_b.payload.b.as_value()
         kept = Array(
             Signal(len(fresh), name=f"kept_b_{i}", reset_less=True)
-            for i in range(self._config.col_tiles)
+            for i in range(self.config.col_tiles)
         )
         with m.If(issue & (row == 0)):
             m.d.sync += kept[col].eq(fresh)
@@ -163,7 +161,7 @@ class MmaSequencer(wiring.Component):
 
     def _addend(self, m: Module, half: Value) -> Value:
         """The tile of c in the unit's format."""
-        if "fp16" not in self._config.modes:
+        if "fp16" not in self.config.modes:
             return self.i_c.payload.c.as_value()
         converted = self._convert(m, "c", _FP16, _FP32, self.i_c.payload.c)
         return Mux(half, converted, self.i_c.payload.c.as_value())
@@ -177,10 +175,10 @@ class MmaSequencer(wiring.Component):
         tile: data.View[data.ArrayLayout],
     ) -> Value:
         """All elements of a tile in another format."""
-        width = self._config.accumulator_bits
+        width = self.config.accumulator_bits
         elements = []
-        for r in range(self._config.rows):
-            for c in range(self._config.cols):
+        for r in range(self.config.rows):
+            for c in range(self.config.cols):
                 m.submodules[f"convert_{name}_{r}_{c}"] = convert = FloatConvert(source, result)
                 m.d.comb += convert.i.eq(tile[r][c])
                 element = Signal(width, name=f"{name}_{r}_{c}")
@@ -192,11 +190,11 @@ class MmaSequencer(wiring.Component):
         """Sends results on, or keeps them as partial sums; returns the partial sum of ``tile``."""
         tag = tags.o.payload
         d = unit.o.payload.d.as_value()
-        tiles = self._config.row_tiles * self._config.col_tiles
+        tiles = self.config.row_tiles * self.config.col_tiles
         m.submodules.partial_sums = memory = Memory(shape=len(d), depth=tiles, init=[])
         write, read = memory.write_port(), memory.read_port(domain="comb")
         result: Value = d
-        if "fp16" in self._config.modes:
+        if "fp16" in self.config.modes:
             result = Mux(tag.half, self._convert(m, "d", _FP32, _FP16, unit.o.payload.d), d)
         leaves = tag.final | tag.error
         m.d.comb += [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.data import View
@@ -47,7 +49,7 @@ class StepControl(wiring.Component):
     """
 
     def __init__(self, config: GridUnitConfig, *, pipelined: bool = False) -> None:
-        self._config = config
+        self.config: Final = config
         self._pipelined = pipelined
         super().__init__(
             {
@@ -66,16 +68,12 @@ class StepControl(wiring.Component):
         )
 
     @property
-    def config(self) -> GridUnitConfig:
-        return self._config
-
-    @property
     def pipelined(self) -> bool:
         return self._pipelined
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        for mode in self._config.modes:
+        for mode in self.config.modes:
             m.d.comb += self.select[mode].eq(self.op == MODES[mode].opcode)
         step = Signal(2)
         last_step = Signal(2)
@@ -88,8 +86,8 @@ class StepControl(wiring.Component):
         steps = {
             n: Cat(
                 select[mode]
-                for mode in self._config.modes
-                if self._config.initiation_interval[mode] == n
+                for mode in self.config.modes
+                if self.config.initiation_interval[mode] == n
             ).any()
             for n in (2, 4)
         }
@@ -123,7 +121,7 @@ class StepControl(wiring.Component):
             m.d.comb += self.ready.eq(self.advance & loading)
             return self.valid, self.select, illegal
         waiting = Signal()
-        waiting_select = Signal(select_layout(self._config.modes))
+        waiting_select = Signal(select_layout(self.config.modes))
         waiting_illegal = Signal()
         free = Signal()
         m.d.comb += [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -304,7 +304,7 @@ class MatRaptor(AcceleratorTop):
     """
 
     def __init__(self, config: MatRaptorConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             job_spec(config),
             config.channels,
@@ -313,13 +313,9 @@ class MatRaptor(AcceleratorTop):
             id_bits=config.id_bits,
         )
 
-    @property
-    def config(self) -> MatRaptorConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.control = control = Control(config)
         m.submodules.counters = counters = Counters(config)
         lanes = [Lane(config) for _ in range(config.lanes)]
@@ -358,7 +354,7 @@ class MatRaptor(AcceleratorTop):
 
     def _read(self, m: Module, lanes: list[Lane]) -> ReadCrossbar:
         """The crossbar from the lanes' readers to the channels."""
-        config = self._config
+        config = self.config
         m.submodules.crossbar = crossbar = ReadCrossbar(
             config.lanes,
             config.channels,
@@ -373,7 +369,7 @@ class MatRaptor(AcceleratorTop):
 
     def _write(self, m: Module, control: Control, lanes: list[Lane], channel: int) -> WriteManager:
         """The writers of all lanes whose rows are in a channel."""
-        config = self._config
+        config = self.config
         slot = channel // config.lanes if config.lane_channels > 1 else 0
         users = [(lanes[number], slot) for number in config.writing_lanes(channel)]
         manager = WriteManager(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -58,7 +60,7 @@ class Counters(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 **{name: In(1) for name in ("clear", "running", "twice")},
@@ -75,13 +77,9 @@ class Counters(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.activity = activity = Activity()
         new = Signal(range(config.pes + 1), name="new_elements")
         m.d.sync += new.eq(ones(self.set_elements))
@@ -154,7 +152,7 @@ class Control(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         self._spec = job_spec(config)
         address = config.addr_bits
         errors = (*COLUMN_ERRORS, *ROW_ERRORS, "disagree", "program")
@@ -174,10 +172,6 @@ class Control(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
         wrong = first_broken(m, self._spec, self)
@@ -193,12 +187,12 @@ class Control(wiring.Component):
     def _take(self, m: Module) -> None:
         job = self.job
         numbers = ("rows", "passes", "second_product", "transposed", "words", "entry", "stops",
-                   "stop_1", "stop_2", "limit", *job_bases(self._config))  # fmt: skip
+                   "stop_1", "stop_2", "limit", *job_bases(self.config))  # fmt: skip
         m.d.sync += [job[name].eq(getattr(self, name)) for name in numbers]
         m.d.sync += [job.vectors[n].eq(getattr(self, name)) for n, name in enumerate(VECTOR_BASES)]
         for name in ("first", "second"):
             with m.Switch(getattr(self, name)):
-                for number, row in enumerate(self._config.operators):
+                for number, row in enumerate(self.config.operators):
                     with m.Case(row.opcode):
                         m.d.sync += job[name].eq(number)
 
@@ -212,7 +206,7 @@ class Control(wiring.Component):
             [
                 *(
                     (self.read_error[n], code("bus_read"), getattr(self, f"{name}_address"))
-                    for n, name in enumerate(self._config.readers)
+                    for n, name in enumerate(self.config.readers)
                 ),
                 (self.write_error, code("bus_write"), self.write_address),
                 (self.program_error, code("program"), self.instruction),
@@ -258,7 +252,7 @@ class PassControl(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         inputs = (
             "taken", "go", "program_idle", "scalars_loaded", "x_loaded", "part_done", "sums_done",
             "quiet", "checked", "saved", "clear",
@@ -278,10 +272,6 @@ class PassControl(wiring.Component):
                 "ended": Out(2),
             }
         )
-
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -306,7 +296,7 @@ class PassControl(wiring.Component):
             with m.State("LOAD_PROGRAM"):
                 # With vectors in memory, x has been written to another place.
                 ready = self.program_idle & self.quiet
-                self._when(m, ready if self._config.windowed else self.program_idle, "FIRST")
+                self._when(m, ready if self.config.windowed else self.program_idle, "FIRST")
             with m.State("FIRST"):
                 m.d.comb += self.first.eq(1)
                 m.d.sync += part_over.eq(0)

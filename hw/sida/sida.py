@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -85,7 +85,7 @@ class Sida(AcceleratorTop):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             job_spec(config),
             config.channels,
@@ -94,13 +94,9 @@ class Sida(AcceleratorTop):
             id_bits=config.id_bits,
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         parts = _Parts(
             control=Control(config),
             passes=PassControl(config),
@@ -145,7 +141,7 @@ class Sida(AcceleratorTop):
     def _load_matrix(self, m: Module, parts: _Parts) -> None:
         """Columns to both products, and rows of which elements were given up."""
         job, columns, rows, held = parts.control.job, parts.columns, parts.rows, parts.held
-        m.submodules.deal = deal = Fork(set_layout(self._config), 2, eager=True)
+        m.submodules.deal = deal = Fork(set_layout(self.config), 2, eager=True)
         wiring.connect(m, columns.o, deal.i)
         wiring.connect(m, deal.o[0], parts.gather.i)
         wiring.connect(m, deal.o[1], held.i)
@@ -179,7 +175,7 @@ class Sida(AcceleratorTop):
             held.semiring.eq(job.second),
         ]
         m.d.comb += [
-            sums.turned.eq(0 if self._config.windowed else parts.passes.turned),
+            sums.turned.eq(0 if self.config.windowed else parts.passes.turned),
             sums.transposed.eq(job.transposed),
             parts.packer.valid.eq(sums.first.valid),
             parts.packer.results.eq(sums.first.results),
@@ -189,7 +185,7 @@ class Sida(AcceleratorTop):
 
     def _compute(self, m: Module, parts: _Parts) -> None:
         """Connects E1 to the first product and to z, and E2 to the second product and to x."""
-        config, passes, core = self._config, parts.passes, parts.core
+        config, passes, core = self.config, parts.passes, parts.core
         job, gather, held = parts.control.job, parts.gather, parts.held
         # The second part of the program runs.
         second = Signal(name="runs_second")
@@ -265,10 +261,10 @@ class Sida(AcceleratorTop):
         rows = vectors.rows
         last = Signal(name="last_row_of_x")
         x_taken = ~passes.loads_scalars
-        if self._config.windowed:
+        if self.config.windowed:
             x_taken = x_taken & writer.operands.ready
         m.d.comb += [
-            last.eq(rows.payload.base + self._config.pes >= job.rows),
+            last.eq(rows.payload.base + self.config.pes >= job.rows),
             scalars.i.valid.eq(rows.valid & passes.loads_scalars),
             scalars.i.payload.eq(rows.payload),
             rows.ready.eq(scalars.i.ready | x_taken),
@@ -303,7 +299,7 @@ class Sida(AcceleratorTop):
 
         Returns by reader which channels bring it a beat.
         """
-        config, writer = self._config, parts.writer
+        config, writer = self.config, parts.writer
         slot_bits = config.id_bits - config.reader_bits
         beats: dict[str, list[Value]] = {name: [] for name in config.readers}
         for channel in range(config.channels):
@@ -345,7 +341,7 @@ class Sida(AcceleratorTop):
             control.quiet.eq(quiet),
             control.finished.eq(passes.finished & quiet),
         ]
-        for name, part in zip(self._config.readers, parts.readers, strict=True):
+        for name, part in zip(self.config.readers, parts.readers, strict=True):
             m.d.comb += getattr(control, f"{name}_address").eq(part.error_address)
         self._connect_matrix_errors(m, parts)
 
@@ -374,7 +370,7 @@ class Sida(AcceleratorTop):
         counters, control, passes = parts.counters, parts.control, parts.passes
         columns, held, core = parts.columns, parts.held, parts.core
         arrays = [getattr(columns, f"read_beats_{name}") for name in ("pointers", "rows", "values")]
-        others = [Cat(beats[name]) for name in self._config.readers[1:]]
+        others = [Cat(beats[name]) for name in self.config.readers[1:]]
         # Buffered elements are counted anew with a pass of two products.
         counts_held = Signal()
         # Sets of the pass are still outstanding.
@@ -405,7 +401,7 @@ class Sida(AcceleratorTop):
             counters.wait_elementwise_now.eq(core.waits),
             Cat(counters.read).eq(Cat(*arrays, *others)),
         ]
-        if self._config.windowed:
+        if self.config.windowed:
             m.d.comb += counters.sent_windows.eq(parts.writer.sent_windows)
 
 

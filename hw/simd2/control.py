@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -51,7 +53,7 @@ class OperationControl(wiring.Component):
     """
 
     def __init__(self, config: Simd2Config) -> None:
-        self._config = config
+        self.config: Final = config
         operator = operator_layout(config.semirings)
         members = {
             "op": In(OP_BITS),
@@ -73,13 +75,9 @@ class OperationControl(wiring.Component):
             members["finished"] = Out(len(config.semirings))
         super().__init__(members)
 
-    @property
-    def config(self) -> Simd2Config:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, rows = self._config, self._config.semirings
+        config, rows = self.config, self.config.semirings
         select = Signal(len(rows))
         m.d.comb += [
             select.eq(Cat(self.op == row.opcode for row in rows)),
@@ -123,7 +121,7 @@ class OperationControl(wiring.Component):
 
     def _steps(self, m: Module, select: Value, entering: data.View) -> Value:
         """The control bits of the operation in the operand registers; whether it may leave them."""
-        config, rows = self._config, self._config.semirings
+        config, rows = self.config, self.config.semirings
         active = Signal()
         illegal = Signal()
         m.d.comb += [entering.error.eq(illegal), entering.last.eq(active)]

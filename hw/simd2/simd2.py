@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
+from typing import Final
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
@@ -35,16 +36,12 @@ class Simd2(wiring.Component):
     """
 
     def __init__(self, config: Simd2Config) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(matrix_unit_signature(config))
-
-    @property
-    def config(self) -> Simd2Config:
-        return self._config
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, operation = self._config, self.i.payload
+        config, operation = self.config, self.i.payload
         m.submodules.control = control = OperationControl(config)
         m.d.comb += [
             control.op.eq(operation.op),
@@ -72,7 +69,7 @@ class Simd2(wiring.Component):
     def _operands(
         self, m: Module, name: str, words: Value, control: OperationControl
     ) -> OperandRegister:
-        config = self._config
+        config = self.config
         m.submodules[name] = register = OperandRegister(
             config.element,
             len(words) // config.lane_bits,
@@ -86,7 +83,7 @@ class Simd2(wiring.Component):
         return register
 
     def _addend(self, m: Module, where: str, word: Value, control: OperationControl) -> Value:
-        config = self._config
+        config = self.config
         m.submodules[f"addend_{where}"] = addend = AddendRegister(
             config.result, delays=len(config.lane_cuts)
         )
@@ -101,7 +98,7 @@ class Simd2(wiring.Component):
 
     def _metadata(self, m: Module, control: OperationControl) -> dict[int, Value]:
         """Registers the positions of the elements of a sparse a, row by row."""
-        config = self._config
+        config = self.config
         if config.b_depth == config.depth:
             return {}
         held = {}
@@ -121,7 +118,7 @@ class Simd2(wiring.Component):
         control: OperationControl,
     ) -> Value:
         """An element of d: of the one shared datapath, or of the right one of several."""
-        config, row = self._config, place[0]
+        config, row = self.config, place[0]
         where = f"{row}_{place[1]}"
         if config.shared:
             groups = {f"element_{where}": config.semirings}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
@@ -40,7 +41,8 @@ class LaneSumUnit(wiring.Component):
     def __init__(self, config: LaneSum, *, adds: bool = True) -> None:
         if config.multi_step:
             raise ValueError("`multiplier_bits` must be that of a significand, not half of it")
-        self._config, self._adds = config, adds
+        self.config: Final = config
+        self._adds = adds
         words = data.ArrayLayout(config.element.container_bits, config.lanes)
         members = {"a": In(words), "b": In(words), "o": Out(config.result.bits)}
         if adds:
@@ -48,16 +50,12 @@ class LaneSumUnit(wiring.Component):
         super().__init__(members)
 
     @property
-    def config(self) -> LaneSum:
-        return self._config
-
-    @property
     def latency(self) -> int:
-        return lane_sum_latency(self._config)
+        return lane_sum_latency(self.config)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.unit = unit = SemiringUnit(config, config.semirings, stalls=False)
         m.d.comb += [
             unit.operator.eq(_always(unit.operator)),
@@ -77,17 +75,17 @@ class LaneSumUnit(wiring.Component):
 
     def _words(self, name: str) -> list[Value]:
         """Returns an operand's word of each lane, without the padding of its container."""
-        fmt = self._config.element
+        fmt = self.config.element
         return [word[fmt.container_bits - fmt.bits :] for word in getattr(self, name)]
 
     def _operands(self, m: Module, name: str) -> Value:
         """Unpacks one operand of all lanes."""
         found = []
         for lane, word in enumerate(self._words(name)):
-            m.submodules[f"unpack_{name}_{lane}"] = unpack = _unpacker(self._config.element)
+            m.submodules[f"unpack_{name}_{lane}"] = unpack = _unpacker(self.config.element)
             m.d.comb += unpack.i.eq(word)
             found.append(Value.cast(unpack.o))
-        if not holds_operands(self._config):
+        if not holds_operands(self.config):
             return Cat(found)
         held = Signal(len(Cat(found)), name=f"held_{name}", reset_less=True)
         m.d.sync += held.eq(Cat(found))
@@ -95,7 +93,7 @@ class LaneSumUnit(wiring.Component):
 
     def _addend(self, m: Module) -> Value:
         """Returns the addend in the format of the unit."""
-        config = self._config
+        config = self.config
         if not self._adds:
             identity = Const(config.semirings[0].identity_in(config.result), config.result.bits)
             return self._unpacked(m, identity)
@@ -111,9 +109,9 @@ class LaneSumUnit(wiring.Component):
         return held
 
     def _unpacked(self, m: Module, word: Value) -> Value:
-        if isinstance(self._config.result, IntFormat):
+        if isinstance(self.config.result, IntFormat):
             return word
-        m.submodules.unpack_c = unpack = Unpack(self._config.result)
+        m.submodules.unpack_c = unpack = Unpack(self.config.result)
         m.d.comb += unpack.i.eq(word)
         return Value.cast(unpack.o)
 

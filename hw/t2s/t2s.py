@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import stream, wiring
@@ -231,7 +231,7 @@ class T2s(AcceleratorTop):
     """
 
     def __init__(self, config: T2sConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             job_spec(config),
             config.managers,
@@ -240,13 +240,9 @@ class T2s(AcceleratorTop):
             id_bits=ID_BITS,
         )
 
-    @property
-    def config(self) -> T2sConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, plan = self._config, self._config.plan
+        config, plan = self.config, self.config.plan
         m.submodules.control = control = JobControl(config)
         m.submodules.array = array = self._array(m, control)
         unloader = Unloader(plan.unloader, config)
@@ -279,10 +275,10 @@ class T2s(AcceleratorTop):
     def _array(self, m: Module, control: JobControl) -> PeArray | SparseArray:
         """All between loaders and the unloader; tokens say where loops end of which a sparse
         operand has the entries."""
-        plan = self._config.plan
+        plan = self.config.plan
         if plan.sparse:
             return SparseArray(plan)
-        array = PeArray(plan, self._config.trip_bits)
+        array = PeArray(plan, self.config.trip_bits)
         for index in plan.indices:
             trips = control.job[trips_register(index).lower()]
             m.d.comb += getattr(array, f"trips_{index}").eq(trips)
@@ -294,7 +290,7 @@ class T2s(AcceleratorTop):
         Words of images that the host does not lay out may be left at the end of a job. They are
         dropped a cycle later, before the next job can begin.
         """
-        if not self._config.plan.sparse:
+        if not self.config.plan.sparse:
             return control.stop
         ended = Signal(name="ended")
         m.d.sync += ended.eq(control.done)
@@ -308,7 +304,7 @@ class T2s(AcceleratorTop):
         unloader: Unloader,
     ) -> Value:
         """Connects the managers of the bus; returns whether no transfer is in flight."""
-        config = self._config
+        config = self.config
         burst = config.burst_beats
         settings = {
             "addr_bits": config.addr_bits,
@@ -357,7 +353,7 @@ class T2s(AcceleratorTop):
         loaders: dict[str, Loader | EntriesLoader],
         unloader: Unloader,
     ) -> Counters:
-        m.submodules.counters = counters = Counters(self._config)
+        m.submodules.counters = counters = Counters(self.config)
         m.d.comb += [
             counters.clear.eq(control.taken),
             counters.running.eq(control.busy),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -195,7 +195,7 @@ class Tensaurus(AcceleratorTop):
     """
 
     def __init__(self, config: TensaurusConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             job_spec(config),
             config.channels,
@@ -204,13 +204,9 @@ class Tensaurus(AcceleratorTop):
             id_bits=config.id_bits,
         )
 
-    @property
-    def config(self) -> TensaurusConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.control = control = Control(config)
         m.submodules.counters = counters = Counters(config)
         m.submodules.tile_fetcher = fetcher = TileFetcher(config)
@@ -261,7 +257,7 @@ class Tensaurus(AcceleratorTop):
     def _connect_bus(self, m: Module, readers: tuple[Any, ...], store: MatrixStore) -> list[Value]:
         """Shares a channel's manager among its readers; returns by reader the channels that deliver
         a beat to it."""
-        config = self._config
+        config = self.config
         beats: list[list[Value]] = [[] for _ in readers]
         for channel in range(config.channels):
             bus = ReadInterconnect(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -52,19 +52,15 @@ class ConverterModel(ModelDevice):
     """
 
     def __init__(self, config: C2srConverterConfig, memory_bytes: int = 1 << 22) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(job_spec(config), memory_bytes)
-
-    @property
-    def config(self) -> C2srConverterConfig:
-        return self._config
 
     def _job(self) -> tuple[str, int, dict[str, int]]:
         to_csr = self._values["MODE"] == MODES["c2sr_to_csr"]
         try:
             self._check_size(self._values["ROWS"] * POINTER_BYTES)
             source = self._from_c2sr() if to_csr else self._from_csr()
-            content = self._read(source.entries, self._config.layout.entry_bytes)
+            content = self._read(source.entries, self.config.layout.entry_bytes)
             starts = starts_of(source.lengths)
             bytes_read = self._c2sr_bytes(source) if to_csr else self._csr_bytes(int(starts[-1]))
             if to_csr:
@@ -84,7 +80,7 @@ class ConverterModel(ModelDevice):
     @property
     def _places(self) -> Places:
         """The addresses of the arrays in the job that the registers describe."""
-        return Places(self._config, self._values)
+        return Places(self.config, self._values)
 
     @property
     def _rows(self) -> Ints:
@@ -121,13 +117,13 @@ class ConverterModel(ModelDevice):
         self._check_room(lengths[:good], to_csr=False)
         if good < rows:
             raise _Failure("unsorted", good)
-        self._check_size(int(starts[-1]) * self._config.layout.entry_bytes)
+        self._check_size(int(starts[-1]) * self.config.layout.entry_bytes)
         return _Rows(lengths, self._places.csr_entries(int(starts[-1])))
 
     def _csr_bytes(self, entries: int) -> int:
         """Read of CSR: whole blocks."""
-        block = self._config.interleave
-        parts = POINTER_BYTES * (len(self._rows) + 1), self._config.layout.entry_bytes * entries
+        block = self.config.interleave
+        parts = POINTER_BYTES * (len(self._rows) + 1), self.config.layout.entry_bytes * entries
         return sum(-(-part // block) * block for part in parts)
 
     def _write_csr(self, starts: Ints, content: Bytes) -> int:
@@ -141,13 +137,13 @@ class ConverterModel(ModelDevice):
         words = self._read(self._places.pairs(self._rows), PAIR_BYTES).view("<u4")
         lengths, pointers = words.reshape(-1, _PAIR_WORDS).astype(np.int64).T
         self._check_room(lengths, to_csr=True)
-        self._check_size(int(lengths.sum()) * self._config.layout.entry_bytes)
+        self._check_size(int(lengths.sum()) * self.config.layout.entry_bytes)
         return _Rows(lengths, self._places.c2sr_entries(lengths, pointers))
 
     def _c2sr_bytes(self, source: _Rows) -> int:
         """Read of C2SR: the beats of the pairs; of the entries those that each row is in, but for
         one with which the row before has ended."""
-        beat, channels = self._config.beat_bytes, self._config.channels
+        beat, channels = self.config.beat_bytes, self.config.channels
         rows = np.bincount(self._rows % channels, minlength=channels)
         pairs = int((-(-rows * PAIR_BYTES // beat)).sum())
         # A beat is in one channel, so that its flat number tells it from all others.
@@ -156,7 +152,7 @@ class ConverterModel(ModelDevice):
         return (pairs + entries) * beat
 
     def _write_c2sr(self, lengths: Ints, content: Bytes) -> int:
-        channels = self._config.channels
+        channels = self.config.channels
         pointers = np.zeros_like(lengths)
         for channel in range(channels):
             mine = slice(channel, None, channels)
@@ -177,7 +173,7 @@ class ConverterModel(ModelDevice):
 
     def _check_room(self, lengths: Ints, to_csr: bool) -> None:
         """Raise _Failure with the first row that does not fit CAPACITY."""
-        groups = 1 if to_csr else self._config.channels
+        groups = 1 if to_csr else self.config.channels
         ends = np.zeros_like(lengths)
         for group in range(groups):
             ends[group::groups] = np.cumsum(lengths[group::groups])

@@ -7,7 +7,7 @@ time (CYCLES, BUSY_CYCLES and STALLS) comes from the cycle model, or without one
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ...hw.spec.engine import EngineConfig
 from ...hw.spec.jobs.engine import job_spec
@@ -52,21 +52,17 @@ class EngineModel(ModelDevice):
         gigahertz: float = 1.0,
         interval: int | None = None,
     ) -> None:
-        self._config = config
+        self.config: Final = config
         self._channel, self._gigahertz, self._interval = channel, gigahertz, interval
         self._turn = 0
         self._known: dict[Any, EngineCycles] = {}
         self.cycles = []
         super().__init__(job_spec(config), memory_bytes)
 
-    @property
-    def config(self) -> EngineConfig:
-        return self._config
-
     def _job(self) -> tuple[str, int, dict[str, int]]:
         job = Job.of_registers(self._values)
         try:
-            outcome = run_job(self._config, self.memory, job)
+            outcome = run_job(self.config, self.memory, job)
         except JobFailure as failure:
             return failure.error, failure.detail, {}
         return "none", 0, asdict(outcome) if self._channel is None else self._timed(job)
@@ -82,7 +78,7 @@ class EngineModel(ModelDevice):
             if len(self._known) == _MOST_KNOWN:
                 self._known.clear()
             self._known[alike] = run_cycles(
-                self._config,
+                self.config,
                 job,
                 memory=self._channel,
                 gigahertz=self._gigahertz,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -203,13 +204,9 @@ class GtaModel(ModelDevice):
     """
 
     def __init__(self, config: GtaConfig, memory_bytes: int = 1 << 22) -> None:
-        self._config = config
+        self.config: Final = config
         self.lanes = LaneMemories(config)
         super().__init__(job_spec(config), memory_bytes)
-
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
 
     def _job(self) -> tuple[str, int, dict[str, int]]:
         counts: Counter[str] = Counter()
@@ -229,7 +226,7 @@ class GtaModel(ModelDevice):
         size = self._values["COMMANDS"] * COMMAND_BYTES
         for number in range(self._values["COMMANDS"]):
             content = self._rows(self._values["LIST"] + number * COMMAND_BYTES, 0, 1, COMMAND_BYTES)
-            fault = first_fault(self._config, masks, layout, content.tobytes(), before)
+            fault = first_fault(self.config, masks, layout, content.tobytes(), before)
             if fault is not None:
                 raise _Failure(fault, number)
             kind, fields = command_fields(content.tobytes())
@@ -248,7 +245,7 @@ class GtaModel(ModelDevice):
 
     def _masks(self) -> list[int]:
         found = []
-        for register in mask_registers(self._config):
+        for register in mask_registers(self.config):
             word = self._values[register.name]
             found += [register.get(word, field.name) for field in register.fields]
         return found
@@ -257,17 +254,17 @@ class GtaModel(ModelDevice):
         self, base: int, stride: int, rows: int, size: int, error: str
     ) -> npt.NDArray[np.int64]:
         """Addresses of rows, (rows, size). Raises _Failure with the first beat outside."""
-        beat = beat_bytes(self._config)
+        beat = beat_bytes(self.config)
         if base >= self.memory_bytes:
             raise _Failure(error, base)
         # Sums of 62 bits at most do not reach the end of 64.
-        reach = (1 << min(self._config.addr_bits, 62)) - 1
+        reach = (1 << min(self.config.addr_bits, 62)) - 1
         firsts = (base + stride * np.arange(rows, dtype=np.int64)) & reach
         ends = firsts + -(-size // beat) * beat
         outside = np.flatnonzero(ends > self.memory_bytes)
         if len(outside):
             # A write says where its burst begins, a read which beat it is.
-            part = beat * burst_beats(self._config) if error == "bus_write" else beat
+            part = beat * burst_beats(self.config) if error == "bus_write" else beat
             first = int(firsts[outside[0]])
             raise _Failure(error, max(first, self.memory_bytes // part * part))
         return firsts[:, None] + np.arange(size)
@@ -283,7 +280,7 @@ class GtaModel(ModelDevice):
     def _load(self, fields: dict[str, int], counts: Counter[str]) -> None:
         size, rows = fields["row_bytes"], fields["rows"]
         self.lanes.load(fields, self._rows(fields["base"], fields["stride"], rows, size))
-        beat = beat_bytes(self._config)
+        beat = beat_bytes(self.config)
         moved = rows * -(-size // beat) * beat
         counts[f"bytes_{MEMORIES[fields['memory']]}"] += moved
         counts["bytes_read"] += moved

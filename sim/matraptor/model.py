@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -116,14 +117,10 @@ class MatRaptorModel(ModelDevice):
         channel: MemoryModel | None = None,
         gigahertz: float = 2.0,
     ) -> None:
-        self._config = config
+        self.config: Final = config
         self._channel, self._gigahertz = channel, gigahertz
         self.cycles = []
         super().__init__(job_spec(config), memory_bytes)
-
-    @property
-    def config(self) -> MatRaptorConfig:
-        return self._config
 
     def _job(self) -> tuple[str, int, dict[str, int]]:
         if self._outer:
@@ -141,7 +138,7 @@ class MatRaptorModel(ModelDevice):
             return "unsorted", first_row(a, broken), {}
         a = C2sr(layout=a.layout, shape=(rows, b_rows), lengths=a.lengths, pointers=a.pointers,
                  columns=a.columns, values=a.values)  # fmt: skip
-        found = spgemm(self._config, a, b, capacity=self._values["CAPACITY"])
+        found = spgemm(self.config, a, b, capacity=self._values["CAPACITY"])
         for error, wrong in (("overflow", found.overflow), ("region", found.region)):
             if len(wrong):
                 return error, int(wrong[0]), {}
@@ -151,10 +148,10 @@ class MatRaptorModel(ModelDevice):
 
     @property
     def _outer(self) -> bool:
-        return self._config.outer_product and self._values["MODE"] == 1
+        return self.config.outer_product and self._values["MODE"] == 1
 
     def _outer_job(self) -> tuple[str, int, dict[str, int]]:
-        config = self._config
+        config = self.config
         rows, b_rows, columns = (self._values[name] for name in ("ROWS", "B_ROWS", "COLUMNS"))
         too_large = overflow_rows(config, rows, columns)
         if len(too_large):
@@ -190,12 +187,12 @@ class MatRaptorModel(ModelDevice):
             self.write_memory(block.address, content.tobytes())
 
     def _left(self, rows: int) -> C2sr:
-        layout, shape = self._config.layout, (rows, limits(self._config)["ROWS"])
+        layout, shape = self.config.layout, (rows, limits(self.config)["ROWS"])
         return from_image(self.read_memory, layout, shape, **self._bases("A"))
 
     def _right(self, rows: int) -> tuple[C2sr, npt.NDArray[np.bool_]]:
         """B but for its rows whose columns do not ascend, and which those are."""
-        layout, shape = self._config.layout, (rows, limits(self._config)["ROWS"])
+        layout, shape = self.config.layout, (rows, limits(self.config)["ROWS"])
         stored = stored_rows(self.read_memory, layout, shape, **self._bases("B"))
         return sorted_rows(layout, shape, stored)
 
@@ -211,7 +208,7 @@ class MatRaptorModel(ModelDevice):
         right = to_csr(b)
         right.resize(b.shape[0], int(right.indices.max(initial=0)) + 1)
         timed = simulate(
-            self._config,
+            self.config,
             to_csr(a),
             right,
             memory=self._channel,
@@ -223,10 +220,10 @@ class MatRaptorModel(ModelDevice):
 
     def _outer_counts(self, t: C2sr, b: C2sr, rows: int, found: SparseProduct) -> dict[str, int]:
         if self._channel is None:
-            bytes_moved = bytes_read(self._config, t, b, rows) | _bytes_written(found)
+            bytes_moved = bytes_read(self.config, t, b, rows) | _bytes_written(found)
             return _untimed(found) | bytes_moved
         timed = simulate_outer(
-            self._config, t, b, rows, memory=self._channel, gigahertz=self._gigahertz
+            self.config, t, b, rows, memory=self._channel, gigahertz=self._gigahertz
         )
         self.cycles.append(timed)
         return _timed(timed)

@@ -11,7 +11,7 @@ import os
 import weakref
 from pathlib import Path
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Final, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +115,8 @@ class NativeAccelerator(Generic[Config]):
     ) -> None:
         if memory_bytes < 1 or base < 0 or base + memory_bytes > 1 << 64:
             raise ValueError(f"{memory_bytes} bytes from {base:#x} on are no memory")
-        self._config, self._base = config, base
+        self.config: Final = config
+        self._base = base
         self._time_out, self._register_time_out = time_out, register_time_out
         self._managers = managers_of(emitted.sidecar)
         self._registers = registers_of(emitted.sidecar)
@@ -172,10 +173,6 @@ class NativeAccelerator(Generic[Config]):
         if not self._finish.alive:
             raise ValueError("the accelerator is closed")
         return self._handle
-
-    @property
-    def config(self) -> Config:
-        return self._config
 
     # Memory
 

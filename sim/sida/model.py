@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -131,12 +132,8 @@ class SidaModel(ModelDevice):
     """
 
     def __init__(self, config: SidaConfig, memory_bytes: int = 1 << 20) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(job_spec(config), memory_bytes)
-
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
 
     def _job(self) -> tuple[str, int, dict[str, int]]:
         try:

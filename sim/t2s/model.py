@@ -7,6 +7,7 @@ depends on time: CYCLES, BUSY_CYCLES and STALLS read as zero.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -41,15 +42,11 @@ class T2sModel(ModelDevice):
     """
 
     def __init__(self, config: T2sConfig, memory_bytes: int = 1 << 22) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(job_spec(config), memory_bytes)
 
-    @property
-    def config(self) -> T2sConfig:
-        return self._config
-
     def _job(self) -> tuple[str, int, dict[str, int]]:
-        config, design = self._config, self._config.plan
+        config, design = self.config, self.config.plan
         job = Job.of_registers(config, self._values)
         try:
             done = self._run(job)
@@ -69,7 +66,7 @@ class T2sModel(ModelDevice):
     def _run(self, job: Job) -> int:
         """Read the images, compute, and write the result's. Returns the operations of the last
         element. Raises JobFailure; nothing is written then."""
-        config, design, memory = self._config, self._config.plan, self.memory
+        config, design, memory = self.config, self.config.plan, self.memory
         bounds = job.bounds(design.program)
         plan = design.sparse
         entries = fetched_entries(config, plan, job, memory) if plan is not None else None
@@ -92,7 +89,7 @@ class T2sModel(ModelDevice):
 
     def _words(self, job: Job, name: str, bounds: Mapping[str, int]) -> npt.NDArray[np.uint64]:
         """A dense operand's patterns, by the indices that choose a word."""
-        config = self._config
+        config = self.config
         image = image_of(config.plan, name, bounds)
         places = run_places(config, job, image, len(self.memory), "bus_read")
         words = image.words(fetched(config, self.memory, places, image))

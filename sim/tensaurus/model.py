@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -127,12 +127,8 @@ class TensaurusModel(ModelDevice):
     """
 
     def __init__(self, config: TensaurusConfig, memory_bytes: int = 1 << 20) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(job_spec(config), memory_bytes)
-
-    @property
-    def config(self) -> TensaurusConfig:
-        return self._config
 
     def _job(self) -> tuple[str, int, dict[str, int]]:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from tilewright.sim.device.protocol import RegisterError
 
@@ -20,11 +20,8 @@ class SimulatedDevice(ABC, Generic[Config]):
     """
 
     def __init__(self, config: Config, memory_bytes: int) -> None:
-        self._config, self._memory_bytes = config, memory_bytes
-
-    @property
-    def config(self) -> Config:
-        return self._config
+        self.config: Final = config
+        self._memory_bytes = memory_bytes
 
     @property
     def memory_bytes(self) -> int:

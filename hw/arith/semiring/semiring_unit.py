@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Final
 
 from amaranth.hdl import Array, Module, ShapeLike, Signal, Value, signed
 from amaranth.lib import data, wiring
@@ -189,7 +190,8 @@ class SemiringUnit(wiring.Component):
     def __init__(
         self, config: Simd2Config, semirings: Collection[Semiring], *, stalls: bool = True
     ) -> None:
-        self._config, self._stalls = config, stalls
+        self.config: Final = config
+        self._stalls = stalls
         self._semirings = tuple(semirings)
         operand = operand_layout(config.element)
         operator = operator_layout(semirings)
@@ -218,16 +220,12 @@ class SemiringUnit(wiring.Component):
         super().__init__(members)
 
     @property
-    def config(self) -> Simd2Config:
-        return self._config
-
-    @property
     def semirings(self) -> tuple[Semiring, ...]:
         return self._semirings
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, cuts = self._config, self._config.lane_cuts
+        config, cuts = self.config, self.config.lane_cuts
         m.submodules.oplus = oplus = self._oplus()
         m.d.comb += [
             oplus.c.eq(self.c),
@@ -264,7 +262,7 @@ class SemiringUnit(wiring.Component):
         return m
 
     def _otimes(self) -> Otimes | IntegerOtimes:
-        config = self._config
+        config = self.config
         if isinstance(config.element, IntFormat) and isinstance(config.result, IntFormat):
             return IntegerOtimes(config.element, config.result, self._semirings)
         assert isinstance(config.element, FloatFormat)
@@ -279,7 +277,7 @@ class SemiringUnit(wiring.Component):
         )
 
     def _oplus(self) -> Oplus | IntegerOplus:
-        config = self._config
+        config = self.config
         terms, pipeline = config.depth, config.pipeline
         if isinstance(config.result, IntFormat):
             return IntegerOplus(
@@ -303,7 +301,7 @@ class SemiringUnit(wiring.Component):
 
     def _partner(self, m: Module, k: int, operands: data.View, positions: str) -> Value:
         """The operand of b that meets a[k]."""
-        if self._config.b_depth == self._config.depth:
+        if self.config.b_depth == self.config.depth:
             return Value.cast(operands[k])
         group = 4 * (k // 2)
         choices = [Value.cast(operands[group + i]) for i in range(4)]

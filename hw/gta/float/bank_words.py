@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -33,7 +35,7 @@ class PackedOperand(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "format": In(range(8)),
@@ -45,13 +47,9 @@ class PackedOperand(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         formats = [FLOAT_FORMATS[name] for name in config.floats]
         m.submodules.operand = operand = FloatOperand(formats)
         picked: Value = self.word
@@ -113,7 +111,7 @@ class ResultWords(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         bits = sum_bits(config)
         sums = data.ArrayLayout(data.ArrayLayout(bits, config.row_adders), ROWS)
         super().__init__(
@@ -133,13 +131,9 @@ class ResultWords(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, mode = self._config, self.mode
+        config, mode = self.config, self.mode
         rows = [self.results[r] for r in range(ROWS)]
         wide = "fp64" in config.floats
         lower = Cat(*(row[:_WORD] for row in rows))

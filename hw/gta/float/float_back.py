@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -65,7 +67,7 @@ class FloatBack(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         self._adders = [n for n in range(config.row_adders) if formats_of_adder(config, n)]
         rows = data.ArrayLayout(row_header(config), ROWS)
         columns = data.ArrayLayout(column_header(config), config.row_adders)
@@ -93,10 +95,6 @@ class FloatBack(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
         columns = self.columns
@@ -110,7 +108,7 @@ class FloatBack(wiring.Component):
 
     def _row(self, m: Module, r: int, columns: data.View[data.ArrayLayout]) -> None:
         """A row's adders."""
-        config, stages = self._config, self._config.adder_stages
+        config, stages = self.config, self.config.adder_stages
         behind = Signal(stages + 1, name=f"behind_{r}")
         wave = Cat(self.last_limbs[r], behind)
         m.d.sync += behind.eq(wave[COLS - 1 : -1])
@@ -161,7 +159,7 @@ class FloatBack(wiring.Component):
 
     def _addends(self, m: Module, r: int, adder: RowAdder) -> None:
         """Returns the row's element in the words of its columns."""
-        served = columns_of_adder(self._config, adder.number)
+        served = columns_of_adder(self.config, adder.number)
         for name in ("addends", "narrow_addends"):
             if name in adder.signature.members:
                 for k, addend in enumerate(getattr(adder, name)):
@@ -171,11 +169,11 @@ class FloatBack(wiring.Component):
 
     def _planes(self, m: Module, r: int, adder: RowAdder) -> None:
         """Returns the header of a product of vectors."""
-        served = columns_of_adder(self._config, adder.number)
-        formats = formats_of_adder(self._config, adder.number)
+        served = columns_of_adder(self.config, adder.number)
+        formats = formats_of_adder(self.config, adder.number)
         header = PlaneProduct(formats, adder.exponent_bits, len(served))
         m.submodules[f"header_{r}_{adder.number}"] = header
-        own = COLS // self._config.row_adders
+        own = COLS // self.config.row_adders
         for k, c in enumerate(served):
             # Others than its own ones are the adder's in fp64 alone.
             here = C(1) if k < own else self.mode.fp64

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Final
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -43,7 +44,7 @@ class FloatLeftFeeder(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "format": In(range(8)),
@@ -59,13 +60,9 @@ class FloatLeftFeeder(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.steps = sequence = ProductSteps(config)
         accumulates = [Signal(name=f"accumulates_{r}") for r in range(ROWS + 1)]
         m.d.comb += [
@@ -119,7 +116,7 @@ class FloatLeftFeeder(wiring.Component):
         accumulate: Signal,
     ) -> None:
         """The header stays until the next one, unless that comes in the next cycle."""
-        config = self._config
+        config = self.config
         taken = Signal(row_header(config), name=f"header_{r}", reset_less=True)
         sizes = limbs_of_format(config, self.format)
         with m.If(step.valid & step.last):

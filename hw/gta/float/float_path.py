@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from itertools import pairwise
 from operator import or_
+from typing import Final
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
@@ -68,7 +69,7 @@ class FloatTopFeeder(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "format": In(range(8)),
@@ -83,13 +84,9 @@ class FloatTopFeeder(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.steps = sequence = ProductSteps(config)
         m.d.comb += [
             sequence.format.eq(self.format),
@@ -155,7 +152,7 @@ class PlaneAddends(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         adders, bits = config.row_adders, sum_bits(config)
         super().__init__(
             {
@@ -168,14 +165,10 @@ class PlaneAddends(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        for n in range(self._config.row_adders):
-            if formats := formats_of_adder(self._config, n):
+        for n in range(self.config.row_adders):
+            if formats := formats_of_adder(self.config, n):
                 self._adder(m, n, wide="fp64" in formats)
         return m
 
@@ -196,9 +189,9 @@ class PlaneAddends(wiring.Component):
 
     def _word(self, m: Module, n: int, name: str) -> Signal:
         """Selects the word of the column whose turn the adder serves."""
-        own = COLS // self._config.row_adders
+        own = COLS // self.config.row_adders
         here, words = [], []
-        for k, c in enumerate(columns_of_adder(self._config, n)):
+        for k, c in enumerate(columns_of_adder(self.config, n)):
             # Others than its own ones are the adder's in fp64 alone.
             here.append(getattr(self, name)[c] & (C(1) if k < own else self.mode.fp64))
             words.append(self.words[c])
@@ -236,7 +229,7 @@ class FloatPath(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         rows = data.ArrayLayout(row_header(config), ROWS)
         columns = data.ArrayLayout(column_header(config), config.row_adders)
         products = data.ArrayLayout(data.ArrayLayout(product_bits(config), COLS), ROWS)
@@ -257,13 +250,9 @@ class FloatPath(wiring.Component):
         }
         super().__init__(own | path_members(config))
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, place = self._config, self.place
+        config, place = self.config, self.place
         m.submodules.left_feeder = left = FloatLeftFeeder(config)
         m.submodules.top_feeder = top = FloatTopFeeder(config)
         m.submodules.back = back = FloatBack(config)
@@ -317,9 +306,9 @@ class FloatPath(wiring.Component):
 
     def _vector_rows(self, m: Module, turns: FloatTurns) -> Value:
         """Builds the row header that all rows' adders use for a product of vectors."""
-        header = Signal(row_header(self._config), name="vector_row")
+        header = Signal(row_header(self.config), name="vector_row")
         m.d.comb += [
-            header.limbs.eq(Cat(*limbs_of_format(self._config, self.format))),
+            header.limbs.eq(Cat(*limbs_of_format(self.config, self.format))),
             header.first.eq(turns.first),
             header.accumulate.eq(turns.accumulate),
             header.last.eq(turns.last),
@@ -330,8 +319,8 @@ class FloatPath(wiring.Component):
         self, m: Module, left: FloatLeftFeeder, back: FloatBack, turns: FloatTurns
     ) -> None:
         """Connects the datapaths that write results of matrices and of vectors."""
-        m.submodules.results = results = FloatResultPath(self._config)
-        m.submodules.words = words = ResultWords(self._config)
+        m.submodules.results = results = FloatResultPath(self.config)
+        m.submodules.words = words = ResultWords(self.config)
         m.d.comb += [
             results.wide.eq(self.format == FORMATS_OF_GTA.index("fp64")),
             results.place.eq(self.place),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -48,7 +50,8 @@ class BankWave(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig, latency: int) -> None:
-        self._config, self._latency = config, latency
+        self.config: Final = config
+        self._latency = latency
         wave = wave_layout(config)
         super().__init__(
             {
@@ -61,17 +64,13 @@ class BankWave(wiring.Component):
         )
 
     @property
-    def config(self) -> GtaConfig:
-        return self._config
-
-    @property
     def latency(self) -> int:
         return self._latency
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         kept = ("rows", "word", "last")
-        shapes = wave_layout(self._config).members
+        shapes = wave_layout(self.config).members
         waiting = Signal(data.StructLayout({name: shapes[name] for name in kept}), reset_less=True)
         with m.If(self.start):
             m.d.sync += [
@@ -134,7 +133,7 @@ class FloatResultPath(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         address = data.ArrayLayout(range(result_words(config)), BANKS)
         super().__init__(
             {
@@ -153,13 +152,9 @@ class FloatResultPath(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.reading = reading = BankWave(config, _STEP_TO_READ)
         m.submodules.writing = writing = BankWave(config, STEP_TO_SUM + config.adder_stages)
         accumulate = self._fold(m, reading, writing)
@@ -207,7 +202,7 @@ class FloatResultPath(wiring.Component):
         """Each row has a place of its own in a word, in fp64 with the row 4 above."""
         here = [self.sums[r].column[bank] & (wave.row < wave.rows) for r in range(ROWS)]
         mask: Value = Cat(*(row.replicate(4) for row in here))
-        if "fp64" in self._config.floats:
+        if "fp64" in self.config.floats:
             pairs = list(zip(here[:_FP64_ROWS], here[_FP64_ROWS:], strict=True))
             mask = Mux(self.wide, Cat(*((a | b).replicate(8) for a, b in pairs)), mask)
         m.d.comb += [self.write[bank].eq(mask), self.upper[bank].eq(self.wide & wave.row[-1])]

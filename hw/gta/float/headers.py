@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -170,7 +171,7 @@ class WholeProduct(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig, formats: Sequence[str]) -> None:
-        self._config = config
+        self.config: Final = config
         self._formats = tuple(formats)
         bits = 2 * max(FLOAT_FORMATS[name].significand_bits for name in formats)
         super().__init__(
@@ -182,10 +183,6 @@ class WholeProduct(wiring.Component):
                 "any": Out(1),
             }
         )
-
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -219,9 +216,9 @@ class WholeProduct(wiring.Component):
 
     def _has(self, size: int) -> Value:
         """Tells whether the format has at least that many limbs."""
-        if size <= min(limbs(name) for name in self._config.floats):
+        if size <= min(limbs(name) for name in self.config.floats):
             return C(1)
-        for present, least in zip(self.row.limbs, kept_limbs(self._config), strict=True):
+        for present, least in zip(self.row.limbs, kept_limbs(self.config), strict=True):
             if size <= least:
                 return present
         return C(0)

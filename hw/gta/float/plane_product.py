@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Final
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -265,7 +266,8 @@ class FloatLimbs(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig, *, second: bool) -> None:
-        self._config, self._second = config, second
+        self.config: Final = config
+        self._second = second
         rows = data.ArrayLayout(LIMB_BITS, ROWS)
         members: dict[str, Member] = {
             "mode": In(vector_mode()),
@@ -277,10 +279,6 @@ class FloatLimbs(wiring.Component):
         if second:
             members |= {"begins": In(1), "any": Out(ROWS)}
         super().__init__(members)
-
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
 
     @property
     def second(self) -> bool:
@@ -295,7 +293,7 @@ class FloatLimbs(wiring.Component):
             fraction.eq(Mux(self.high, self._of_highest(lambda bits: (1 << bits) - 1), 0xFF)),
         ]
         low, high = (self.words.word_select(n, 8 * ROWS) for n in (0, 1))
-        formats, mode = self._config.floats, self.mode
+        formats, mode = self.config.floats, self.mode
         for r in range(ROWS):
             bits = Cat(low.word_select(r, LIMB_BITS), high.word_select(r, LIMB_BITS)[:-1])
             kept = Signal(LIMB_BITS, name=f"kept_{r}")
@@ -317,7 +315,7 @@ class FloatLimbs(wiring.Component):
 
     def _gather(self, m: Module, r: int, kept: Value) -> None:
         found: Value = kept.any()
-        if max(limbs(name) for name in self._config.floats) > 1:
+        if max(limbs(name) for name in self.config.floats) > 1:
             before = Signal(name=f"any_before_{r}", reset_less=True)
             found = found | (before & ~self.begins)
             m.d.sync += before.eq(found)
@@ -326,7 +324,7 @@ class FloatLimbs(wiring.Component):
     def _of_highest(self, value: Callable[[int], int]) -> Value:
         """A number of the format, of the bits that the fraction has in the highest limb."""
         found: Value = C(value(LIMB_BITS - 1), LIMB_BITS)
-        for name in self._config.floats:
+        for name in self.config.floats:
             bits = FLOAT_FORMATS[name].fraction_bits % LIMB_BITS
             if bits != LIMB_BITS - 1:
                 found = Mux(self.mode[name], C(value(bits), LIMB_BITS), found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from amaranth.hdl import C, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -52,7 +53,7 @@ class FloatTurns(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         address = data.ArrayLayout(range(result_words(config)), BANKS)
         super().__init__(
             {
@@ -76,13 +77,9 @@ class FloatTurns(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         fp64 = self.mode.fp64 if "fp64" in config.floats else C(0)
         written = _STEP_TO_SUM + config.adder_stages
         turns = self._turns(m, COLS + written + 2)
@@ -123,7 +120,7 @@ class FloatTurns(wiring.Component):
 
     def _turns(self, m: Module, number: int) -> list[data.View[data.StructLayout]]:
         """Returns a step's control 0, 1, ... ``number`` - 1 cycles after its one in column 0."""
-        config = self._config
+        config = self.config
         kept = ("first", "final", "accumulate", "done")
         layout = data.StructLayout(
             {"last": 1, "result": range(result_planes(config)), **dict.fromkeys(kept, 1)}
@@ -200,7 +197,7 @@ class ProductSteps(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "format": In(range(8)),
@@ -211,13 +208,9 @@ class ProductSteps(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, step = self._config, self.step
+        config, step = self.config, self.step
         top = most_limbs(config) - 1
         low = self._by_format(lambda name: most_limbs(config) - limbs(name))
         size = self._by_format(element_bytes)
@@ -272,4 +265,4 @@ class ProductSteps(wiring.Component):
         return m
 
     def _by_format(self, value: Callable[[str], int]) -> Value:
-        return by_float(self._config, self.format, value)
+        return by_float(self.config, self.format, value)

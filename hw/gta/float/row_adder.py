@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
@@ -265,7 +267,8 @@ class RowAdder(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig, number: int) -> None:
-        self._config, self._number = config, number
+        self.config: Final = config
+        self._number = number
         self._columns = len(columns_of_adder(config, number))
         self._formats = [FLOAT_FORMATS[name] for name in formats_of_adder(config, number)]
         self._bits = max(sum_format(fmt.name).bits for fmt in self._formats)
@@ -290,10 +293,6 @@ class RowAdder(wiring.Component):
         super().__init__(members)
 
     @property
-    def config(self) -> GtaConfig:
-        return self._config
-
-    @property
     def number(self) -> int:
         return self._number
 
@@ -304,7 +303,7 @@ class RowAdder(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, stages = self._config, self._config.adder_stages
+        config, stages = self.config, self.config.adder_stages
         columns = range(self._columns)
         with m.If(self.wave[0]):
             m.d.sync += self.right.eq(self.left)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -35,7 +36,7 @@ class FoldWalk(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "command": In(pgemm_layout(config)),
@@ -52,15 +53,11 @@ class FoldWalk(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
         command = self.command
         weights = Signal()
-        rows = Signal(range(ROWS * self._config.lanes + 1))
+        rows = Signal(range(ROWS * self.config.lanes + 1))
         last_row = Signal()
         last_column = Signal()
         next_row = Signal()
@@ -102,8 +99,8 @@ class FoldWalk(wiring.Component):
         left = Signal.like(self.left, name="next_left")
         offset = Signal.like(self.top, name="next_offset")
         element = Signal.like(self.result.element, name="next_element")
-        elements = Signal(range(ROWS * self._config.lanes + 1))
-        sizes = group_sizes(self._config) or (1,)
+        elements = Signal(range(ROWS * self.config.lanes + 1))
+        sizes = group_sizes(self.config) or (1,)
         whole = {size: rows[size.bit_length() - 1 :] for size in sizes}
         m.d.comb += [
             last.eq(count <= 1),
@@ -193,7 +190,7 @@ class FoldSequencer(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "command": In(pgemm_layout(config)),
@@ -209,10 +206,6 @@ class FoldSequencer(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
         current = self.current
@@ -224,13 +217,13 @@ class FoldSequencer(wiring.Component):
         steady = Signal()
         weights = Signal()
         m.d.comb += weights.eq(current.operation == Operation.WS)
-        rows = Signal(range(ROWS * self._config.lanes + 1))
+        rows = Signal(range(ROWS * self.config.lanes + 1))
         m.d.comb += rows.eq(Cat(Const(0, 3), self.place.rows))
         cycles = self._cycles(m, weights)
         free, soon = self._interval(
             m, weights=weights, rows=rows, cycles=cycles, go=go, close=close
         )
-        m.submodules.walk = walk = FoldWalk(self._config)
+        m.submodules.walk = walk = FoldWalk(self.config)
         m.d.comb += [
             walk.command.eq(current),
             walk.limbs_log.eq(self.limbs_log),
@@ -273,7 +266,7 @@ class FoldSequencer(wiring.Component):
             self.fold.real.eq(real),
             self.fold.drains.eq(drains),
         ]
-        tail = Signal(range(2 * ROWS * self._config.lanes + _TAIL + 1))
+        tail = Signal(range(2 * ROWS * self.config.lanes + _TAIL + 1))
         with m.If(go | close):
             m.d.sync += tail.eq((rows << 1) + _TAIL)
         with m.Elif(free & tail.any()):
@@ -289,9 +282,9 @@ class FoldSequencer(wiring.Component):
 
     def _limbs_log(self) -> Value:
         """Returns the logarithm of the number of limbs in the format of the next command."""
-        names = self._config.integers or self._config.formats
+        names = self.config.integers or self.config.formats
         return by_format(
-            self._config,
+            self.config,
             self.command.format,
             lambda name: limbs(name).bit_length() - 1,
             names,
@@ -299,8 +292,8 @@ class FoldSequencer(wiring.Component):
 
     def _that(self, holds: Callable[[str], bool]) -> Value:
         """Tells whether a condition holds of the format of the next command."""
-        names = (*self._config.integers, *self._config.floats)
-        return by_format(self._config, self.command.format, holds, names)
+        names = (*self.config.integers, *self.config.floats)
+        return by_format(self.config, self.command.format, holds, names)
 
     def _is_steady(self, name: str) -> bool:
         """Tells whether chains of any length may follow each other without a gap.
@@ -308,24 +301,24 @@ class FoldSequencer(wiring.Component):
         Their last sums arrive one row of a column per cycle, and the sums of the chains before,
         where they begin with these, are available by then.
         """
-        return not is_float(name) or self._config.interval(name) >= ROWS
+        return not is_float(name) or self.config.interval(name) >= ROWS
 
     def _cycles(self, m: Module, weights: Value) -> Signal:
         """T', of the command."""
-        cycles = Signal(fold_cycles(self._config))
+        cycles = Signal(fold_cycles(self.config))
         length = Signal.like(cycles, name="stream_length")
         m.d.comb += length.eq(self.current.time)
         lengths: dict[int, Value] = {
             size: Cat(Const(0, size.bit_length() - 1), length)[: len(length)]
-            for size in group_sizes(self._config)
+            for size in group_sizes(self.config)
         }
         m.d.comb += cycles.eq(length)
         if lengths:
             with m.If(weights):
                 m.d.comb += cycles.eq(by_limbs(self.limbs_log, lengths))
-        if self._config.floats:
-            intervals = self._config.interval
-            product = by_float(self._config, self.current.format, intervals)
+        if self.config.floats:
+            intervals = self.config.interval
+            product = by_float(self.config, self.current.format, intervals)
             with m.If(self.floats):
                 m.d.comb += cycles.eq((length * product)[: len(cycles)])
         return cycles
@@ -334,7 +327,7 @@ class FoldSequencer(wiring.Component):
         self, m: Module, *, weights: Value, rows: Value, cycles: Value, go: Value, close: Value
     ) -> tuple[Value, Value]:
         """Counts down to the next fold; returns whether one may begin now, and in two cycles."""
-        most = (1 << len(cycles)) + 4 * ROWS * self._config.lanes
+        most = (1 << len(cycles)) + 4 * ROWS * self.config.lanes
         wait = Signal(range(most))
         alone = Signal(range(most))
         beyond = Signal(range(most))

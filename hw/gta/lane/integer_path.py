@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Final
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
@@ -52,7 +53,7 @@ class ResultSequencer(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "weights": In(1),
@@ -66,13 +67,9 @@ class ResultSequencer(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         sizes = group_sizes(config)
         rows = Signal(range(ROWS * config.lanes + 1))
         m.d.comb += rows.eq(Cat(Const(0, 3), self.place.rows))
@@ -113,7 +110,7 @@ class ResultSequencer(wiring.Component):
 
     def _next_fold(self, m: Module) -> tuple[Value, data.View[data.StructLayout]]:
         """Queues the folds; returns whether the results of one begin, and which fold that is."""
-        entry = _entry_layout(self._config)
+        entry = _entry_layout(self.config)
         m.submodules.folds = folds = Queue(entry, _FOLDS)
         begin = Signal()
         begins = Mux(self.weights, self.row.valid, self.row.drains)
@@ -132,7 +129,7 @@ class ResultSequencer(wiring.Component):
         self, m: Module, word: Value, number: Value, step: data.View[data.StructLayout]
     ) -> None:
         """Returns bank, word and place of a result of its group's string."""
-        sizes = group_sizes(self._config)
+        sizes = group_sizes(self.config)
         banks: dict[int, Value] = {
             n: Cat(number[: n.bit_length() - 1], Const(0, 4 - n.bit_length())) for n in sizes
         }
@@ -181,7 +178,7 @@ class TopFeeder(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "weights": In(1),
@@ -196,20 +193,16 @@ class TopFeeder(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        step = data.StructLayout({"valid": 1, "address": range(self._config.edge_bytes)})
+        step = data.StructLayout({"valid": 1, "address": range(self.config.edge_bytes)})
         steps = [Signal(step, name=f"step_{c}") for c in range(COLS + 1)]
         self._string(m, steps[0])
         for before, after in pairwise(steps):
             m.d.sync += after.eq(before)
         low = LEFT_WORD_BYTES.bit_length() - 1
         # The bits of a column's number that say which limb of its element it has.
-        others = by_limbs(self.limbs_log, {n: Const(n - 1, 3) for n in group_sizes(self._config)})
+        others = by_limbs(self.limbs_log, {n: Const(n - 1, 3) for n in group_sizes(self.config)})
         for c in range(COLS):
             reading, shown = steps[c], steps[c + 1]
             m.submodules[f"pick_{c}"] = pick = LimbPick()
@@ -226,7 +219,7 @@ class TopFeeder(wiring.Component):
 
     def _string(self, m: Module, head: data.View[data.StructLayout]) -> None:
         """Addresses the bytes that the first column reads."""
-        left = Signal(fold_cycles(self._config), name="cycles_left")
+        left = Signal(fold_cycles(self.config), name="cycles_left")
         length = Signal.like(left, name="length")
         rows = Cat(Const(0, ROWS.bit_length() - 1), self.place.rows)
         m.d.comb += length.eq(Mux(self.weights, rows, self.fold.cycles))
@@ -265,7 +258,7 @@ class IntegerPath(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         sums = data.ArrayLayout(signed(config.partial_bits), COLS)
         own = {
             "weights": In(1),
@@ -280,13 +273,9 @@ class IntegerPath(wiring.Component):
         }
         super().__init__(own | path_members(config))
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.left_feeder = left = LeftFeeder(config)
         m.submodules.top_feeder = top = TopFeeder(config)
         for name, feeder in (("left", left), ("top", top)):
@@ -311,7 +300,7 @@ class IntegerPath(wiring.Component):
 
     def _results(self, m: Module, left: LeftFeeder) -> None:
         """Connects sums to the memory of results."""
-        config = self._config
+        config = self.config
         m.submodules.accumulator = accumulator = MultiPrecisionAccumulator(config)
         m.submodules.result_sequencer = results = ResultSequencer(config)
         m.submodules.result_path = path = ResultPath(config)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import C, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
@@ -117,7 +119,7 @@ class LaneSequencer(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         fold = fold_layout(config)
         members: dict[str, Member] = {
             "command": In(pgemm_layout(config)),
@@ -139,15 +141,11 @@ class LaneSequencer(wiring.Component):
         }
         super().__init__(members | ({"mode": Out(vector_mode())} if config.floats else {}))
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.folds = folds = FoldSequencer(self._config)
-        m.submodules.vectors = vectors = VectorSequencer(self._config)
-        m.submodules.waiting = waiting = WaitingFold(self._config)
+        m.submodules.folds = folds = FoldSequencer(self.config)
+        m.submodules.vectors = vectors = VectorSequencer(self.config)
+        m.submodules.waiting = waiting = WaitingFold(self.config)
         simd = Signal()
         m.d.comb += [
             simd.eq(self.command.operation == Operation.SIMD),
@@ -173,7 +171,7 @@ class LaneSequencer(wiring.Component):
             self.properties.eq(vectors.properties),
             self.step.eq(vectors.step),
         ]
-        if self._config.floats:
+        if self.config.floats:
             self._mode(m)
         return m
 
@@ -223,7 +221,7 @@ class Lane(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         x = data.ArrayLayout(x_layout(config), ROWS)
         members: dict[str, Member] = {
             "place": In(place_layout(config)),
@@ -248,13 +246,9 @@ class Lane(wiring.Component):
             members |= {"headers_left": In(headers), "headers_right": Out(headers)}
         super().__init__(members)
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.sequencer = sequencer = LaneSequencer(config)
         m.submodules.array = array = Mpra(config)
         m.d.comb += [
@@ -335,7 +329,7 @@ class Lane(wiring.Component):
         return m
 
     def _memories(self, m: Module) -> LaneMemories:
-        m.submodules.memories = memories = LaneMemories(self._config)
+        m.submodules.memories = memories = LaneMemories(self.config)
         m.d.comb += [
             memories.outside_write.eq(self.write),
             memories.outside_read.eq(self.read),
@@ -346,7 +340,7 @@ class Lane(wiring.Component):
         return memories
 
     def _vectors(self, m: Module, sequencer: LaneSequencer, array: Mpra) -> VectorPath:
-        m.submodules.vectors = path = VectorPath(self._config)
+        m.submodules.vectors = path = VectorPath(self.config)
         m.d.comb += [
             path.function_number.eq(sequencer.current.function),
             path.format.eq(sequencer.current.format),
@@ -360,7 +354,7 @@ class Lane(wiring.Component):
         return path
 
     def _integers(self, m: Module, sequencer: LaneSequencer, array: Mpra) -> IntegerPath:
-        m.submodules.integers = path = IntegerPath(self._config)
+        m.submodules.integers = path = IntegerPath(self.config)
         m.d.comb += [
             path.weights.eq(sequencer.current.operation == Operation.WS),
             path.limbs_log.eq(sequencer.limbs_log),
@@ -377,7 +371,7 @@ class Lane(wiring.Component):
     def _floats(
         self, m: Module, sequencer: LaneSequencer, array: Mpra, vectors: VectorPath
     ) -> FloatPath:
-        m.submodules.floats = path = FloatPath(self._config)
+        m.submodules.floats = path = FloatPath(self.config)
         m.d.comb += [
             path.last_limbs.eq(array.last_limbs),
             path.products.eq(array.products),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
@@ -112,7 +114,7 @@ class LaneMemories(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         edge = data.ArrayLayout(range(left_words(config)), BANKS)
         edge_words = data.ArrayLayout(8 * LEFT_WORD_BYTES, BANKS)
         address = data.ArrayLayout(range(result_words(config)), BANKS)
@@ -152,10 +154,6 @@ class LaneMemories(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
         for name in _EDGES:
@@ -164,7 +162,7 @@ class LaneMemories(wiring.Component):
         return m
 
     def _edge(self, m: Module, name: str) -> None:
-        memory = LaneMemory(words=left_words(self._config), word_bytes=LEFT_WORD_BYTES)
+        memory = LaneMemory(words=left_words(self.config), word_bytes=LEFT_WORD_BYTES)
         m.submodules[f"{name}_memory"] = memory
         writes = Signal(name=f"writes_{name}")
         write = self.outside_write
@@ -182,7 +180,7 @@ class LaneMemories(wiring.Component):
             ]
 
     def _results(self, m: Module) -> None:
-        memory = LaneMemory(words=result_words(self._config), word_bytes=RESULT_WORD_BYTES)
+        memory = LaneMemory(words=result_words(self.config), word_bytes=RESULT_WORD_BYTES)
         m.submodules.result_memory = memory
         write, read = self.outside_write, self.outside_read
         writes = Signal()
@@ -225,7 +223,7 @@ class LaneMemories(wiring.Component):
 
     def _written(self, m: Module, outside: Value, memory: LaneMemory) -> None:
         """Selects the data written to each bank, repeated to the width of the word."""
-        config = self._config
+        config = self.config
         planes = Signal(name="planes_are_written")
         whole = Signal(name="floats_are_written")
         integers = Signal(name="integers_are_written")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Final
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
@@ -139,7 +140,7 @@ class LeftFeeder(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "weights": In(1),
@@ -157,10 +158,6 @@ class LeftFeeder(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
         steps = self._steps(m)
@@ -168,7 +165,7 @@ class LeftFeeder(wiring.Component):
         shifts, drains = self._windows(m)
         low = LEFT_WORD_BYTES.bit_length() - 1
         # The bits of a place that say which limb of its element a byte is.
-        others = by_limbs(self.limbs_log, {n: Const(n - 1, low) for n in group_sizes(self._config)})
+        others = by_limbs(self.limbs_log, {n: Const(n - 1, low) for n in group_sizes(self.config)})
         for r in range(ROWS):
             reading, step = steps[r], steps[r + 1]
             place = step.address[:low]
@@ -195,7 +192,7 @@ class LeftFeeder(wiring.Component):
 
     def _steps(self, m: Module) -> list[data.View[data.StructLayout]]:
         """Row by row, and of one row more, what is read; each is a cycle later."""
-        config = self._config
+        config = self.config
         fold = self.waiting
         steps = [Signal(row_step_layout(config), name=f"step_{r}") for r in range(ROWS + 1)]
         left = Signal.like(fold.cycles, name="cycles_left")
@@ -226,8 +223,8 @@ class LeftFeeder(wiring.Component):
 
     def _windows(self, m: Module) -> tuple[Signal, Signal]:
         """Returns, by row, whether y moves down, and whether the sums do."""
-        m.submodules.loading = loading = FoldWindow(self._config)
-        m.submodules.draining = draining = FoldWindow(self._config)
+        m.submodules.loading = loading = FoldWindow(self.config)
+        m.submodules.draining = draining = FoldWindow(self.config)
         drains = Signal()
         last_drains = Signal()
         m.d.comb += [loading.place.eq(self.place), draining.place.eq(self.place)]

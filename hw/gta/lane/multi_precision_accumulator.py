@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike, signed
 from amaranth.lib import data, wiring
@@ -100,7 +101,7 @@ class MultiPrecisionAccumulator(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "limbs_log": In(2),
@@ -110,13 +111,9 @@ class MultiPrecisionAccumulator(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         partial: list[Value] = [self.sums[c] for c in range(COLS)]
         found = {c: partial[c] for c in range(COLS)}
         size = 2
@@ -162,7 +159,7 @@ class MultiPrecisionAccumulator(wiring.Component):
             total = Signal(signed(width), name=f"group_{size}_{n // 2}", reset_less=True)
             both = Signal(signed(width), name=f"both_{size}_{n // 2}")
             m.d.comb += both.eq(low + Cat(Const(0, shift), high).as_signed())
-            smaller = [k for k in unit_sizes(self._config, size * (n // 2 + 1) - 1) if k < size]
+            smaller = [k for k in unit_sizes(self.config, size * (n // 2 + 1) - 1) if k < size]
             if smaller:
                 m.d.sync += total.eq(Mux(self.limbs_log >= log, both, high))
             else:

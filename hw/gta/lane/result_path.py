@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from amaranth.hdl import C, Cat, Const, Module, Mux, ShapeLike, Signal, Value, signed
 from amaranth.lib import data, wiring
@@ -118,7 +118,7 @@ class ResultPath(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         self._widest = max((sum_bits(config, c) for c in range(COLS)), default=0)
         address = data.ArrayLayout(range(result_words(config)), BANKS)
         super().__init__(
@@ -141,13 +141,9 @@ class ResultPath(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         steps: list[Step] = [self.step]
         for n in range(1, self._at(COLS - 1) + 4):
             steps.append(self._later(m, steps[-1], n))
@@ -165,31 +161,31 @@ class ResultPath(wiring.Component):
 
     def _later(self, m: Module, step: Step, number: int) -> Step:
         """A step a cycle later; only that it is complete has a reset."""
-        held = Signal(result_step_layout(self._config), name=f"held_{number}", reset_less=True)
+        held = Signal(result_step_layout(self.config), name=f"held_{number}", reset_less=True)
         complete = Signal(name=f"complete_{number}")
-        later = Signal(result_step_layout(self._config), name=f"step_{number}")
+        later = Signal(result_step_layout(self.config), name=f"step_{number}")
         m.d.sync += [held.eq(step), complete.eq(step.complete)]
         m.d.comb += [later.eq(held), later.complete.eq(complete)]
         return later
 
     def _at(self, column: int) -> int:
         """Cycles from column 0's step to that of the groups whose last column this is."""
-        return column + unit_delay(self._config, column)
+        return column + unit_delay(self.config, column)
 
     def _sizes(self, bank: int) -> dict[int, int]:
         """Returns, by size of groups, the last column of the bank's group."""
-        return {n: bank | (n - 1) for n in group_sizes(self._config)}
+        return {n: bank | (n - 1) for n in group_sizes(self.config)}
 
     def _step(self, m: Module, bank: int, steps: list[Step], later: int, name: str) -> Step:
         """Returns the step of the bank's group, a number of cycles later."""
-        layout = result_step_layout(self._config)
+        layout = result_step_layout(self.config)
         found = Signal(layout, name=f"{name}_{bank}")
         choice = {n: steps[self._at(c) + later].as_value() for n, c in self._sizes(bank).items()}
         m.d.comb += found.eq(by_limbs(self.limbs_log, choice))
         return found
 
     def _is_bank(self, bank: int, step: Step) -> Value:
-        own = {n: Const(bank % n, 3) for n in group_sizes(self._config)}
+        own = {n: Const(bank % n, 3) for n in group_sizes(self.config)}
         return step.complete & (step.bank == by_limbs(self.limbs_log, own))
 
     def _read(self, m: Module, bank: int, steps: list[Step], pairs: Signal) -> Value:
@@ -209,7 +205,7 @@ class ResultPath(wiring.Component):
             found.eq(Cat(double, half[64:])[: self._widest]),
         ]
         second: Value = double[32:]
-        if 1 in group_sizes(self._config):
+        if 1 in group_sizes(self.config):
             behind = Signal(32, name=f"old_behind_{bank}", reset_less=True)
             m.d.sync += behind.eq(second)
             second = Mux(pairs, behind, second)
@@ -220,8 +216,8 @@ class ResultPath(wiring.Component):
     def _add(self, m: Module, column: int, steps: list[Step], old: list[Value]) -> Value:
         """The total of the group that ends in a column, three cycles after its step."""
         step = steps[self._at(column) + 1]
-        width = sum_bits(self._config, column)
-        sizes = unit_sizes(self._config, column)
+        width = sum_bits(self.config, column)
+        sizes = unit_sizes(self.config, column)
         found: Value = C(0, width)
         for b in range(column + 1 - sizes[-1], column + 1):
             ends = [self._are_limbs(n) & (step.bank == b % n) for n in sizes if b > column - n]
@@ -242,7 +238,7 @@ class ResultPath(wiring.Component):
 
     def _are_limbs(self, size: int) -> Value:
         """Tells whether the format has that many limbs."""
-        if len(group_sizes(self._config)) == 1:
+        if len(group_sizes(self.config)) == 1:
             return C(1)
         return self.limbs_log == size.bit_length() - 1
 

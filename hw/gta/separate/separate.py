@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from amaranth.hdl import C, Cat, Module, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
@@ -177,7 +177,7 @@ class GtaSeparate(wiring.Component):
     """
 
     def __init__(self, config: GtaSeparateConfig) -> None:
-        self._config = config
+        self.config: Final = config
         sums = data.ArrayLayout(WORD_BITS, config.result_words)
         operation = data.StructLayout(
             {
@@ -190,13 +190,9 @@ class GtaSeparate(wiring.Component):
         result = data.StructLayout({"d": sums, "error": 1})
         super().__init__({"i": In(stream.Signature(operation)), "o": Out(stream.Signature(result))})
 
-    @property
-    def config(self) -> GtaSeparateConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         advance = Signal()
         m.submodules.valid = valid = ValidPipeline(config.pipeline)
         m.d.comb += [
@@ -228,9 +224,9 @@ class GtaSeparate(wiring.Component):
 
     def _selects(self, m: Module, advance: Value) -> Value:
         """A bit for each format of what is about to leave."""
-        codes = self._config.opcodes.values()
+        codes = self.config.opcodes.values()
         selects: Value = Cat(self.i.payload.format == code for code in codes)
-        for stage in range(self._config.pipeline - 1):
+        for stage in range(self.config.pipeline - 1):
             register = Signal(len(codes), name=f"selects_{stage}", reset_less=True)
             with m.If(advance):
                 m.d.sync += register.eq(selects)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, wiring
@@ -63,7 +63,7 @@ class NanWatch(wiring.Component):
 
     def __init__(self, config: GtaConfig) -> None:
         self._groups = exponent_groups(config)
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "i": In(LIMB_BITS),
@@ -75,10 +75,6 @@ class NanWatch(wiring.Component):
                 "o": Out(1),
             }
         )
-
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -167,7 +163,7 @@ class ByteSlice(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "control": In(slice_control_layout(config)),
@@ -178,10 +174,6 @@ class ByteSlice(wiring.Component):
                 "o": Out(LIMB_BITS),
             }
         )
-
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -206,7 +198,7 @@ class ByteSlice(wiring.Component):
             self.x & control.twice.replicate(LIMB_BITS),
             control.flag & (chosen ^ control.negate),
         ]
-        if self._config.floats:
+        if self.config.floats:
             right.append(control.nan & nan.replicate(LIMB_BITS))
         carry_in = Signal()
         total = Signal(LIMB_BITS + 1)
@@ -219,7 +211,7 @@ class ByteSlice(wiring.Component):
         turned: Value = control.last & unlike
         seen: Value = total[:LIMB_BITS].any()
         undefined: list[Value] = []
-        if self._config.floats:
+        if self.config.floats:
             found, magnitude = self._watch(m, nan)
             # If an operand is a NaN, x is neither less nor equal.
             undefined.append(control.float_last & found)
@@ -244,7 +236,7 @@ class ByteSlice(wiring.Component):
         control = self.control
         watches = []
         for name, operand in (("x", self.x), ("y", self.y)):
-            m.submodules[f"watch_{name}"] = watch = NanWatch(self._config)
+            m.submodules[f"watch_{name}"] = watch = NanWatch(self.config)
             m.d.comb += [
                 watch.i.eq(operand),
                 watch.update.eq(control.update),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Module
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -112,7 +114,7 @@ class FunctionTable(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "function_number": In(range(len(VECTOR_FUNCTIONS))),
@@ -121,19 +123,15 @@ class FunctionTable(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        layout = properties_layout(self._config)
+        layout = properties_layout(self.config)
         functions = list(VECTOR_FUNCTIONS)
         with m.Switch(self.format):
-            for name in (*self._config.integers, *self._config.floats):
+            for name in (*self.config.integers, *self.config.floats):
                 with m.Case(FORMATS_OF_GTA.index(name)), m.Switch(self.function_number):
                     for function in functions_of(name):
-                        row = layout.const(properties(self._config, function, name))
+                        row = layout.const(properties(self.config, function, name))
                         with m.Case(functions.index(function)):
                             m.d.comb += self.o.eq(row)
         return m

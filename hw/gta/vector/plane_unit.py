@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import reduce
 from operator import or_
+from typing import Final
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -57,7 +58,7 @@ class PlaneUnit(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         plane = data.ArrayLayout(LIMB_BITS, OCTET)
         super().__init__(
             {
@@ -73,17 +74,13 @@ class PlaneUnit(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
         control = self._control(m)
         sliding = self._is("slide")
         planes = []
         for r in range(OCTET):
-            m.submodules[f"slice_{r}"] = part = ByteSlice(self._config)
+            m.submodules[f"slice_{r}"] = part = ByteSlice(self.config)
             m.d.comb += [
                 part.control.eq(control),
                 part.mine.eq(sliding & (self.amount <= r) if r < OCTET - 1 else sliding),
@@ -113,7 +110,7 @@ class PlaneUnit(wiring.Component):
     def _control(self, m: Module) -> Signal:
         """Decodes the control of the slices from the function and the step."""
         step = self.step
-        control = Signal(slice_control_layout(self._config))
+        control = Signal(slice_control_layout(self.config))
         comparing = Signal()
         asking = Signal()
         choosing = Signal()
@@ -139,17 +136,17 @@ class PlaneUnit(wiring.Component):
             control.flag.eq(telling & step.first),
             control.negate.eq(self._is("eq", "le")),
         ]
-        if self._config.floats:
+        if self.config.floats:
             self._of_floats(m, control, comparing)
         return control
 
     def _of_floats(self, m: Module, control: Signal, comparing: Value) -> None:
         ordered = self._is(*_ORDERED)
-        groups = [self._at(group.places) for group in exponent_groups(self._config)]
+        groups = [self._at(group.places) for group in exponent_groups(self.config)]
         nan = [
             self._at(
                 (name, byte)
-                for name in self._config.floats
+                for name in self.config.floats
                 for byte in range(FLOAT_FORMATS[name].bits // LIMB_BITS)
                 if FLOAT_FORMATS[name].nan >> LIMB_BITS * byte + bit & 1
             )
@@ -157,8 +154,8 @@ class PlaneUnit(wiring.Component):
         ]
         choosing = (ordered & self.step.second).replicate(LIMB_BITS)
         m.d.comb += [
-            control.float_last.eq(self.step.last & comparing & self._of(self._config.floats)),
-            control.ordered.eq(ordered & self._of(self._config.floats)),
+            control.float_last.eq(self.step.last & comparing & self._of(self.config.floats)),
+            control.ordered.eq(ordered & self._of(self.config.floats)),
             control.exponent.eq(Cat(groups)),
             control.nan.eq(Cat(nan) & choosing),
         ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
@@ -155,7 +157,7 @@ class ColumnOperands(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         found = data.ArrayLayout(signed(LIMB_BITS + 1), ROWS)
         step = vector_step_layout(config)
         members: dict[str, Member] = {
@@ -172,10 +174,6 @@ class ColumnOperands(wiring.Component):
         if config.floats:
             members |= {"mode": In(vector_mode()), "y_any": Out(ROWS)}
         super().__init__(members)
-
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -195,7 +193,7 @@ class ColumnOperands(wiring.Component):
         ]
         powers = self._powers(m, y.plane)
         x_bytes, y_bytes = ([plane.o[r][:LIMB_BITS] for r in range(ROWS)] for plane in (x, y))
-        if self._config.floats:
+        if self.config.floats:
             x_bytes, y_bytes = self._significands(m, x_bytes, y_bytes)
         for r in range(ROWS):
             m.d.comb += [
@@ -206,7 +204,7 @@ class ColumnOperands(wiring.Component):
 
     def _powers(self, m: Module, amounts: Value) -> list[Value]:
         """Returns y of each row where it is a constant or a power of two; 0 where it is a plane."""
-        known, config = self.properties, self._config
+        known, config = self.properties, self.config
         if not config.integers:
             return [known.planes] * ROWS
         m.submodules.power = power = PowerLimbs(max(limbs(name) for name in config.integers))
@@ -228,7 +226,7 @@ class ColumnOperands(wiring.Component):
 
         It also provides the properties of y that are needed.
         """
-        config, active = self._config, self.mode.active
+        config, active = self.config, self.mode.active
         m.submodules.x_significands = x_limbs = FloatLimbs(config, second=False)
         m.submodules.y_significands = y_limbs = FloatLimbs(config, second=True)
         m.d.comb += [
@@ -280,7 +278,7 @@ class VectorPath(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         edge = data.ArrayLayout(range(left_words(config)), BANKS)
         words = data.ArrayLayout(8 * LEFT_WORD_BYTES, BANKS)
         address = data.ArrayLayout(range(result_words(config)), BANKS)
@@ -317,26 +315,22 @@ class VectorPath(wiring.Component):
             | (floats if config.floats else {})
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
         before = self.step
         m.d.comb += self.steps[0].eq(before)
         for n in range(1, len(self.steps)):
-            after = Signal(vector_step_layout(self._config), name=f"step_{n}")
+            after = Signal(vector_step_layout(self.config), name=f"step_{n}")
             m.d.sync += after.eq(before)
             m.d.comb += self.steps[n].eq(after)
             before = after
         for r in range(ROWS):
             x, step = self.x[r], self.steps[STEP_TO_LAST - 1]
             m.d.comb += x.base.eq(step.base)
-            if self._config.integers:
+            if self.config.integers:
                 carries = self.properties.floats & (step.base == Base.CARRY)
                 m.d.comb += [x.y_shift.eq(1), x.swap.eq(1), x.shift_drain.eq(carries)]
-            if self._config.floats:
+            if self.config.floats:
                 m.d.comb += x.last.eq(step.last)
         for c in range(COLS):
             self._planes(m, c, self._limbs(m, c))
@@ -351,7 +345,7 @@ class VectorPath(wiring.Component):
         late, byte = self.steps[c + STEP_TO_LAST], self.steps[c + STEP_TO_BYTE]
         at = Mux(known.planes, late.top, of_top.top)
         wanted = known.y_plane | known.y_shift
-        m.submodules[f"operands_{c}"] = operands = ColumnOperands(self._config)
+        m.submodules[f"operands_{c}"] = operands = ColumnOperands(self.config)
         m.d.comb += [
             self.left_read[c].eq(of_left.valid),
             self.left_address[c].eq(of_left.left[1:]),
@@ -366,7 +360,7 @@ class VectorPath(wiring.Component):
             self.x_vector[c].eq(operands.x),
             self.y_vector[c].eq(operands.y),
         ]
-        if self._config.floats:
+        if self.config.floats:
             m.d.comb += [operands.mode.eq(self.mode), self.y_any[c].eq(operands.y_any)]
         return operands.plane.as_value()
 
@@ -376,7 +370,7 @@ class VectorPath(wiring.Component):
         reading, shown, writing = (
             self.steps[c + n] for n in (STEP_TO_LAST, STEP_TO_BYTE, STEP_TO_WRITE)
         )
-        m.submodules[f"planes_{c}"] = unit = PlaneUnit(self._config)
+        m.submodules[f"planes_{c}"] = unit = PlaneUnit(self.config)
         # A sum that begins with nothing.
         no_c = known.sums & ~shown.accumulate
         m.d.comb += [

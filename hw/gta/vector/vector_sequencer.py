@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -43,7 +45,7 @@ class VectorSequencer(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "command": In(pgemm_layout(config)),
@@ -56,17 +58,13 @@ class VectorSequencer(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.table = table = FunctionTable(self._config)
-        m.submodules.steps = steps = VectorSteps(self._config)
+        m.submodules.table = table = FunctionTable(self.config)
+        m.submodules.steps = steps = VectorSteps(self.config)
         waits = Signal()
         early = Signal(range(COLS), name="cycles_too_early")
-        stages = self._config.adder_stages + 1
+        stages = self.config.adder_stages + 1
         behind = Mux(self.properties.floats, _TAIL + stages, _TAIL)
         tail = Signal(range(_TAIL + stages + 1))
         same = Signal()

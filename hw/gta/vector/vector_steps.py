@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -41,7 +43,7 @@ class OctetWalk(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         edge = range(left_planes(config))
         super().__init__(
             {
@@ -59,10 +61,6 @@ class OctetWalk(wiring.Component):
                 "results_end": Out(range(result_planes(config) + 1)),
             }
         )
-
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -197,7 +195,7 @@ class VectorSteps(wiring.Component):
     """
 
     def __init__(self, config: GtaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "start": In(1),
@@ -210,13 +208,9 @@ class VectorSteps(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> GtaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.walk = self._walk = OctetWalk(self._config)
+        m.submodules.walk = self._walk = OctetWalk(self.config)
         m.submodules.pairs = self._pairs = LimbPairs()
         self._second = Signal(name="second_pass")
         self._multiplies = Signal(name="multiplies")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -34,7 +36,7 @@ class MultiplyStage(wiring.Component):
     """
 
     def __init__(self, config: MatRaptorConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "i": In(stream.Signature(product_layout(config))),
@@ -43,13 +45,9 @@ class MultiplyStage(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> MatRaptorConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, stages = self._config, self._config.multiplier_stages
+        config, stages = self.config, self.config.multiplier_stages
         m.submodules.multiply = multiply = ScalarProduct(config.operators, config.format, stages)
         m.submodules.products = products = SkidBuffer(partial_layout(config), clearable=True)
         token = self.i.payload
@@ -101,7 +99,7 @@ class MultiplyStage(wiring.Component):
         of B."""
         token = self.i.payload
         within = Signal()
-        before = Signal(self._config.index_bits, reset_less=True)
+        before = Signal(self.config.index_bits, reset_less=True)
         unsorted = Signal()
         m.d.comb += unsorted.eq(token.present & within & (token.column <= before))
         with m.If(self.i.valid & self.i.ready):

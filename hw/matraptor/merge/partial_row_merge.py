@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -175,7 +176,7 @@ class PartialRowMerge(wiring.Component):
     """
 
     def __init__(self, config: MatRaptorConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "i": In(stream.Signature(partial_layout(config))),
@@ -195,13 +196,9 @@ class PartialRowMerge(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> MatRaptorConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, source, token = self._config, self.source, self.i.payload
+        config, source, token = self.config, self.source, self.i.payload
         m.submodules.order = order = QueueOrder(config.queues, config.queue_depth)
         target = Signal(range(config.queues))
         length = Signal(range(config.queue_depth + 1))
@@ -254,7 +251,7 @@ class PartialRowMerge(wiring.Component):
         """Ends a row. Its last entry may come from the queue, so the end that the last product
         marks is kept."""
         token = self.i.payload
-        kept = Signal(row_end_layout(self._config), reset_less=True)
+        kept = Signal(row_end_layout(self.config), reset_less=True)
         kept_row_last = Signal()
         said = Cat(token.row.as_value(), token.lane_last)
         m.d.comb += [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -48,7 +50,7 @@ class QueueSet(wiring.Component):
     """
 
     def __init__(self, config: MatRaptorConfig) -> None:
-        self._config = config
+        self.config: Final = config
         count = config.queues
         entry = entry_layout(config)
         members: dict[str, wiring.Member] = {}
@@ -75,13 +77,9 @@ class QueueSet(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> MatRaptorConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         entry = entry_layout(config)
         direct = direct_layout(config) if config.outer_product else None
         shown: Value = Value.cast(0)
@@ -149,7 +147,7 @@ class ProcessingElement(wiring.Component):
     """
 
     def __init__(self, config: MatRaptorConfig) -> None:
-        self._config = config
+        self.config: Final = config
         outer: dict[str, wiring.Member] = {}
         if config.outer_product:
             outer = {
@@ -176,13 +174,9 @@ class ProcessingElement(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> MatRaptorConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.multiply = multiply = MultiplyStage(config)
         m.submodules.merge = merge = PartialRowMerge(config)
         m.submodules.row_merge = row_merge = RowMerge(config)
@@ -254,8 +248,8 @@ class ProcessingElement(wiring.Component):
         sets: list[QueueSet],
     ) -> dict[str, Value]:
         """The other mode: between the same ends, with the same multiplier and memories."""
-        queues, mode = self._config.queues, self.job.mode
-        m.submodules.outer = outer = OuterProduct(self._config)
+        queues, mode = self.config.queues, self.job.mode
+        m.submodules.outer = outer = OuterProduct(self.config)
         bypass_unless(m, mode, self.i, (outer.i, outer.products), multiply.i)
         demultiplex(m, mode, multiply.o, (merge.i, outer.partials))
         multiplex(m, mode, (row_merge.o, outer.o), self.o)
@@ -284,7 +278,7 @@ class ProcessingElement(wiring.Component):
         self, m: Module, merge: PartialRowMerge, sets: list[QueueSet], filling: Signal
     ) -> None:
         """The way of an entry: past the adder, or through it."""
-        config, entry = self._config, merge.entry
+        config, entry = self.config, merge.entry
         stages = config.adder_stages
         m.submodules.add = add = OptionalSum(config.operators, config.format, stages)
         append = Signal()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -294,7 +296,7 @@ class RowMerge(wiring.Component):
     """
 
     def __init__(self, config: MatRaptorConfig) -> None:
-        self._config = config
+        self.config: Final = config
         count = config.queues
         super().__init__(
             {
@@ -311,13 +313,9 @@ class RowMerge(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> MatRaptorConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, count = self._config, self._config.queues
+        config, count = self.config, self.config.queues
         m.submodules.minimum = minimum = MinimumColumn(count, config.index_bits)
         m.submodules.tree = tree = AdderTree(
             config.operators, config.format, count=count, stages=config.adder_stages

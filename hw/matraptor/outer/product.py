@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -50,7 +50,7 @@ class OuterDrain(wiring.Component):
     """
 
     def __init__(self, config: MatRaptorConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "rows": In(stream.Signature(walk_layout(config))),
@@ -65,13 +65,9 @@ class OuterDrain(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> MatRaptorConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.results = results = SkidBuffer(result_layout(config), clearable=True)
         wiring.connect(m, results.o, wiring.flipped(self.o))
         line = range(config.queue_depth)
@@ -129,7 +125,7 @@ class OuterDrain(wiring.Component):
 
     def _begin(self, m: Module, begins: Value) -> tuple[Value, Value]:
         """Prepares the first line of the next row; returns whether it is known, and its number."""
-        config = self._config
+        config = self.config
         ready = Signal()
         first_line = Signal(range(config.queue_depth), reset_less=True)
         walked = self.rows.payload
@@ -143,7 +139,7 @@ class OuterDrain(wiring.Component):
     def _choose(self, m: Module, sent: Any) -> tuple[Value, Value, Value]:
         """Returns whether the line shown has a sum that is still to be sent, whether it has only
         one, and the first one's bank."""
-        banks = self._config.accumulator_banks
+        banks = self.config.accumulator_banks
         fresh = Signal()
         remaining = Signal(banks, reset_less=True)
         begun = Signal(banks)
@@ -196,7 +192,7 @@ class OuterProduct(wiring.Component):
     """
 
     def __init__(self, config: MatRaptorConfig) -> None:
-        self._config = config
+        self.config: Final = config
         memories = 2 * config.queues
         errors = ("overflow", "index_error", "unsorted")
         super().__init__(
@@ -218,13 +214,9 @@ class OuterProduct(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> MatRaptorConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.replay = replay = RowReplay(config)
         m.submodules.sums = sums = OuterSums(config)
         m.submodules.drain = drain = OuterDrain(config)
@@ -271,7 +263,7 @@ class OuterProduct(wiring.Component):
         self, m: Module, *, lines: Value, sums: OuterSums, drain: OuterDrain, walk: RowWalk
     ) -> tuple[Value, Value]:
         """Clear, sum, drain; returns whether a line is cleared, and which."""
-        depth = self._config.queue_depth
+        depth = self.config.queue_depth
         line = Signal(range(depth + 1))
         left = Signal(range(depth + 1), reset_less=True)
         clears = Signal()
@@ -318,7 +310,7 @@ class OuterProduct(wiring.Component):
         self, m: Module, clears: Value, line: Value, sums: OuterSums, drain: OuterDrain
     ) -> None:
         """The memories that hold sums."""
-        banks = self._config.accumulator_banks
+        banks = self.config.accumulator_banks
         m.d.comb += sums.head.eq(Array(self.heads[n] for n in range(banks))[sums.head_bank])
         for n in range(banks):
             memory, written = self.memories[n], sums.write_place

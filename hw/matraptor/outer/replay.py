@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -62,7 +64,7 @@ class OuterColumns(wiring.Component):
     """
 
     def __init__(self, config: MatRaptorConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "i": In(stream.Signature(left_layout(config))),
@@ -75,13 +77,9 @@ class OuterColumns(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> MatRaptorConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, token, asked = self._config, self.i.payload, self.o.payload
+        config, token, asked = self.config, self.i.payload, self.o.payload
         m.submodules.queue = queue = DeepQueue(outer_layout(config), config.outstanding)
         wiring.connect(m, queue.o, wiring.flipped(self.columns))
         # Within a column an entry has come.
@@ -164,7 +162,7 @@ class RowReplay(wiring.Component):
     """
 
     def __init__(self, config: MatRaptorConfig) -> None:
-        self._config = config
+        self.config: Final = config
         tokens = stream.Signature(product_layout(config))
         super().__init__(
             {
@@ -181,13 +179,9 @@ class RowReplay(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> MatRaptorConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        depth = self._config.queue_depth
+        depth = self.config.queue_depth
         # State of each memory: it holds a row, the row's entries, and the row only ends the
         # lane.
         full = Signal(BUFFERS)
@@ -222,9 +216,9 @@ class RowReplay(wiring.Component):
 
     def _store(self, m: Module, full: Value, filling: Value, stored: Value) -> Value:
         """A token of a row a cycle; returns the row's length, valid with its last token."""
-        depth, token = self._config.queue_depth, self.i.payload
+        depth, token = self.config.queue_depth, self.i.payload
         place = Signal(range(depth + 1))
-        before = Signal(self._config.index_bits, reset_less=True)
+        before = Signal(self.config.index_bits, reset_less=True)
         failed = Signal()
         behind = Signal()
         descends = Signal()
@@ -267,7 +261,7 @@ class RowReplay(wiring.Component):
         ends_lane: Value,
     ) -> None:
         """Reads an entry of the row a cycle, and sends it in the next."""
-        depth, entry, token = self._config.queue_depth, self.columns.payload, self.o.payload
+        depth, entry, token = self.config.queue_depth, self.columns.payload, self.o.payload
         place = Signal(range(depth))
         valid = Signal()
         advance = Signal()
@@ -294,7 +288,7 @@ class RowReplay(wiring.Component):
         beside = Signal(
             data.StructLayout(
                 {
-                    "a": self._config.format.bits,
+                    "a": self.config.format.bits,
                     "target": token.target.shape(),
                     "memory": 1,
                     "b_last": 1,
@@ -317,7 +311,7 @@ class RowReplay(wiring.Component):
         with m.If(self.clear):
             m.d.sync += [place.eq(0), valid.eq(0)]
         head = Mux(beside.memory, self.heads[1].as_value(), self.heads[0].as_value())
-        shown = Signal(entry_layout(self._config))
+        shown = Signal(entry_layout(self.config))
         m.d.comb += [
             shown.eq(head),
             token.a.eq(beside.a),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -48,7 +48,7 @@ class OuterSums(wiring.Component):
     """
 
     def __init__(self, config: MatRaptorConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "i": In(stream.Signature(partial_layout(config))),
@@ -66,13 +66,9 @@ class OuterSums(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> MatRaptorConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         waits = Signal()
         valid, token = self._place(m, waits)
         place = place_layout(config)
@@ -112,7 +108,7 @@ class OuterSums(wiring.Component):
 
     def _place(self, m: Module, waits: Value) -> tuple[Value, Any]:
         """Holds the product and its sum's place, two cycles after the product was accepted."""
-        config, token = self._config, self.i.payload
+        config, token = self.config, self.i.payload
         bank_bits = config.accumulator_banks.bit_length() - 1
         line = range(config.queue_depth)
         multiplied = Signal(

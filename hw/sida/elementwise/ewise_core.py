@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
@@ -60,7 +60,7 @@ class EwiseCore(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         address, bits = range(config.program_words), config.format.bits
         words = range(config.program_words + 1)
         super().__init__(
@@ -91,15 +91,11 @@ class EwiseCore(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.sequencer = sequencer = Sequencer(self._config)
-        m.submodules.walker = walker = LoadWalker(self._config)
-        m.submodules.reductions = reductions = Reductions(self._config)
+        m.submodules.sequencer = sequencer = Sequencer(self.config)
+        m.submodules.walker = walker = LoadWalker(self.config)
+        m.submodules.reductions = reductions = Reductions(self.config)
         self._program(m, sequencer, walker)
         execute = Signal()
         begins = Signal()
@@ -132,7 +128,7 @@ class EwiseCore(wiring.Component):
 
     def _program(self, m: Module, sequencer: Sequencer, walker: LoadWalker) -> None:
         m.submodules.program = program = Memory(
-            shape=WORD_BITS, depth=self._config.program_words, init=[]
+            shape=WORD_BITS, depth=self.config.program_words, init=[]
         )
         write = program.write_port()
         m.d.comb += [
@@ -147,7 +143,7 @@ class EwiseCore(wiring.Component):
     def _scalars(self, m: Module, sequencer: Sequencer, reductions: Reductions) -> list[Value]:
         """Reads the scalars that may be operands of ``step``, and writes those of reductions."""
         m.submodules.scalars = scalars = Memory(
-            shape=self._config.format.bits, depth=SCALARS, init=[]
+            shape=self.config.format.bits, depth=SCALARS, init=[]
         )
         write = scalars.write_port()
         found: list[Value] = []
@@ -214,8 +210,8 @@ class EwiseCore(wiring.Component):
         silent = [opcode("end"), opcode("out"), *(opcode(name) for name in KINDS)]
         writes = step.first | ~Cat(word.opcode == number for number in silent).any()
         lanes = []
-        for index in range(self._config.pes):
-            m.submodules[f"lane_{index}"] = lane = Lane(self._config)
+        for index in range(self.config.pes):
+            m.submodules[f"lane_{index}"] = lane = Lane(self.config)
             m.d.comb += [
                 lane.read.eq(sequencer.read),
                 lane.opcode.eq(word.opcode),
@@ -271,7 +267,7 @@ class EwiseCore(wiring.Component):
 
     def _mask(self, m: Module, step: Any, begins: Value) -> Value:
         """Returns the mask of the elements present in the row of ``step``."""
-        pes = self._config.pes
+        pes = self.config.pes
         tail = Signal(pes, name="tail")
         mask = Signal(pes, name="mask")
         with m.If(begins):
@@ -291,7 +287,7 @@ class EwiseCore(wiring.Component):
         found: Value,
     ) -> None:
         """Connects the streams of an instruction: operands that it waits for, and results."""
-        config, step = self._config, sequencer.step
+        config, step = self.config, sequencer.step
         word = step.word
         m.submodules.results = results = OutputRegister(row_layout(config), clearable=True)
         m.submodules.stores = stores = SkidBuffer(stored_layout(config), clearable=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -38,7 +40,7 @@ class ProgramLoader(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         self._id_bits = (config.outstanding - 1).bit_length()
         request = address_layout(config.addr_bits, self._id_bits)
         beat = beat_layout(config.data_bits, self._id_bits)
@@ -58,10 +60,6 @@ class ProgramLoader(wiring.Component):
         )
 
     @property
-    def config(self) -> SidaConfig:
-        return self._config
-
-    @property
     def id_bits(self) -> int:
         """Width of an ID of the bus."""
         return self._id_bits
@@ -69,7 +67,7 @@ class ProgramLoader(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.entries = entries = ArrayEntries(
-            self._config, _WORD_BYTES, outstanding=_OUTSTANDING
+            self.config, _WORD_BYTES, outstanding=_OUTSTANDING
         )
         asks = Signal()
         busy = Signal()
@@ -136,7 +134,7 @@ class ScalarPort(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         bits, number = config.format.bits, range(SCALARS)
         super().__init__(
             {
@@ -159,13 +157,9 @@ class ScalarPort(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        pes = self._config.pes
+        pes = self.config.pes
         # A row has all scalars, or they are whole rows.
         in_row = min(pes, SCALARS)
         place = Signal(range(SCALARS))
@@ -244,7 +238,7 @@ class ScalarPort(wiring.Component):
 
     def _less(self, m: Module, limit: Value) -> Value:
         """Tells whether the scalar that is read is below the limit."""
-        fmt = self._config.format
+        fmt = self.config.format
         if not isinstance(fmt, FloatFormat):
             return self.scalar_read.as_signed() < limit.as_signed()
         m.submodules.compare = compare = FloatCompare(fmt)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -47,7 +49,7 @@ class ListReader(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         chunk = chunk_bits(config)
         super().__init__(
             {
@@ -67,18 +69,14 @@ class ListReader(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        count = lists(self._config)
+        count = lists(self.config)
         layout = data.StructLayout(
             {
-                "left": bank_words(self._config).bit_length(),
-                "place": element_write_layout(self._config)["place"].shape,
-                "next": chunk_bits(self._config),
+                "left": bank_words(self.config).bit_length(),
+                "place": element_write_layout(self.config)["place"].shape,
+                "next": chunk_bits(self.config),
                 "asked": 1,
                 "linked": 1,
             }
@@ -106,7 +104,7 @@ class ListReader(wiring.Component):
                             m.d.comb += chosen.eq((served + step) % count)
         now = Signal(layout)
         left = Signal.like(now.left)
-        following = Signal(chunk_bits(self._config))
+        following = Signal(chunk_bits(self.config))
         m.d.comb += [
             now.eq(Array(cursors)[chosen]),
             following.eq(Mux(linking & (linked == chosen), self.follower, now.next)),
@@ -182,7 +180,7 @@ class HeldBank(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "i": In(stream.Signature(scattered_layout(held_layout(config)))),
@@ -202,13 +200,9 @@ class HeldBank(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.lists = table = PanelLists(config)
         m.submodules.reader = reader = ListReader(config)
         m.d.comb += [table.clear.eq(self.clear), reader.clear.eq(self.clear)]
@@ -243,8 +237,8 @@ class HeldBank(wiring.Component):
 
     def _chunks(self, m: Module, table: PanelLists, reader: ListReader) -> Signal:
         """Allocates chunks: returned ones first, then unused ones; returns how many are in use."""
-        count = chunks(self._config)
-        m.submodules.free = free = DeepQueue(chunk_bits(self._config), max(2, count))
+        count = chunks(self.config)
+        m.submodules.free = free = DeepQueue(chunk_bits(self.config), max(2, count))
         fresh = Signal(range(count + 1))
         used = Signal(range(count + 1))
         takes = Signal()
@@ -267,7 +261,7 @@ class HeldBank(wiring.Component):
 
     def _memories(self, m: Module, table: PanelLists, reader: ListReader) -> None:
         """Elements and the chunks' followers; what is here, counted."""
-        config = self._config
+        config = self.config
         m.submodules.elements = elements = Memory(
             shape=late_layout(config), depth=bank_words(config), init=[]
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import and_
-from typing import Any
+from typing import Any, Final
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -130,7 +130,7 @@ class HeldElements(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         values = data.ArrayLayout(config.format.bits, config.pes)
         super().__init__(
             {
@@ -155,17 +155,13 @@ class HeldElements(wiring.Component):
 
     def _members_of_w(self) -> dict[str, Any]:
         """Returns the ports that read w."""
-        config = self._config
+        config = self.config
         values = data.ArrayLayout(config.format.bits, config.pes)
         return {"place": In(place_bits(config)), "w": Out(values)}
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.control = control = PanelControl(config)
         banks = [HeldBank(config) for _ in range(config.pes)]
         sums = [self._bank_of_w() for _ in range(config.pes)]
@@ -190,7 +186,7 @@ class HeldElements(wiring.Component):
 
     def _fill(self, m: Module, control: PanelControl, banks: list[HeldBank]) -> None:
         """Elements that come by columns."""
-        config = self._config
+        config = self.config
         m.submodules.late = late = LateElements(config)
         m.submodules.scatter = scatter = Scatter(held_layout(config), config.pes, SETS)
         wiring.connect(m, late.o, scatter.i)
@@ -219,7 +215,7 @@ class HeldElements(wiring.Component):
 
         They are rotated by the panel's number, or sent as they are refetched.
         """
-        pes = self._config.pes
+        pes = self.config.pes
         bits = (pes - 1).bit_length()
         turn = Signal(bits)
         m.d.comb += turn.eq(control.due[:bits])
@@ -257,7 +253,7 @@ class HeldElements(wiring.Component):
 
     def _bank_of_w(self) -> Any:
         """A part that adds to elements of w."""
-        return LateSums(self._config)
+        return LateSums(self.config)
 
     def _connect_w(
         self, m: Module, control: PanelControl, sums: list[Any], row: Signal
@@ -266,7 +262,7 @@ class HeldElements(wiring.Component):
 
         Returns what a row of z must wait for, by its first element.
         """
-        config = self._config
+        config = self.config
         m.submodules.first = first = FirstValues(config)
         m.submodules.empty = empty = EmptyValues(config)
         m.d.comb += [
@@ -292,7 +288,7 @@ class HeldElements(wiring.Component):
 
     def _take_z(self, m: Module, control: PanelControl, sums: list[Any]) -> None:
         """Rows of z to all sums."""
-        config = self._config
+        config = self.config
         there = Signal.like(control.z_columns)
         may_come = reduce(and_, self._connect_w(m, control, sums, there))
         m.d.comb += [
@@ -346,7 +342,7 @@ class HeldElements(wiring.Component):
 
         On the transpose both arrive by columns, and no disagreement is reported.
         """
-        m.submodules.check = check = PanelCheck(self._config)
+        m.submodules.check = check = PanelCheck(self.config)
         m.d.comb += [
             check.clear.eq(self.clear),
             self.disagrees.eq(check.wrong & ~self.transposed),

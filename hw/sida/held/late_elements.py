@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
@@ -192,7 +192,7 @@ class LateElements(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "opens": In(1),
@@ -204,13 +204,9 @@ class LateElements(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, given, found = self._config, self.i.payload, self.o.payload
+        config, given, found = self.config, self.i.payload, self.o.payload
         lanes = (config.pes - 1).bit_length()
         rows = (config.subtensor - 1).bit_length()
         boundary = self.boundary

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -33,7 +35,7 @@ class SumRows(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         values = data.ArrayLayout(config.format.bits, config.pes)
         super().__init__(
             {
@@ -46,14 +48,10 @@ class SumRows(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        shift = self._config.pes.bit_length() - 1
-        row = Signal(place_bits(self._config))
+        shift = self.config.pes.bit_length() - 1
+        row = Signal(place_bits(self.config))
         there = Signal()
         takes = Signal()
         last = Signal()
@@ -92,7 +90,7 @@ class EmptyValues(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "start": In(1),
@@ -104,13 +102,9 @@ class EmptyValues(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, results = self._config, self.results
+        config, results = self.config, self.results
         nothing = Signal(config.format.bits)
         behind = Signal(count_bits(config) + 1)
         m.d.comb += [
@@ -150,7 +144,7 @@ class FirstValues(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "opens": In(1),
@@ -162,13 +156,9 @@ class FirstValues(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        pes, given = self._config.pes, self.results
+        pes, given = self.config.pes, self.results
         lanes = (pes - 1).bit_length()
         shift = given.base[:lanes]
         values = [Cat(value) for value in given.values]
@@ -176,7 +166,7 @@ class FirstValues(wiring.Component):
             step = 1 << bit
             turned = []
             for lane in range(pes):
-                value = Signal(self._config.format.bits, name=f"turned_{bit}_{lane}")
+                value = Signal(self.config.format.bits, name=f"turned_{bit}_{lane}")
                 m.d.comb += value.eq(Mux(shift[bit], values[(lane - step) % pes], values[lane]))
                 turned.append(value)
             values = turned
@@ -232,7 +222,7 @@ class LateSums(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "semiring": In(semiring_range(config.operators)),
@@ -247,13 +237,9 @@ class LateSums(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, late = self._config, self.i.payload.late
+        config, late = self.config, self.i.payload.late
         times, adds = config.multiplier_stages, config.adder_stages
         advance = Signal()
         meets = Signal()
@@ -308,7 +294,7 @@ class LateSums(wiring.Component):
 
     def _operand(self, m: Module, advance: Signal) -> Value:
         """Returns the element of z that multiplies the element which has entered."""
-        config = self._config
+        config = self.config
         width, lines = config.pes * config.format.bits, line_rows(config)
         lanes = (config.pes - 1).bit_length()
         m.submodules.z = z = Memory(shape=unsigned(width), depth=2 * lines, init=[])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -79,7 +79,8 @@ class PanelSum(wiring.Component):
     def __init__(self, config: SidaConfig, bank: int) -> None:
         if not 0 <= bank < config.pes:
             raise ValueError(f"`bank` must be in 0..{config.pes - 1}, not {bank}")
-        self._config, self._bank = config, bank
+        self.config: Final = config
+        self._bank = bank
         super().__init__(
             {
                 "comes": In(1),
@@ -93,20 +94,16 @@ class PanelSum(wiring.Component):
         )
 
     @property
-    def config(self) -> SidaConfig:
-        return self._config
-
-    @property
     def bank(self) -> int:
         return self._bank
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        depth = panels(self._config)
-        lanes = self._config.pes.bit_length() - 1
+        depth = panels(self.config)
+        lanes = self.config.pes.bit_length() - 1
         m.submodules.sums = sums = Memory(shape=HASH_BITS, depth=depth, init=[])
         write = sums.write_port()
-        looked_at = Signal(panel_bits(self._config))
+        looked_at = Signal(panel_bits(self.config))
         (found,) = reads_with_writes(m, sums, write, {"sum": looked_at})
         late = self.element.late
         column = Signal(lanes)
@@ -166,7 +163,7 @@ class PanelCheck(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         pes = config.pes
         super().__init__(
             {
@@ -186,13 +183,9 @@ class PanelCheck(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         lanes = config.pes.bit_length() - 1
         fetched = Signal()
         lost = Signal()
@@ -245,7 +238,7 @@ class PanelCheck(wiring.Component):
             its = Signal.like(self.due, name=f"panel_{level}", reset_less=True)
             m.d.sync += [following.eq(ends & ~self.clear), its.eq(panel)]
             terms, ends, panel, level = sums, following, its, level + 1
-        shift = self._config.subtensor.bit_length() - 1
+        shift = self.config.subtensor.bit_length() - 1
         with m.If(ends & (terms[0] != 0) & ~self.wrong):
             m.d.sync += [self.wrong.eq(1), self.row.eq(panel.shift_left(shift))]
         with m.If(self.clear):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
@@ -49,7 +51,7 @@ class PanelsAhead(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         count = range(panels(config) + 1)
         super().__init__(
             {
@@ -73,13 +75,9 @@ class PanelsAhead(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         first, step = self.first, config.subtensor
         whole = self._whole(m)
         following = Signal.like(first)
@@ -111,11 +109,11 @@ class PanelsAhead(wiring.Component):
 
     def _whole(self, m: Module) -> Signal:
         """Counts the panels that have all of their elements."""
-        step = self._config.subtensor
-        whole = Signal(range(panels(self._config) + 1))
-        end = Signal(range(self._config.most_rows + 3 * step + 1))
+        step = self.config.subtensor
+        whole = Signal(range(panels(self.config) + 1))
+        end = Signal(range(self.config.most_rows + 3 * step + 1))
         with m.If(self.start):
-            two = 2 if panels(self._config) > 1 else 1
+            two = 2 if panels(self.config) > 1 else 1
             m.d.sync += [
                 whole.eq(0),
                 end.eq(2 * step),
@@ -130,7 +128,7 @@ class PanelsAhead(wiring.Component):
 
     def _is_there(self, panel: Signal) -> Value:
         """Tells whether the matrix has such a panel."""
-        return panel.shift_left(self._config.subtensor.bit_length() - 1) < self.columns
+        return panel.shift_left(self.config.subtensor.bit_length() - 1) < self.columns
 
     def _bits(self, m: Module, following: Signal) -> list[Value]:
         """Keeps a bit per panel: it was evicted.
@@ -138,7 +136,7 @@ class PanelsAhead(wiring.Component):
         Returns the bit of the first panel that is neither kept nor requested, and that of the panel
         that is due.
         """
-        depth = panels(self._config)
+        depth = panels(self.config)
         m.submodules.bits = bits = Memory(shape=1, depth=depth, init=[])
         write = bits.write_port()
         walk = Signal(range(depth + 1))
@@ -199,7 +197,7 @@ class PanelControl(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         count = count_bits(config)
         self._far = range(config.most_rows + 3 * config.subtensor + 1)
         super().__init__(
@@ -232,13 +230,9 @@ class PanelControl(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, columns = self._config, self.columns
+        config, columns = self.config, self.columns
         step = config.subtensor
         # End of the panel that is due, and of the elements of w that it is added to.
         end = Signal(self._far)

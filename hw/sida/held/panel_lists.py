@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -82,7 +84,7 @@ class PanelLists(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "i": In(stream.Signature(held_layout(config))),
@@ -101,13 +103,9 @@ class PanelLists(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         depth = panels(config)
         m.submodules.table = table = Memory(shape=entries_layout(config), depth=depth, init=[])
         write = table.write_port()
@@ -164,7 +162,7 @@ class PanelLists(wiring.Component):
         self, m: Module, entry: data.View, held: data.View, looks: Signal, ends: Signal
     ) -> data.View:
         """Returns the list with one more element, and the writes for it."""
-        updated = Signal(entry_layout(self._config))
+        updated = Signal(entry_layout(self.config))
         offset = entry.count[:_OFFSET_BITS]
         fresh = Signal()
         adds = Signal()
@@ -191,6 +189,6 @@ class PanelLists(wiring.Component):
 
     def _list_of(self, held: data.View) -> Cat:
         """Returns the list of an element, by its column: equal columns are in one list."""
-        bits = (lists(self._config) - 1).bit_length()
+        bits = (lists(self.config) - 1).bit_length()
         low = held.late.place[:bits]
         return Cat(low, *[Const(0, 1)] * (bits - len(low)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
@@ -98,7 +98,8 @@ class ArrayEntries(wiring.Component):
         if not 2 <= outstanding <= config.outstanding:
             most = config.outstanding
             raise ValueError(f"`outstanding` must be in 2..{most}, not {outstanding}")
-        self._config, self._entry_bytes, self._outstanding = config, entry_bytes, outstanding
+        self.config: Final = config
+        self._entry_bytes, self._outstanding = entry_bytes, outstanding
         self._requests = requests
         self._id_bits = (config.outstanding - 1).bit_length()
         request = address_layout(config.addr_bits, self._id_bits)
@@ -114,16 +115,12 @@ class ArrayEntries(wiring.Component):
         )
 
     @property
-    def config(self) -> SidaConfig:
-        return self._config
-
-    @property
     def entry_bytes(self) -> int:
         return self._entry_bytes
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.reader = reader = StripedReader(
             config.geometry,
             line_blocks=config.line_blocks,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -36,7 +38,7 @@ class ColumnEnds(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         entry = entry_layout((config.pes * INDEX_BITS // 8,))
         super().__init__(
             {
@@ -48,13 +50,9 @@ class ColumnEnds(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        size = self._config.pes
+        size = self.config.pes
         m.submodules.made = made = OutputRegister(self.o.payload.shape(), clearable=True)
         wiring.connect(m, made.o, wiring.flipped(self.o))
         held = Signal(size * INDEX_BITS, reset_less=True)
@@ -86,7 +84,7 @@ class ColumnEnds(wiring.Component):
 
     def _window(self, m: Module, held: Signal, window: Value, goes: Value) -> None:
         """Forms a window from the pointers that are held and the pointer that arrives."""
-        config, size = self._config, self._config.pes
+        config, size = self.config, self.config.pes
         pointers = [held[n * INDEX_BITS : (n + 1) * INDEX_BITS] for n in range(size)]
         pointers.append(self.i.payload.data[:INDEX_BITS])
         column = Signal(count_bits(config))
@@ -154,7 +152,7 @@ class ColumnLoader(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "job": In(job_layout(config)),
@@ -170,17 +168,13 @@ class ColumnLoader(wiring.Component):
         )
 
     @property
-    def config(self) -> SidaConfig:
-        return self._config
-
-    @property
     def id_bits(self) -> int:
         """Width of an ID of the bus."""
-        return bus_id_bits(self._config, len(ARRAYS))
+        return bus_id_bits(self.config, len(ARRAYS))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, pes = self._config, self._config.pes
+        config, pes = self.config, self.config.pes
         most = config.outstanding
         readers = {
             "pointers": (config.pes * _INDEX_BYTES, max(2, most // 4)),
@@ -223,7 +217,7 @@ class ColumnLoader(wiring.Component):
         self, m: Module, entries: dict[str, ArrayEntries], ends: ColumnEnds, cut: ColumnCut
     ) -> None:
         """Reads the last pointer by itself, then all arrays."""
-        size = self._config.pes
+        size = self.config.pes
         pointers, found = entries["pointers"], entries["pointers"].o
         elements = Signal(INDEX_BITS)
         alone = Signal()
@@ -272,14 +266,14 @@ class ColumnLoader(wiring.Component):
 
     def _index(self, size: int) -> Value:
         """Returns the last pointer's place in its entry, or in its line."""
-        within = min(size, self._config.line_bytes // _INDEX_BYTES)
+        within = min(size, self.config.line_bytes // _INDEX_BYTES)
         return self.job.columns[: within.bit_length() - 1]
 
     def _request(
         self, m: Module, entries: dict[str, ArrayEntries], elements: Value, alone: Value
     ) -> None:
         """Requests the arrays; with ``alone``, the last pointer and those before it in its line."""
-        config, job = self._config, self.job
+        config, job = self.config, self.job
         size, line = config.pes, config.line_bytes // _INDEX_BYTES
         shift = line.bit_length() - 1
         place = job.columns[:shift]

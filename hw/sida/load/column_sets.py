@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -39,7 +39,7 @@ class SetLeaves(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "i": In(stream.Signature(cut_layout(config))),
@@ -53,16 +53,12 @@ class SetLeaves(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        pes = self._config.pes
+        pes = self.config.pes
         layout = data.StructLayout(
             {
-                "set": set_layout(self._config),
+                "set": set_layout(self.config),
                 "far": pes,
                 "late": pes,
                 "wrong": 1,
@@ -92,7 +88,7 @@ class SetLeaves(wiring.Component):
 
     def _place(self, m: Module, leaf: int, found: Any) -> None:
         """Computes an element's column from the columns that end before it."""
-        size, cut = self._config.pes, self.i.payload
+        size, cut = self.config.pes, self.i.payload
         low = cut.base[: size.bit_length() - 1]
         last = leaf == size - 1
         before = [cut.ends[n] & (last or cut.leaves[n] <= leaf) for n in range(2 * size)]
@@ -109,14 +105,14 @@ class SetLeaves(wiring.Component):
                 & (column < size + Mux(cut.both, low, 0))
             ),
             found.offset.eq((column - low)[: len(found.offset)]),
-            found.row.eq(cut.block.rows[leaf][: self._config.place_bits]),
+            found.row.eq(cut.block.rows[leaf][: self.config.place_bits]),
             found.value.eq(cut.block.values[leaf]),
         ]
 
     def _check_rows(self, m: Module, found: Any) -> None:
         """Tells which rows are beyond the matrix, or not above the row of the element before."""
         leaves, rows = found.set.leaves, self.i.payload.block.rows
-        last = self._config.pes - 1
+        last = self.config.pes - 1
         # The column of the last element that went by goes on, and the element's row.
         open = Signal()
         row = Signal(INDEX_BITS, reset_less=True)
@@ -153,7 +149,7 @@ class SetLeaves(wiring.Component):
             placed.o.ready.eq(checked.i.ready & ~failed),
             failed.eq(self.pointer_error | self.row_error | self.order_error),
         ]
-        for leaf in reversed(range(self._config.pes)):
+        for leaf in reversed(range(self.config.pes)):
             with m.If(~found.wrong & (found.far[leaf] | found.late[leaf])):
                 m.d.comb += [
                     place.eq(found.set.leaves[leaf].offset),
@@ -192,7 +188,7 @@ class ColumnCut(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "windows": In(stream.Signature(window_layout(config))),
@@ -205,13 +201,9 @@ class ColumnCut(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, size = self._config, self._config.pes
+        config, size = self.config, self.config.pes
         m.submodules.cut = cut = OutputRegister(self.o.payload.shape(), clearable=True)
         wiring.connect(m, cut.o, wiring.flipped(self.o))
         goes = Signal()
@@ -225,7 +217,7 @@ class ColumnCut(wiring.Component):
         # The elements have all gone.
         spent = Signal()
         # The first leaf of the block that is of no set before.
-        since = Signal(range(self._config.pes))
+        since = Signal(range(self.config.pes))
         stopped = Signal()
         bad = Signal()
         low = base[: size.bit_length() - 1]
@@ -277,11 +269,11 @@ class ColumnCut(wiring.Component):
     @property
     def _shift(self) -> int:
         """Bits of a leaf's number."""
-        return self._config.pes.bit_length() - 1
+        return self.config.pes.bit_length() - 1
 
     def _hold(self, m: Module, moves: Value) -> tuple[Any, Any, Signal, Signal]:
         """Holds two windows; returns them and whether they are present."""
-        layout = window_layout(self._config)
+        layout = window_layout(self.config)
         first = Signal(layout, reset_less=True)
         second = Signal(layout, reset_less=True)
         first_valid = Signal()
@@ -308,7 +300,7 @@ class ColumnCut(wiring.Component):
         to its end. ``before``: those that end before that. All include the columns that ended
         earlier.
         """
-        size = self._config.pes
+        size = self.config.pes
         found = Signal(
             data.StructLayout(dict.fromkeys(("ends", "inside", "before"), size)),
             name=f"near_{name}",
@@ -333,8 +325,8 @@ class ColumnCut(wiring.Component):
         Returns how many columns it completes; whether it has the last element of its block, and
         that of the matrix; if it has not, the leaf after it.
         """
-        size = self._config.pes
-        columns = Signal(range(self._config.pes + 1))
+        size = self.config.pes
+        columns = Signal(range(self.config.pes + 1))
         begun = near[0].inside & first.present & ~done
         # At most as many of the second window as are done of the first: below `pes` in all.
         more = near[1].inside & second.present & done
@@ -362,7 +354,7 @@ class ColumnCut(wiring.Component):
 
     def _make(self, m: Module, cut: Any, windows: tuple[Any, Any], near: Any) -> None:
         """Builds the fields of the cut from which the leaves of a set are made."""
-        size = self._config.pes
+        size = self.config.pes
         m.d.comb += [
             cut.ends.eq(Cat(its.ends for its in near)),
             cut.block.eq(self.blocks.payload),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -68,7 +70,7 @@ class RowCut(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "windows": In(stream.Signature(rows_window_layout(config))),
@@ -78,13 +80,9 @@ class RowCut(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        pes = self._config.pes
+        pes = self.config.pes
         shift = pes.bit_length() - 1
         m.submodules.cut = cut = OutputRegister(self.o.payload.shape(), clearable=True)
         m.submodules.window = held = OutputRegister(self.windows.payload.shape(), clearable=True)
@@ -191,7 +189,7 @@ class RowElements(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "i": In(stream.Signature(rows_cut_layout(config))),
@@ -205,13 +203,9 @@ class RowElements(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.placed = placed = OutputRegister(_judged_layout(self._config), clearable=True)
+        m.submodules.placed = placed = OutputRegister(_judged_layout(self.config), clearable=True)
         m.submodules.checked = checked = OutputRegister(self.o.payload.shape(), clearable=True)
         wiring.connect(m, checked.o, wiring.flipped(self.o))
         found, given = placed.i.payload, self.i.payload
@@ -231,7 +225,7 @@ class RowElements(wiring.Component):
 
     def _place(self, m: Module, found: data.View) -> None:
         """Computes each element's row from the rows that end before it, and checks its column."""
-        given, pes = self.i.payload, self._config.pes
+        given, pes = self.i.payload, self.config.pes
         columns, elements = given.block.columns, found.reload.elements
         here = Signal(pes)
         # The row of the last element that went by goes on; that, and the element's column.
@@ -287,7 +281,7 @@ class RowElements(wiring.Component):
             checked.i.payload.eq(found.reload),
             placed.o.ready.eq(checked.i.ready & ~failed),
         ]
-        for n in reversed(range(self._config.pes)):
+        for n in reversed(range(self.config.pes)):
             with m.If(~found.bad & (found.far[n] | found.late[n])):
                 m.d.comb += [
                     place.eq(found.reload.elements[n].offset),

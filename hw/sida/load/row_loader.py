@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -53,7 +55,8 @@ class ArraySlice(wiring.Component):
     def __init__(
         self, config: SidaConfig, element_bytes: int, *, outstanding: int, requests: int
     ) -> None:
-        self._config, self._element_bytes, self._outstanding = config, element_bytes, outstanding
+        self.config: Final = config
+        self._element_bytes, self._outstanding = element_bytes, outstanding
         self._requests = requests
         self._block_bytes = config.pes * element_bytes
         id_bits = (config.outstanding - 1).bit_length()
@@ -71,16 +74,12 @@ class ArraySlice(wiring.Component):
         )
 
     @property
-    def config(self) -> SidaConfig:
-        return self._config
-
-    @property
     def element_bytes(self) -> int:
         return self._element_bytes
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.entries = entries = ArrayEntries(
             config,
             self._block_bytes,
@@ -133,7 +132,7 @@ class ArraySlice(wiring.Component):
 
     def _request(self, m: Module, asked: data.View) -> Signal | None:
         """Requests a slice from the start of a line; returns the blocks read before the slice."""
-        pes, line, wanted = self._config.pes, self._config.line_bytes, self.request.payload
+        pes, line, wanted = self.config.pes, self.config.line_bytes, self.request.payload
         blocks = max(1, line // self._block_bytes)
         first = wanted.lower[pes.bit_length() - 1 :]
         whole = first[blocks.bit_length() - 1 :]
@@ -197,7 +196,7 @@ class RowLoader(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "job": In(rows_job_layout(config)),
@@ -213,17 +212,13 @@ class RowLoader(wiring.Component):
         )
 
     @property
-    def config(self) -> SidaConfig:
-        return self._config
-
-    @property
     def id_bits(self) -> int:
         """Width of an ID of the bus."""
-        return bus_id_bits(self._config, len(ROW_ARRAYS))
+        return bus_id_bits(self.config, len(ROW_ARRAYS))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         half = max(2, config.outstanding // 2)
         readers = {
             name: ArraySlice(config, width, outstanding=most, requests=PANELS_AHEAD)
@@ -264,7 +259,7 @@ class RowLoader(wiring.Component):
 
     def _panels(self, m: Module, readers: dict[str, ArraySlice], windows: RowWindows) -> Signal:
         """Requests to pointers and their windows. Returns whether a panel is under way."""
-        config, job, asked = self._config, self.job, self.request.payload
+        config, job, asked = self.config, self.job, self.request.payload
         shift = config.subtensor.bit_length() - 1
         m.submodules.asked = taken = OutputRegister(reload_request_layout(config), clearable=True)
         m.submodules.panels = both = Fork(panel_layout(config), 2, eager=True)

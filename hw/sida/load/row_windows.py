@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -75,7 +77,7 @@ class RowWindows(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         pointers = entry_layout((config.pes * INDEX_BITS // 8,))
         super().__init__(
             {
@@ -88,23 +90,19 @@ class RowWindows(wiring.Component):
         )
 
     @property
-    def config(self) -> SidaConfig:
-        return self._config
-
-    @property
     def blocks(self) -> int:
         """Blocks of pointers that may be queued: those of two panels, and more of small panels."""
-        return 2 * (self._config.subtensor // self._config.pes + 1) + 4
+        return 2 * (self.config.subtensor // self.config.pes + 1) + 4
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        pes = self._config.pes
+        pes = self.config.pes
         lanes = pes.bit_length() - 1
         known_layout = data.StructLayout(
-            {"panel": panel_layout(self._config), "range": range_layout()}
+            {"panel": panel_layout(self.config), "range": range_layout()}
         )
         m.submodules.waiting = waiting = DeepQueue(pes * INDEX_BITS, self.blocks)
-        m.submodules.coming = coming = DeepQueue(panel_layout(self._config), PANELS_AHEAD)
+        m.submodules.coming = coming = DeepQueue(panel_layout(self.config), PANELS_AHEAD)
         m.submodules.known = known = DeepQueue(known_layout, PANELS_AHEAD)
         m.submodules.found = found = OutputRegister(range_layout(), clearable=True)
         wiring.connect(m, wiring.flipped(self.panels), coming.i)
@@ -141,11 +139,11 @@ class RowWindows(wiring.Component):
 
     def _windows(self, m: Module, waiting: DeepQueue, known: DeepQueue) -> None:
         """Forms windows from a block of a panel's pointers and the first one of the next block."""
-        pes = self._config.pes
+        pes = self.config.pes
         panel, elements = known.o.payload.panel, known.o.payload.range
         held = Signal(pes * INDEX_BITS, reset_less=True)
         holds = Signal()
-        gone = Signal(range(self._config.subtensor + 1))
+        gone = Signal(range(self.config.subtensor + 1))
         left = Signal.like(gone)
         whole = Signal()
         moves = Signal()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -104,7 +106,7 @@ class WaitingElement(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         element = stream.Signature(sided_layout(late_layout(config)))
         super().__init__(
             {
@@ -120,13 +122,9 @@ class WaitingElement(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         element = Signal(self.i.payload.shape(), reset_less=True)
         waits = Signal()
         comes = Signal()
@@ -198,7 +196,7 @@ class CachedSums(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "opens": In(1),
@@ -221,13 +219,9 @@ class CachedSums(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.ahead = ahead = WaitingElement(config)
         m.submodules.queue = queue = DeepQueue(self.i.payload.shape(), _AHEAD)
         m.submodules.head = head = WaitingElement(config)

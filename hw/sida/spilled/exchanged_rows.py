@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -47,7 +49,7 @@ class RowSpill(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         row = row_values_layout(config)
         super().__init__(
             {
@@ -60,10 +62,6 @@ class RowSpill(wiring.Component):
                 "clear": In(1),
             }
         )
-
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -121,7 +119,7 @@ class ExchangedRows(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         values, slot = values_layout(config), slot_bits(config)
         super().__init__(
             {
@@ -140,13 +138,9 @@ class ExchangedRows(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         times, adds = config.multiplier_stages, config.adder_stages
         advance = Signal()
         under_way = Signal(adds + times + 1)
@@ -170,7 +164,7 @@ class ExchangedRows(wiring.Component):
 
     def _move(self, m: Module, moves: Value, seen: data.View) -> None:
         """Sends rows that leave to memory, and fetches missing ones. All queues have capacity."""
-        config = self._config
+        config = self.config
         m.submodules.left = left = DeepQueue(victim_layout(config), EXCHANGES)
         m.submodules.asked = asked = DeepQueue(place_bits(config), EXCHANGES)
         m.submodules.missing = missing = DeepQueue(exchange_layout(config), EXCHANGES)

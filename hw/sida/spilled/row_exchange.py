@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -47,7 +49,7 @@ class ExchangeTable(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         done = entry_layout()
         super().__init__(
             {
@@ -64,10 +66,6 @@ class ExchangeTable(wiring.Component):
                 "clear": In(1),
             }
         )
-
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -138,7 +136,7 @@ class RowExchange(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         values = values_layout(config)
         slot = slot_bits(config)
         super().__init__(
@@ -164,13 +162,9 @@ class RowExchange(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.table = table = ExchangeTable(config)
         m.submodules.rows = rows = ExchangedRows(config)
         for name in ("holds", "reads", "place", "first"):
@@ -215,7 +209,7 @@ class RowExchange(wiring.Component):
 
     def _look(self, m: Module, row: Signal, has: data.View) -> None:
         """Looks up the tag of a row's slot; the result is available a cycle later."""
-        config = self._config
+        config = self.config
         m.submodules.directory = directory = Memory(
             shape=tag_layout(config), depth=1 << slot_bits(config), init=[]
         )
@@ -239,7 +233,7 @@ class RowExchange(wiring.Component):
         table: ExchangeTable,
     ) -> Signal:
         """Walks the rows that are wanted, or all slots; returns which row is next."""
-        config = self._config
+        config = self.config
         following = Signal.like(row)
         wanted = Signal()
         heard, any_wanted, next_wanted = self._choose(m)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, Final
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
@@ -46,7 +46,7 @@ class FirstRows(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "start": In(1),
@@ -61,13 +61,9 @@ class FirstRows(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, row = self._config, self.o.payload
+        config, row = self.config, self.o.payload
         m.submodules.packer = packer = RowPacker(config)
         nothing = Signal(config.format.bits)
         # Rows of the identity are to come.
@@ -116,7 +112,7 @@ class SumStream(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         values = stream.Signature(values_layout(config))
         super().__init__(
             {
@@ -130,13 +126,9 @@ class SumStream(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         shift = config.pes.bit_length() - 1
         m.submodules.rows = rows = DeepQueue(values_layout(config), EXCHANGES)
         wiring.connect(m, wiring.flipped(self.fetched), rows.i)
@@ -193,7 +185,7 @@ class WindowedElements(HeldElements):
     """
 
     def _members_of_w(self) -> dict[str, Any]:
-        config = self._config
+        config = self.config
         values = values_layout(config)
         return {
             "fetch": Out(stream.Signature(place_bits(config))),
@@ -206,7 +198,7 @@ class WindowedElements(HeldElements):
         }
 
     def _bank_of_w(self) -> Any:
-        return CachedSums(self._config)
+        return CachedSums(self.config)
 
     def _connect_w(
         self, m: Module, control: PanelControl, sums: list[Any], row: Signal
@@ -215,10 +207,10 @@ class WindowedElements(HeldElements):
 
         See :class:`HeldElements`.
         """
-        m.submodules.first = first = FirstRows(self._config)
-        m.submodules.exchange = exchange = RowExchange(self._config)
-        m.submodules.spill = spill = RowSpill(self._config)
-        m.submodules.rows_of_w = rows = SumStream(self._config)
+        m.submodules.first = first = FirstRows(self.config)
+        m.submodules.exchange = exchange = RowExchange(self.config)
+        m.submodules.spill = spill = RowSpill(self.config)
+        m.submodules.rows_of_w = rows = SumStream(self.config)
         for part in (first, exchange, spill, rows):
             m.d.comb += part.clear.eq(self.clear)
         self._exchange_rows(m, exchange, sums)
@@ -234,12 +226,12 @@ class WindowedElements(HeldElements):
             first.results.eq(self.first),
         ]
         with m.If(spill.first_written):
-            m.d.sync += control.first_columns.eq(control.first_columns + self._config.pes)
+            m.d.sync += control.first_columns.eq(control.first_columns + self.config.pes)
         with m.If(self.start):
             m.d.sync += control.first_columns.eq(0)
         needed = Signal(2)
         m.d.comb += needed.eq(reduce(or_, (part.sides for part in sums)))
-        side = row[(self._config.subtensor - 1).bit_length()]
+        side = row[(self.config.subtensor - 1).bit_length()]
         return [
             row < control.z_end,
             self.transposed | (row < first.ends),
@@ -252,7 +244,7 @@ class WindowedElements(HeldElements):
             m.d.comb += [
                 part.opens.eq(exchange.opens),
                 exchange.wants[n].eq(part.wants),
-                exchange.wants[self._config.pes + n].eq(part.wants_ahead),
+                exchange.wants[self.config.pes + n].eq(part.wants_ahead),
                 part.answered.eq(exchange.answered[n]),
                 exchange.uses[n].eq(part.uses),
                 part.tags.eq(exchange.tags),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -41,7 +43,7 @@ class BothSums(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         semiring = semiring_range(config.operators)
         super().__init__(
             {
@@ -57,15 +59,11 @@ class BothSums(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
         given = self.i.payload
         whole = given.set
-        present = Signal(self._config.pes)
+        present = Signal(self.config.pes)
         m.d.comb += [
             self.i.ready.eq(1),
             present.eq(Cat(leaf.valid for leaf in whole.leaves)),
@@ -73,10 +71,10 @@ class BothSums(wiring.Component):
         ]
         operand = Signal(given.x.shape())
         m.d.comb += operand.eq(Mux(self.turned, given.z, given.x))
-        waits_not = Signal(self._config.pes)
+        waits_not = Signal(self.config.pes)
         m.d.comb += waits_not.eq(Mux(self.transposed, 0, present & self._ready(m)))
-        m.submodules.first_sums = first = ColumnSums(self._config)
-        m.submodules.second_sums = second = ColumnSums(self._config)
+        m.submodules.first_sums = first = ColumnSums(self.config)
+        m.submodules.second_sums = second = ColumnSums(self.config)
         for part, semiring, operands, takes, result in (
             (first, self.first_semiring, operand, present, self.first),
             (second, self.second_semiring, given.z, waits_not, self.second),
@@ -97,8 +95,8 @@ class BothSums(wiring.Component):
 
     def _ready(self, m: Module) -> Value:
         """Tells which leaves' rows are far enough behind their columns."""
-        shift = self._config.subtensor.bit_length() - 1
+        shift = self.config.subtensor.bit_length() - 1
         whole = self.i.payload.set
-        step = Signal(range((1 << count_bits(self._config) >> shift) + DELAY))
+        step = Signal(range((1 << count_bits(self.config) >> shift) + DELAY))
         m.d.comb += step.eq(whole.base >> shift)
         return Cat((leaf.row >> shift) + DELAY <= step for leaf in whole.leaves)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, Final
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -54,7 +54,7 @@ class ColumnPartials(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         part = part_layout(config)
         super().__init__(
             {
@@ -69,22 +69,18 @@ class ColumnPartials(wiring.Component):
         )
 
     @property
-    def config(self) -> SidaConfig:
-        return self._config
-
-    @property
     def latency(self) -> int:
         """Latency in cycles."""
-        levels = 1 + (self._config.partials - 1).bit_length()
-        return levels * self._config.adder_stages
+        levels = 1 + (self.config.partials - 1).bit_length()
+        return levels * self.config.adder_stages
 
     def _optional(self) -> SelectedOptional:
-        config = self._config
+        config = self.config
         return SelectedOptional(config.operators, config.format, config.adder_stages)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         stages, partials, bits = config.adder_stages, config.partials, config.format.bits
         sums = [Signal(bits, name=f"sum_{n}", reset_less=True) for n in range(partials)]
         adds = Signal()
@@ -133,7 +129,7 @@ class ColumnPartials(wiring.Component):
 
     def _pairs(self, m: Module, sums: list[Signal], count: Value) -> None:
         """Adds the partial sums of a column that is complete."""
-        stages = self._config.adder_stages
+        stages = self.config.adder_stages
         level: list[Value] = list(sums)
         present = Signal(len(level), name="present")
         m.d.comb += present.eq(Cat(n < count for n in range(len(level))))
@@ -245,7 +241,7 @@ class ColumnSums(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "semiring": In(semiring_range(config.operators)),
@@ -255,13 +251,9 @@ class ColumnSums(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         tree = self._tree(m)
         slots = Signal(data.ArrayLayout(config.format.bits, config.pes), reset_less=True)
         present = Signal(config.pes, reset_less=True)
@@ -296,17 +288,17 @@ class ColumnSums(wiring.Component):
 
     def _columns(self) -> dict[str, Any]:
         """Fields that say which columns a set completes."""
-        results = results_layout(self._config)
+        results = results_layout(self.config)
         return {name: results[name].shape for name in ("base", "columns")}
 
     def _about(self) -> data.StructLayout:
         """Layout of the fields that accompany a set through the tree."""
-        offset = terms_layout(self._config)["offset"].shape
+        offset = terms_layout(self.config)["offset"].shape
         return data.StructLayout({**self._columns(), "offset": offset})
 
     def _tree(self, m: Module) -> SegmentTree:
         """Builds the multipliers, and the tree after them."""
-        config, i = self._config, self.i
+        config, i = self.config, self.i
         stages = config.multiplier_stages
         m.submodules.tree = tree = SegmentTree(
             config.operators, config.format, leaves=config.pes, stages=config.adder_stages
@@ -335,7 +327,7 @@ class ColumnSums(wiring.Component):
         self, m: Module, valid: Value, about: Signal, slots: Signal, present: Signal
     ) -> None:
         """Columns that go on, those that do not, and all together."""
-        config = self._config
+        config = self.config
         m.submodules.partials = partials = ColumnPartials(config)
         # All but the first column's, which may be of several sets.
         others = data.StructLayout(

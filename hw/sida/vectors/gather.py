@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -46,7 +48,7 @@ class WindowTags(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         self._lanes = lanes = WAYS * config.pes
         request = row_request_layout(config)
         banks = config.gather_banks
@@ -61,13 +63,9 @@ class WindowTags(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        banks = self._config.gather_banks
+        banks = self.config.gather_banks
         found = [self._look_up(m, bank) for bank in range(banks)]
         has_x, has_z = (Array(pair[n] for pair in found) for n in range(2))
         served = []
@@ -98,7 +96,7 @@ class WindowTags(wiring.Component):
 
     def _look_up(self, m: Module, bank: int) -> tuple[Signal, Signal]:
         """Looks up whether x, and z, of the block that a bank was asked for are present."""
-        config = self._config
+        config = self.config
         line = Signal.like(self.lines[bank], name=f"line_{bank}", reset_less=True)
         tags = Memory(shape=tag_layout(config), depth=max(2, blocks(config)), init=[])
         m.submodules[f"tags_{bank}"] = tags
@@ -176,7 +174,7 @@ class Gather(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "i": In(stream.Signature(set_layout(config))),
@@ -190,13 +188,9 @@ class Gather(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.banks = banks = VectorBanks(config)
         m.submodules.left = left = OutputRegister(self.o.payload.shape(), clearable=True)
         wiring.connect(m, left.o, wiring.flipped(self.o))
@@ -253,8 +247,8 @@ class Gather(wiring.Component):
 
     def _fetch(self, m: Module, banks: VectorBanks, lanes: list[RowLane]) -> MissTable:
         """Connects the parts that fetch blocks missing in the banks."""
-        m.submodules.tags = tags = WindowTags(self._config)
-        m.submodules.misses = misses = MissTable(self._config)
+        m.submodules.tags = tags = WindowTags(self.config)
+        m.submodules.misses = misses = MissTable(self.config)
         wiring.connect(m, misses.fetch, wiring.flipped(self.fetch))
         wiring.connect(m, wiring.flipped(self.fetched), misses.fetched)
         m.d.comb += [
@@ -274,14 +268,14 @@ class Gather(wiring.Component):
 
     def _z_is_there(self, m: Module) -> Value:
         """Tells whether the z that the set at the input needs is available."""
-        step = Signal(count_bits(self._config))
-        m.d.comb += step.eq(self.i.payload.base >> self._config.subtensor.bit_length() - 1)
+        step = Signal(count_bits(self.config))
+        m.d.comb += step.eq(self.i.payload.base >> self.config.subtensor.bit_length() - 1)
         return self.z_steps + 1 >= step
 
     def _enter(self, m: Module, lanes: list[list[RowLane]], enters: Value, way_in: Value) -> None:
         """Sends a set's rows to the lanes whose turn it is."""
-        bits = (self._config.gather_banks - 1).bit_length()
-        step = (self._config.subtensor - 1).bit_length()
+        bits = (self.config.gather_banks - 1).bit_length()
+        step = (self.config.subtensor - 1).bit_length()
         for way, its in enumerate(lanes):
             for leaf, lane in enumerate(its):
                 element = self.i.payload.leaves[leaf]
@@ -291,13 +285,13 @@ class Gather(wiring.Component):
                     lane.i.payload.bank.eq(element.row[:bits]),
                     lane.i.payload.line.eq(element.row[bits:]),
                 ]
-                if self._config.windowed:
+                if self.config.windowed:
                     behind = element.row[step:] + DELAY <= self.i.payload.base[step:]
                     m.d.comb += lane.i.payload.z.eq(self.wants_z & behind)
 
     def _keep(self, m: Module, left: OutputRegister, enters: Value, leaves: Value) -> None:
         """Queues the sets themselves."""
-        config = self._config
+        config = self.config
         m.submodules.sets = sets = Memory(shape=set_layout(config), depth=config.window, init=[])
         write, read = sets.write_port(), sets.read_port(domain="comb")
         level = Signal(range(config.window + 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -50,7 +50,7 @@ class RowLane(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "i": In(stream.Signature(row_request_layout(config))),
@@ -64,12 +64,8 @@ class RowLane(wiring.Component):
         )
 
     @property
-    def config(self) -> SidaConfig:
-        return self._config
-
-    @property
     def depth(self) -> int:
-        return self._config.window // WAYS
+        return self.config.window // WAYS
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -116,12 +112,12 @@ class RowLane(wiring.Component):
             taken.eq(self.o.valid & self.o.ready),
         ]
         m.d.sync += [
-            *([] if self._config.windowed else [arrives.eq(asked & ~self.clear)]),
+            *([] if self.config.windowed else [arrives.eq(asked & ~self.clear)]),
             waiting.eq(moved_count(waiting, put, asked)),
             there.eq(moved_count(there, arrives, taken)),
             level.eq(moved_count(level, put, taken)),
         ]
-        if self._config.windowed:
+        if self.config.windowed:
             missed = self._answer(m, asked & ~self.clear, arrives, wants)
             with m.If(missed):
                 # Nothing is asked for in this cycle; what was is what comes next.
@@ -129,7 +125,7 @@ class RowLane(wiring.Component):
                 m.d.sync += [waiting.eq(waiting + put + 1), place["next"].eq(place["arrived"])]
         with m.If(self.clear):
             m.d.sync += [waiting.eq(0), there.eq(0), level.eq(0)]
-            if self._config.windowed:
+            if self.config.windowed:
                 m.d.sync += place["next"].eq(0)
         return m
 
@@ -189,7 +185,7 @@ class MissTable(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         write = vector_write_layout(config)
         super().__init__(
             {
@@ -206,13 +202,9 @@ class MissTable(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        entry = data.StructLayout({"block": block_bits(self._config), "x": 1, "z": 1})
+        entry = data.StructLayout({"block": block_bits(self.config), "x": 1, "z": 1})
         entries = [Signal(entry, name=f"entry_{n}", reset_less=True) for n in range(MISSES)]
         comes = Signal(MISSES)
         # Blocks that have arrived and have not served any lane yet.
@@ -232,15 +224,15 @@ class MissTable(wiring.Component):
         return m
 
     def _place(self, block: Value) -> Value:
-        return block[: (blocks(self._config) - 1).bit_length()]
+        return block[: (blocks(self.config) - 1).bit_length()]
 
     def _meet(self, x: Value, y: Value) -> Value:
         """Tells whether two blocks have the same place."""
-        return self._place(x) == self._place(y) if blocks(self._config) > 1 else Const(1)
+        return self._place(x) == self._place(y) if blocks(self.config) > 1 else Const(1)
 
     def _rows(self, block: Value) -> Value:
         """Returns the number of rows of a block, up to the last element of the vector."""
-        config = self._config
+        config = self.config
         base = block.shift_left((config.window_elements - 1).bit_length())
         left = self.columns - base + (config.pes - 1)
         whole = self.columns >= base + config.window_elements
@@ -250,7 +242,7 @@ class MissTable(wiring.Component):
 
     def _sweep(self, m: Module) -> Value:
         """Sweeps over all places; returns whether the sweep is in progress."""
-        count = blocks(self._config)
+        count = blocks(self.config)
         place = Signal(range(max(2, count)), name="swept")
         sweeps = Signal()
         m.d.comb += self.ready.eq(~sweeps & ~self.begins)
@@ -321,7 +313,7 @@ class MissTable(wiring.Component):
         return _Walk(entry=one, place=place, is_z=turn | ~one.x, ends=ends)
 
     def _ask(self, m: Module, entries: list[Any], allocated: Value) -> None:
-        config, fetch = self._config, self.fetch
+        config, fetch = self.config, self.fetch
         unasked = Signal(range(MISSES + 1))
         walk = self._walk(m, "next", entries, fetch.valid & fetch.ready)
         m.d.comb += [
@@ -338,7 +330,7 @@ class MissTable(wiring.Component):
 
     def _fill(self, m: Module, entries: list[Any], comes: Signal, keeps: Signal) -> Value:
         """Rows to the banks; returns whether a block is complete with this one."""
-        config = self._config
+        config = self.config
         row = Signal(range(window_rows(config)))
         last = Signal(name="last_row")
         came = Signal()

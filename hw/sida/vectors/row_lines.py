@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
+from typing import Final
 
 from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -60,7 +61,7 @@ class RowCut(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "runs": In(stream.Signature(rows_layout(config))),
@@ -70,13 +71,9 @@ class RowCut(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.cut = cut = OutputRegister(cut_row_layout(config), clearable=True)
         wiring.connect(m, cut.o, wiring.flipped(self.o))
         run, row = self.runs.payload, cut.i.payload.row
@@ -122,12 +119,12 @@ class RowCut(wiring.Component):
             m.d.sync += [within.eq(~ends), next_place.eq(place + 1)]
         with m.If(self.clear):
             m.d.sync += within.eq(0)
-        bits = 8 * self._config.line_bytes // parts
+        bits = 8 * self.config.line_bytes // parts
         return line.data.word_select(place, bits)
 
     def _join(self, m: Module, there: Value, cut: OutputRegister, ends: Signal) -> Value:
         """Lines of a row, kept until the last one comes; returns what the row has."""
-        config, line = self._config, self.lines.payload
+        config, line = self.config, self.lines.payload
         bits = 8 * config.line_bytes
         count = config.pes * config.format.bits // bits
         place = Signal(range(count))
@@ -208,7 +205,7 @@ class RowJoin(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "i": In(stream.Signature(placed_row_layout(config))),
@@ -218,13 +215,9 @@ class RowJoin(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         parts = line_rows(config)
         lane_bits = config.pes.bit_length() - 1
         piece_bits = lane_bits + parts.bit_length() - 1
@@ -292,8 +285,8 @@ class RowJoin(wiring.Component):
 
         Returns the rows of the piece at the output.
         """
-        bits = self._config.pes * self._config.format.bits
-        m.submodules.held = held = Memory(shape=parts * bits, depth=slots(self._config), init=[])
+        bits = self.config.pes * self.config.format.bits
+        m.submodules.held = held = Memory(shape=parts * bits, depth=slots(self.config), init=[])
         write = held.write_port(granularity=bits)
         read = held.read_port()
         source = row.o.payload

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from amaranth.hdl import Array, Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
@@ -71,7 +71,7 @@ class VectorBanks(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         self._lanes = lanes = WAYS * config.pes
         write, banks = vector_write_layout(config), config.gather_banks
         line = row_request_layout(config)["line"].shape
@@ -86,20 +86,16 @@ class VectorBanks(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        banks, lanes = self._config.gather_banks, self._lanes
+        banks, lanes = self.config.gather_banks, self._lanes
         first = Signal(range(lanes))
         since = Signal(lanes)
         m.d.sync += first.eq(first + 1)
         m.d.comb += since.eq(Cat(*(first <= lane for lane in range(lanes - 1)), 1))
         lines = [self._choose(m, bank, since) for bank in range(banks)]
         pairs = [self._read(m, bank, line) for bank, line in enumerate(lines)]
-        if self._config.windowed:
+        if self.config.windowed:
             m.d.comb += [own.eq(line) for own, line in zip(self.lines, lines, strict=True)]
         for lane in range(lanes):
             request = self.requests[lane]
@@ -131,19 +127,19 @@ class VectorBanks(wiring.Component):
 
     def _read(self, m: Module, bank: int, line: Signal) -> Value:
         """Builds a bank of both vectors; returns the pair read."""
-        pes, depth = self._config.pes, 1 << len(line)
-        if self._config.windowed:
-            depth = bank_lines(self._config)
+        pes, depth = self.config.pes, 1 << len(line)
+        if self.config.windowed:
+            depth = bank_lines(self.config)
         found = []
         for name, write in (("x", self.x_write), ("z", self.z_write)):
-            words = Memory(shape=self._config.format.bits, depth=depth, init=[])
+            words = Memory(shape=self.config.format.bits, depth=depth, init=[])
             m.submodules[f"{name}_{bank}"] = words
             port: Any = words.write_port()
             read = words.read_port()
-            mine = write.base[: (self._config.gather_banks - 1).bit_length()] == bank // pes * pes
+            mine = write.base[: (self.config.gather_banks - 1).bit_length()] == bank // pes * pes
             m.d.comb += [
                 port.en.eq(write.valid & write.mask[bank % pes] & mine),
-                port.addr.eq(write.base >> (self._config.gather_banks - 1).bit_length()),
+                port.addr.eq(write.base >> (self.config.gather_banks - 1).bit_length()),
                 port.data.eq(write.values[bank % pes]),
                 read.addr.eq(line[: len(read.addr)]),
             ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -71,7 +71,7 @@ class VectorLoader(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         self._id_bits = (config.outstanding - 1).bit_length()
         super().__init__(
             {
@@ -86,17 +86,13 @@ class VectorLoader(wiring.Component):
         )
 
     @property
-    def config(self) -> SidaConfig:
-        return self._config
-
-    @property
     def id_bits(self) -> int:
         """Width of an ID of the bus."""
         return self._id_bits
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         most = config.outstanding
         m.submodules.reader = reader = StripedReader(
             config.geometry,
@@ -144,7 +140,7 @@ class VectorLoader(wiring.Component):
 
     def _ask(self, m: Module, free: Value) -> Any:
         """Computes the requests of a job: a stream of byte ranges, and one of rows."""
-        config = self._config
+        config = self.config
         count = count_bits(config)
         # Elements of lines, from the first one's beginning to behind the last one wanted.
         extent = {"lower": count, "upper": count, "rows": rows_layout(config)}
@@ -180,7 +176,7 @@ class VectorLoader(wiring.Component):
 
     def _choose(self, m: Module, chosen: OutputRegister, free: Value) -> None:
         """Rows of one of the vectors, or a vector in whole."""
-        config, count = self._config, count_bits(self._config)
+        config, count = self.config, count_bits(self.config)
         asked, whole, o = self.requests.payload, self.whole.payload, chosen.i.payload
         shift = config.pes.bit_length() - 1
         places = line_rows(config).bit_length() - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -43,7 +44,7 @@ class Acknowledgements(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "i": In(stream.Signature(line_layout(config))),
@@ -54,19 +55,15 @@ class Acknowledgements(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        depth = 4 * self._config.outstanding
-        m.submodules.lines = lines = DeepQueue(line_layout(self._config), depth)
+        depth = 4 * self.config.outstanding
+        m.submodules.lines = lines = DeepQueue(line_layout(self.config), depth)
         wiring.connect(m, wiring.flipped(self.i), lines.i)
         oldest = lines.o.payload
         leaves = Signal()
         there = []
-        for channel in range(self._config.channels):
+        for channel in range(self.config.channels):
             # Answers that no reported line has used yet.
             answers = Signal(range(depth + 3), name=f"answers_{channel}")
             own = oldest.channels[channel]
@@ -147,7 +144,7 @@ class VectorWriter(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         channels = config.channels
         super().__init__(
             {
@@ -165,13 +162,9 @@ class VectorWriter(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.join = join = RowJoin(config)
         m.submodules.fork = fork = Fork(join.o.payload.shape(), 2, eager=True)
         m.submodules.writer = writer = StripedWriter(
@@ -210,7 +203,7 @@ class VectorWriter(wiring.Component):
 
     def _take(self, m: Module, join: RowJoin) -> None:
         """Rows of vectors, or of the scalars, which are held where the first vector is."""
-        config = self._config
+        config = self.config
         stored, o = self.stored.payload, join.i.payload
         scalar = Signal(range(SCALARS))
         m.d.comb += [
@@ -245,7 +238,7 @@ class VectorWriter(wiring.Component):
         Their lines are held where those of no vector are. A row of w is the last one of its line,
         which has no other row.
         """
-        config, o = self._config, join.i.payload
+        config, o = self.config, join.i.payload
         sums, operands = self.sums, self.operands
         size = config.piece_bytes
         elements = size * 8 // config.format.bits
@@ -274,7 +267,7 @@ class VectorWriter(wiring.Component):
                 ]
 
     def _acknowledge(self, m: Module, writer: StripedWriter) -> Acknowledgements:
-        m.submodules.acknowledged = acknowledged = Acknowledgements(self._config)
+        m.submodules.acknowledged = acknowledged = Acknowledgements(self.config)
         # Answers of the bus after a stop are to lines that were dropped.
         drains = Signal()
         with m.If(self.stop):
@@ -290,7 +283,7 @@ class VectorWriter(wiring.Component):
 
     def _send(self, m: Module, pieces: stream.Interface, writer: StripedWriter) -> _Sent:
         """Lines of the pieces; a piece waits here until its request has come to the writer."""
-        config = self._config
+        config = self.config
         count = config.piece_bytes // config.line_bytes
         carried = ("bytes", "data", "kind") if config.windowed else ("bytes", "data")
         piece = data.StructLayout({name: len(pieces.payload[name]) for name in carried})

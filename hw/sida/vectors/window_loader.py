@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -37,7 +39,7 @@ class WindowLoader(wiring.Component):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        self._config = config
+        self.config: Final = config
         row = stream.Signature(values_layout(config))
         number = kept_sums_layout(config)["row"].shape
         super().__init__(
@@ -52,13 +54,9 @@ class WindowLoader(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> SidaConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.loader = loader = VectorLoader(config)
         owner = data.StructLayout({"sums": 1, "rows": loader.requests.payload.rows.shape()})
         m.submodules.owners = owners = DeepQueue(owner, max(2, config.outstanding))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import gcd
-from typing import Any
+from typing import Any, Final
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -226,7 +226,8 @@ class EntriesLoader(wiring.Component):
     """
 
     def __init__(self, part: EntriesPart, config: T2sConfig) -> None:
-        self._part, self._config = part, config
+        self.config: Final = config
+        self._part = part
         request = request_layout(config.addr_bits, run_count_bits(config))
         token = stream.Signature(token_layout(part.layout))
         super().__init__(
@@ -245,13 +246,9 @@ class EntriesLoader(wiring.Component):
     def part(self) -> EntriesPart:
         return self._part
 
-    @property
-    def config(self) -> T2sConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        part, config = self._part, self._config
+        part, config = self._part, self.config
         m.submodules.requests = requests = ImageRequests(part, config)
         for name in ("start", "stop", *image_members(part, config)):
             m.d.comb += getattr(requests, name).eq(getattr(self, name))
@@ -277,7 +274,7 @@ class EntriesLoader(wiring.Component):
         """
         part = self._part
         m.submodules.vectors = vectors = Gearbox(
-            self._config.beat_bytes, (part.vector_bytes,), STEPS_BITS
+            self.config.beat_bytes, (part.vector_bytes,), STEPS_BITS
         )
         brought = Signal()
         m.d.comb += [

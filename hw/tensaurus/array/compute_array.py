@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -39,16 +41,12 @@ class JobPlan(wiring.Component):
     """
 
     def __init__(self, config: TensaurusConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__({"job": In(job_layout(config)), "plan": Out(plan_layout(config))})
-
-    @property
-    def config(self) -> TensaurusConfig:
-        return self._config
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, job, plan = self._config, self.job, self.plan
+        config, job, plan = self.config, self.job, self.plan
         ttmc = job.kernel == KERNELS.index("ttmc")
         m.d.sync += [
             plan.product_mode.eq(job.order - 2),
@@ -70,7 +68,7 @@ class JobPlan(wiring.Component):
     def _groups(self, m: Module, ttmc: Value) -> None:
         """Computes the number of vectors in a group of each level, and how often a group is
         multiplied."""
-        config, job, plan = self._config, self.job, self.plan
+        config, job, plan = self.config, self.job, self.plan
         temporary = levels(config) - 1
         sizes: list[Value] = [job.vectors] * (temporary + 1)
         if temporary:
@@ -112,7 +110,7 @@ class DrainGrant(wiring.Component):
     """
 
     def __init__(self, config: TensaurusConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "offers": In(config.rows),
@@ -124,13 +122,9 @@ class DrainGrant(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> TensaurusConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        rows = self._config.rows
+        rows = self.config.rows
         # Rows above the one that was served last.
         above = Signal(rows)
         behind = Signal(rows)
@@ -187,7 +181,7 @@ class ComputeArray(wiring.Component):
     """
 
     def __init__(self, config: TensaurusConfig) -> None:
-        self._config = config
+        self.config: Final = config
         rows, vector = config.rows, config.vlen * config.sum_format.bits
         super().__init__(
             {
@@ -209,13 +203,9 @@ class ComputeArray(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> TensaurusConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.plan = plan = JobPlan(config)
         m.d.comb += plan.job.eq(self.job)
         rows = [Row(config) for _ in range(config.rows)]
@@ -248,7 +238,7 @@ class ComputeArray(wiring.Component):
 
     def _operands(self, m: Module, rows: list[Row]) -> list[Scratchpad]:
         """Scratchpads and arbiters; the scratchpads of the columns."""
-        config = self._config
+        config = self.config
         parts: dict[str, list[Scratchpad]] = {}
         for kind, count in (("unit", config.cols), ("scalar", 1)):
             m.submodules[f"{kind}_waves"] = waves = WaveArbiter(config)
@@ -290,7 +280,7 @@ class ComputeArray(wiring.Component):
 
     def _drain(self, m: Module, rows: list[Row]) -> tuple[Value, Value]:
         """Grants one row to send a vector; returns its row and slot, for the first column."""
-        config = self._config
+        config = self.config
         m.submodules.drain_grant = grant = DrainGrant(config)
         m.d.comb += [
             grant.offers.eq(Cat(row.offer for row in rows)),
@@ -330,7 +320,7 @@ class ComputeArray(wiring.Component):
         before: list[Row | ProcessingElement] = list(rows)
         row_of, slot = drained
         for c, scratchpad in enumerate(units):
-            here = [ProcessingElement(self._config) for _ in rows]
+            here = [ProcessingElement(self.config) for _ in rows]
             for r, element in enumerate(here):
                 m.submodules[f"element_{r}_{c}"] = element
                 for word in ("fetch", "multiply", "sum", "store"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -72,7 +74,7 @@ class OperandWindow(wiring.Component):
     """
 
     def __init__(self, config: TensaurusConfig) -> None:
-        self._config = config
+        self.config: Final = config
         answer = answer_layout(config)
         index = range(config.window)
         super().__init__(
@@ -93,13 +95,9 @@ class OperandWindow(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> TensaurusConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, new = self._config, self.i.payload
+        config, new = self.config, self.i.payload
         window = config.window
         m.submodules.operations = operations = Memory(
             shape=operation_layout(config), depth=window, init=[]

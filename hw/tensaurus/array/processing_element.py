@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import C, Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -44,7 +46,7 @@ class RowControl(wiring.Component):
     """
 
     def __init__(self, config: TensaurusConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "goes": In(1),
@@ -63,13 +65,9 @@ class RowControl(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> TensaurusConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, always = self._config, Const(1, 1)
+        config, always = self.config, Const(1, 1)
         fetched = Signal(operation_layout(config), name="fetched", reset_less=True)
         now = Signal(operation_layout(config), name="multiplied", reset_less=True)
         valid = Signal(2)
@@ -157,7 +155,7 @@ class ProcessingElement(wiring.Component):
     """
 
     def __init__(self, config: TensaurusConfig) -> None:
-        self._config = config
+        self.config: Final = config
         words = {
             "fetch": range(config.window),
             "multiply": multiply_layout(config),
@@ -175,15 +173,11 @@ class ProcessingElement(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> TensaurusConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
         for name in ("fetch", "multiply", "sum", "store"):
             m.d.sync += Value.cast(getattr(self, f"{name}_on")).eq(Value.cast(getattr(self, name)))
-        config = self._config
+        config = self.config
         bits, lanes = config.sum_format.bits, config.vlen
         width = lanes * bits
         m.submodules.sums = sums = Memory(
@@ -235,12 +229,12 @@ class ProcessingElement(wiring.Component):
 
     def _widened(self, value: Value) -> Value:
         """An operand in the format of the sums."""
-        more = self._config.sum_format.bits - self._config.format.bits
+        more = self.config.sum_format.bits - self.config.format.bits
         return Cat(value, value[-1].replicate(more)) if more else value
 
     def _operand(self, m: Module) -> list[Value]:
         """The values of the operand that was fetched, widened."""
-        config = self._config
+        config = self.config
         bits = config.format.bits
         m.submodules.operands = operands = Memory(
             shape=unsigned(config.vlen * bits), depth=config.window, init=[]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -57,7 +59,7 @@ class RowDrain(wiring.Component):
     """
 
     def __init__(self, config: TensaurusConfig) -> None:
-        self._config = config
+        self.config: Final = config
         count = plan_layout(config)["vectors"].shape.elem_shape
         super().__init__(
             {
@@ -78,13 +80,9 @@ class RowDrain(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> TensaurusConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, slots = self._config, self._config.output_slots
+        config, slots = self.config, self.config.output_slots
         m.submodules.queue = queue = DeepQueue(released_layout(config), slots)
         wiring.connect(m, wiring.flipped(self.i), queue.i)
         first = queue.o.payload
@@ -143,7 +141,7 @@ class SlotDecoder(wiring.Component):
     """
 
     def __init__(self, config: TensaurusConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "plan": In(plan_layout(config)),
@@ -154,17 +152,13 @@ class SlotDecoder(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> TensaurusConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
         slot, out, plan = self.i.payload, self.o.payload, self.plan
         move = Signal()
         valid = Signal()
         header = Signal()
-        slice_ = Signal(slice_range(self._config), name="slice_number")
+        slice_ = Signal(slice_range(self.config), name="slice_number")
         m.d.comb += [
             header.eq(slot.kind == SlotKind.HEADER),
             move.eq(self.i.valid & self.tiles.valid & ~header & (self.o.ready | ~valid)),
@@ -175,8 +169,8 @@ class SlotDecoder(wiring.Component):
         with m.If(self.i.valid & self.i.ready & header):
             m.d.sync += slice_.eq(slot.index[0])
         operands = self._operands(m)
-        temporary = levels(self._config) - 1
-        nothing = Const(0, operand_layout(self._config).size)
+        temporary = levels(self.config) - 1
+        nothing = Const(0, operand_layout(self.config).size)
         with m.If(move):
             m.d.sync += [
                 out.end.eq(slot.kind == SlotKind.END),
@@ -193,7 +187,7 @@ class SlotDecoder(wiring.Component):
 
     def _operands(self, m: Module) -> list[Value]:
         """Computes the address of the slot's row of the operand, for every mode."""
-        config, plan = self._config, self.plan
+        config, plan = self.config, self.plan
         found: list[Value] = []
         for n in range(config.order - 1):
             operand = Signal(operand_layout(config), name=f"operand_{n + 1}")
@@ -236,7 +230,7 @@ class Row(wiring.Component):
     """
 
     def __init__(self, config: TensaurusConfig) -> None:
-        self._config = config
+        self.config: Final = config
         answer, requests = answer_layout(config), requests_layout(config)
         vector = config.vlen * config.format.bits
         super().__init__(
@@ -269,13 +263,9 @@ class Row(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> TensaurusConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         m.submodules.tile_queue = tiles = DeepQueue(tile_token_layout(config), _TILES)
         m.submodules.decoder = decoder = SlotDecoder(config)
         m.submodules.head = head = RowHead(config)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Array, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
@@ -38,7 +40,7 @@ class WaveNode(wiring.Component):
     """
 
     def __init__(self, config: TensaurusConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "requests": In(requests_layout(config)),
@@ -50,13 +52,9 @@ class WaveNode(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> TensaurusConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, requests, granted = self._config, self.requests, self.granted
+        config, requests, granted = self.config, self.requests, self.granted
         fits = Signal(config.window)
         banks = Array(self.i[n].as_value() for n in range(config.banks))
         for n in range(config.window):
@@ -115,7 +113,7 @@ class WaveArbiter(wiring.Component):
     """
 
     def __init__(self, config: TensaurusConfig) -> None:
-        self._config = config
+        self.config: Final = config
         rows = config.rows
         super().__init__(
             {
@@ -127,15 +125,11 @@ class WaveArbiter(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> TensaurusConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        rows, layout = self._config.rows, access_layout(self._config)
+        rows, layout = self.config.rows, access_layout(self.config)
         waves = [Signal(layout, name=f"wave_{row}") for row in range(rows)]
-        nodes = [WaveNode(self._config) for _ in range(rows)]
+        nodes = [WaveNode(self.config) for _ in range(rows)]
         # Row at which the wave begins: two rows on in every cycle.
         start = Signal(range(max(2, rows)))
         if rows > 2:
@@ -188,7 +182,7 @@ class Scratchpad(wiring.Component):
     """
 
     def __init__(self, config: TensaurusConfig) -> None:
-        self._config = config
+        self.config: Final = config
         bits = config.vlen * config.format.bits
         super().__init__(
             {
@@ -202,13 +196,9 @@ class Scratchpad(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> TensaurusConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
+        config = self.config
         bits = config.vlen * config.format.bits
         low = config.banks.bit_length() - 1
         lines = 1 << place_layout(config)["line"].width

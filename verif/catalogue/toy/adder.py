@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Cat, Module, Signal, Value
 from tilewright.hw.axi.burst_reader import BurstReader
 from tilewright.hw.axi.burst_writer import BurstWriter
@@ -33,7 +35,7 @@ class ToyAdder(AcceleratorTop):
     """
 
     def __init__(self, config: ToyAdderConfig) -> None:
-        self._config = config
+        self.config: Final = config
         widths = {"addr_bits": config.addr_bits, "data_bits": config.data_bits}
         super().__init__(job_spec(config), 1, **widths, id_bits=ID_BITS)
         self._sizes = {
@@ -43,14 +45,10 @@ class ToyAdder(AcceleratorTop):
             "burst_beats": BURST_BEATS,
         }
 
-    @property
-    def config(self) -> ToyAdderConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.control = control = ToyControl(self._config)
-        m.submodules.counters = counters = ToyCounters(self._config)
+        m.submodules.control = control = ToyControl(self.config)
+        m.submodules.counters = counters = ToyCounters(self.config)
         m.submodules.reader = reader = BurstReader(**self._sizes)
         m.submodules.writer = writer = BurstWriter(**self._sizes)
         asking = [
@@ -62,7 +60,7 @@ class ToyAdder(AcceleratorTop):
         m.d.comb += [
             writer.i.valid.eq(reader.o.valid),
             writer.i.payload.data.eq(Cat((word + control.job.constant)[:_WORD] for word in words)),
-            writer.i.payload.strobe.eq((1 << self._config.beat_bytes) - 1),
+            writer.i.payload.strobe.eq((1 << self.config.beat_bytes) - 1),
             reader.o.ready.eq(writer.i.ready),
             control.quiet.eq(quiet),
             control.finished.eq(quiet & ~Cat(asking).any()),
@@ -80,7 +78,7 @@ class ToyAdder(AcceleratorTop):
 
     @property
     def _words(self) -> int:
-        return self._config.data_bits // _WORD
+        return self.config.data_bits // _WORD
 
     def _ask(self, m: Module, control: ToyControl, part: Value, request: Value, name: str) -> Value:
         """Request the whole array of the reader or the writer; whether it has yet to take that."""

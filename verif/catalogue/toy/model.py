@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from tilewright.sim.device.model import ModelDevice
 from tilewright.verif.catalogue.toy.driver import added
@@ -18,16 +20,12 @@ class ToyAdderModel(ModelDevice):
     """
 
     def __init__(self, config: ToyAdderConfig, memory_bytes: int = 1 << 20) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(job_spec(config), memory_bytes)
-
-    @property
-    def config(self) -> ToyAdderConfig:
-        return self._config
 
     def _job(self) -> tuple[str, int, dict[str, int]]:
         values, beats = self._values, self._values["BEATS"]
-        size = beats * self._config.beat_bytes
+        size = beats * self.config.beat_bytes
         for name, error in (("SOURCE", "bus_read"), ("TARGET", "bus_write")):
             if values[name] + size > self.memory_bytes:
                 return error, self.memory_bytes, {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -53,7 +53,8 @@ class FiberProducts(wiring.Component):
     """
 
     def __init__(self, config: TensaurusConfig, level: int) -> None:
-        self._config, self._level = config, level
+        self.config: Final = config
+        self._level = level
         count = plan_layout(config)["count"].shape.elem_shape
         log, multiplier = log_layout(config), config.multiplier_stages
         super().__init__(
@@ -78,16 +79,12 @@ class FiberProducts(wiring.Component):
         )
 
     @property
-    def config(self) -> TensaurusConfig:
-        return self._config
-
-    @property
     def level(self) -> int:
         return self._level
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, level = self._config, self._level
+        config, level = self.config, self._level
         slots = level_slots(config, level)
         loaded = Signal()
         place = Signal(range(slots))

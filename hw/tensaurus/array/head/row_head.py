@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -179,7 +181,7 @@ class OperationLog(wiring.Component):
     """
 
     def __init__(self, config: TensaurusConfig) -> None:
-        self._config = config
+        self.config: Final = config
         log, multiplier = log_layout(config), config.multiplier_stages
         super().__init__(
             {
@@ -191,10 +193,6 @@ class OperationLog(wiring.Component):
                 "clear": In(1),
             }
         )
-
-    @property
-    def config(self) -> TensaurusConfig:
-        return self._config
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -236,7 +234,7 @@ class RowHead(wiring.Component):
     """
 
     def __init__(self, config: TensaurusConfig) -> None:
-        self._config = config
+        self.config: Final = config
         super().__init__(
             {
                 "plan": In(plan_layout(config)),
@@ -252,13 +250,9 @@ class RowHead(wiring.Component):
             }
         )
 
-    @property
-    def config(self) -> TensaurusConfig:
-        return self._config
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, plan = self._config, self.plan
+        config, plan = self.config, self.plan
         m.submodules.log = log = OperationLog(config)
         m.d.comb += log.clear.eq(self.clear)
         sums = [SumLevel(config, level) for level in range(levels(config))]

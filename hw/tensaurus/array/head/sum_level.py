@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Final
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, wiring
@@ -72,7 +73,8 @@ class PairSums(wiring.Component):
     """
 
     def __init__(self, config: TensaurusConfig, level: int, pair: Pair) -> None:
-        self._config, self._level, self._pair = config, level, pair
+        self.config: Final = config
+        self._level, self._pair = level, pair
         slots = level_slots(config, level)
         super().__init__(
             {
@@ -92,10 +94,6 @@ class PairSums(wiring.Component):
         )
 
     @property
-    def config(self) -> TensaurusConfig:
-        return self._config
-
-    @property
     def level(self) -> int:
         return self._level
 
@@ -106,8 +104,8 @@ class PairSums(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         pair, group = self._pair, self.group
-        slots = level_slots(self._config, self._level)
-        offset = level_offset(self._config, self._level)
+        slots = level_slots(self.config, self._level)
+        offset = level_offset(self.config, self._level)
         loaded = Signal()
         left = Signal(range(slots))
         right = Signal(range(slots))
@@ -204,7 +202,8 @@ class SumLevel(wiring.Component):
     """
 
     def __init__(self, config: TensaurusConfig, level: int) -> None:
-        self._config, self._level = config, level
+        self.config: Final = config
+        self._level = level
         plan = plan_layout(config)
         slot = slot_range(config)
         slots = level_slots(config, level)
@@ -236,10 +235,6 @@ class SumLevel(wiring.Component):
         )
 
     @property
-    def config(self) -> TensaurusConfig:
-        return self._config
-
-    @property
     def level(self) -> int:
         return self._level
 
@@ -251,8 +246,8 @@ class SumLevel(wiring.Component):
 
     def _slots(self, m: Module) -> Signal:
         """Deals out slots; the open group, as it would be closed now."""
-        slots = level_slots(self._config, self._level)
-        group = Signal(group_layout(self._config, self._level), name="open_group")
+        slots = level_slots(self.config, self._level)
+        group = Signal(group_layout(self.config, self._level), name="open_group")
         used = Signal(range(slots + 1))
         goes_on = Signal()
         wrapped = Signal()
@@ -267,7 +262,7 @@ class SumLevel(wiring.Component):
             goes_on.eq(self.open & ~self.close),
             self.starts.eq(~(goes_on & wrapped)),
             self.room.eq(~self.starts | (used != slots)),
-            self.slot.eq(local + level_offset(self._config, self._level)),
+            self.slot.eq(local + level_offset(self.config, self._level)),
             takes.eq(self.push & self.starts),
             begins.eq(~goes_on | (vector == 0)),
             following.eq(Mux(goes_on, position, 0) + 1),
@@ -301,7 +296,7 @@ class SumLevel(wiring.Component):
 
     def _freed(self, m: Module) -> Value:
         """Slots that are free again."""
-        if self._level == levels(self._config) - 1:
+        if self._level == levels(self.config) - 1:
             return self.freed
         freed = Signal.like(self.freed, name="freed_here")
         rest = Signal()
@@ -314,7 +309,7 @@ class SumLevel(wiring.Component):
 
     def _groups(self, m: Module, closed: Signal) -> None:
         """Keeps the ring of closed groups, and the walks over it."""
-        config, level = self._config, self._level
+        config, level = self.config, self._level
         slots = level_slots(config, level)
         layout = group_layout(config, level)
         m.submodules.groups = groups = Memory(shape=layout, depth=slots, init=[])
