@@ -185,6 +185,10 @@ def _port_layouts(component: type) -> Mapping[str, str]:
     return found
 
 
+_OF_PAYLOADS = {"payload", *map(str, range(64))}
+"""Words in the names of payloads behind that of a port: a stream's, and places in an array."""
+
+
 def layout_names(design: Design, component: type) -> dict[str, str]:
     """What the Python calls the layouts of the signals of an elaborated component."""
     ports = _port_layouts(component)
@@ -192,9 +196,7 @@ def layout_names(design: Design, component: type) -> dict[str, str]:
     for info in design.fragments.values():
         for signal, name in info.signal_names.items():
             first, *rest = name.split("__")
-            layout = (
-                ports.get(first, "") if set(rest) <= {"payload"} | {*map(str, range(64))} else ""
-            )
+            layout = ports.get(first, "") if _OF_PAYLOADS.issuperset(rest) else ""
             if not layout and "__" not in name and not signal.src_loc[0].startswith(_LIBRARY):
                 layout = _layout_at(*signal.src_loc)
             if layout:

@@ -9,11 +9,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tilewright
 from amaranth.hdl import Cat, Fragment, Module, Signal
-from amaranth.hdl._ir import PortDirection
+from amaranth.hdl._ir import Design, PortDirection
 from tilewright.hw.emit import hierarchy
 from tilewright.hw.emit.rtlil.convert import convert, prepare
 from tilewright.hw.emit.unit import Emitted, emit, emit_component
@@ -68,6 +69,22 @@ def test_equal_components_elaborated_once_or_each(
     once = text()
     monkeypatch.setattr(hierarchy, "_component_key", lambda component: None)
     assert text() == once
+
+
+@pytest.mark.parametrize("unit", slow_but(["simd2"], entries(), ["simd2", "c2sr_converter"]))
+def test_a_component_is_elaborated_once(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is one elaboration for each module and for each probe of its parameters."""
+    elaborated = 0
+
+    def counted(*arguments: Any) -> Design:
+        nonlocal elaborated
+        elaborated += 1
+        return prepare(*arguments)
+
+    monkeypatch.setattr(hierarchy, "prepare", counted)
+    entry = entries()[unit]
+    found = hierarchy.Hierarchy(unit, entry.unit.build(entry.small_config))
+    assert elaborated == len(found.blocks) + len(found.probes)
 
 
 @pytest.mark.parametrize("unit", slow_but([], entries(), ["simd2"]))

@@ -40,16 +40,17 @@ __all__ = ["convert", "prepare"]
 
 def _operands(value: Value) -> Iterator[Value]:
     """The values that a value is directly computed from."""
-    if isinstance(value, Operator):
+    kind = type(value)  # Amaranth's classes are final, and `isinstance` of an abstract one is slow.
+    if kind is Operator:
         yield from value.operands
-    elif isinstance(value, Slice):
+    elif kind is Slice:
         yield value.value
-    elif isinstance(value, Part):
+    elif kind is Part:
         yield value.value
         yield value.offset
-    elif isinstance(value, Concat):
+    elif kind is Concat:
         yield from value.parts
-    elif isinstance(value, SwitchValue):
+    elif kind is SwitchValue:
         yield value.test
         yield from (case for _, case in value.cases)
 
@@ -63,11 +64,12 @@ def _is_choice_of_two(value: SwitchValue) -> bool:
 def _names(value: Value) -> tuple[int, int]:
     """Returns the number of wires and the number of cells without names of their own that a value
     becomes."""
-    if isinstance(value, Operator):
+    kind = type(value)
+    if kind is Operator:
         if value.operator in ("u", "s"):
             return 0, 0
         return 1, 5 if value.operator in ("//", "%") else 1
-    if isinstance(value, SwitchValue):
+    if kind is SwitchValue:
         return (1, 1) if len(value.test) == 1 else (2, 2)
     return 0, 0
 
@@ -102,11 +104,12 @@ class _Uses:
         if known is None:
             below = [self[operand] for operand in _operands(value)]
             wires, cells = _names(value)
+            kind = type(value)
             known = self._found[id(value)] = _Use(
                 value,
-                domain=isinstance(value, ClockSignal | ResetSignal) or any(u.domain for u in below),
-                once=not isinstance(value, Part | AnyValue | Initial)
-                and not (isinstance(value, SwitchValue) and not _is_choice_of_two(value))
+                domain=kind in (ClockSignal, ResetSignal) or any(u.domain for u in below),
+                once=kind not in (Part, AnyValue, Initial)
+                and not (kind is SwitchValue and not _is_choice_of_two(value))
                 and all(use.once for use in below),
                 wires=wires + sum(use.wires for use in below),
                 cells=cells + sum(use.cells for use in below),

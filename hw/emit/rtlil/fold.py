@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from .text import NAME, Cell, ModuleText, elements
+from .text import NAME, Cell, Element, Signals
 
 __all__ = ["adds_nothing", "without_trivial_operations"]
 
 
 def _constant(sigspec: str) -> str:
     """The bits of a constant; nothing for anything else. One without bits is 0."""
-    match = re.fullmatch(r"\d+'([01]+)", sigspec)
-    return match[1] if match else "0" if re.fullmatch(r"\{\s*\}", sigspec) else ""
+    size, _, bits = sigspec.partition("'")
+    if size.isdigit() and not bits.strip("01"):
+        return bits
+    return "0" if sigspec[:1] == "{" and not sigspec[1:-1].strip() else ""
 
 
 def _width(cell: Cell, port: str) -> int:
@@ -36,7 +38,7 @@ def _inversion(lines: list[str], bit: str) -> list[str]:
     """The lines of such a comparison, if true for 0, as those of an inversion."""
     kept = [re.sub(r"^  cell \$\w+", "  cell $not", line) for line in lines]
     kept = [f"    connect \\A {bit}" if "connect \\A " in line else line for line in kept]
-    return ["#" if re.match(r"    \w+ \\B", line) else line for line in kept]
+    return [line for line in kept if not re.match(r"    \w+ \\B", line)]
 
 
 _EVALUATED: dict[str, Callable[[int, int], int]] = {
@@ -79,7 +81,7 @@ def _evaluated(cell: Cell) -> str:
     return f"{bits}'{result & ((1 << bits) - 1):0{bits}b}"
 
 
-def _multiple(text: ModuleText, cell: Cell) -> str:
+def _multiple(signals: Signals, cell: Cell) -> str:
     """The bits of a product with a power of two; nothing for any other cell."""
     for port, other in (("\\A", "\\B"), ("\\B", "\\A")):
         factor, signed = _value(cell, other), bool(cell.parameters[f"{port}_SIGNED"][0])
@@ -89,22 +91,22 @@ def _multiple(text: ModuleText, cell: Cell) -> str:
             continue
         bits = _width(cell, "\\Y")
         steps = min(factor.bit_length() - 1, bits)
-        kept = text.resized(cell.ports[port][0], bits - steps, signed=signed)
-        return text.spell([*text.chunks(kept), ("0" * steps, -1, steps)]) if steps else kept
+        kept = signals.resized(cell.ports[port][0], bits - steps, signed=signed)
+        return signals.spell([*signals.chunks(kept), ("0" * steps, -1, steps)]) if steps else kept
     return ""
 
 
-def _shifted(text: ModuleText, cell: Cell) -> str:
+def _shifted(signals: Signals, cell: Cell) -> str:
     """The bits of a shift by a constant."""
     width, operand = _width(cell, "\\Y"), cell.ports["\\A"][0]
     if cell.kind in ("$shr", "$shift"):
         size, first = _width(cell, "\\A"), int(_constant(cell.ports["\\B"][0]), 2)
-        kept = _part(text, operand, size - 1, first) if first < size else "1'0"
-        return text.resized(kept, width, signed=False)
+        kept = _part(signals, operand, size - 1, first) if first < size else "1'0"
+        return signals.resized(kept, width, signed=False)
     steps = min(int(_constant(cell.ports["\\B"][0]), 2), width)
     signed = bool(cell.parameters["\\A_SIGNED"][0])
-    kept = text.resized(operand, width - steps, signed=signed)
-    return text.spell([*text.chunks(kept), ("0" * steps, -1, steps)])
+    kept = signals.resized(operand, width - steps, signed=signed)
+    return signals.spell([*signals.chunks(kept), ("0" * steps, -1, steps)])
 
 
 def _summand(cell: Cell) -> str:
@@ -125,7 +127,7 @@ def adds_nothing(cell: Cell) -> bool:
     return bool(_summand(cell))
 
 
-def _result(text: ModuleText, cell: Cell) -> str:
+def _result(signals: Signals, cell: Cell) -> str:
     """The signal that a cell's result is; nothing if it has to be computed."""
     ports = {name: sigspec for name, (sigspec, _) in cell.ports.items()}
     a, b = ports.get("\\A", ""), ports.get("\\B", "")
@@ -134,19 +136,19 @@ def _result(text: ModuleText, cell: Cell) -> str:
         return chosen or (a if a == b else "")
     if cell.kind in _EVALUATED and (constant := _evaluated(cell)):
         return constant
-    if cell.kind == "$mul" and (multiple := _multiple(text, cell)):
+    if cell.kind == "$mul" and (multiple := _multiple(signals, cell)):
         return multiple
     if port := _summand(cell):
         signed = bool(cell.parameters[f"{port}_SIGNED"][0])
-        return text.resized(ports[port], _width(cell, "\\Y"), signed=signed)
+        return signals.resized(ports[port], _width(cell, "\\Y"), signed=signed)
     if cell.kind in ("$shl", "$shr", "$sshl") and set(_constant(b)) == {"0"}:
         signed = bool(cell.parameters["\\A_SIGNED"][0])
         same = cell.kind != "$shr" or not signed or _width(cell, "\\A") >= _width(cell, "\\Y")
-        return text.resized(a, _width(cell, "\\Y"), signed=signed) if same else ""
+        return signals.resized(a, _width(cell, "\\Y"), signed=signed) if same else ""
     signs = [cell.parameters.get(f"\\{port}_SIGNED", (0, 0))[0] for port in "AB"]
     widened = cell.kind != "$shl" and any(signs)
     if cell.kind in ("$shl", "$shr", "$shift") and _constant(b) and not widened:
-        return _shifted(text, cell)
+        return _shifted(signals, cell)
     if bit := _compared_bit(cell, "1" if cell.kind == "$eq" else "0"):
         return bit
     if cell.kind in ("$and", "$or"):
@@ -161,11 +163,11 @@ def _result(text: ModuleText, cell: Cell) -> str:
     return ""
 
 
-def _part(text: ModuleText, sigspec: str, high: int, low: int) -> str:
+def _part(signals: Signals, sigspec: str, high: int, low: int) -> str:
     """Bits of a signal."""
     parts: list[tuple[str, int, int]] = []
-    bottom = sum(size for _, _, size in text.chunks(sigspec))
-    for name, first, size in text.chunks(sigspec):
+    bottom = sum(size for _, _, size in signals.chunks(sigspec))
+    for name, first, size in signals.chunks(sigspec):
         bottom -= size
         top, start = min(high - bottom, size - 1), max(low - bottom, 0)
         if top < start:
@@ -173,56 +175,65 @@ def _part(text: ModuleText, sigspec: str, high: int, low: int) -> str:
         constant = first < 0
         bits = name[size - 1 - top : size - start] if constant else name
         parts.append((bits, -1 if constant else first + start, top - start + 1))
-    return text.spell(parts)
+    return signals.spell(parts)
 
 
 # Not within the name of another signal: the second one called `x` is `\x$2`.
 _USE = re.compile(r"(?<!\S)([\\$][^\s{}]+)(?: \[(\d+)(?::(\d+))?\])?")
 
 
-def _replace(text: ModuleText, equal: Mapping[str, str]) -> None:
-    """Replaces private signals by the signals that they equal, or by parts of these."""
+def _replace(signals: Signals, part: Element, equal: Mapping[str, str]) -> Element:
+    """An element with the signals that private signals equal, or parts of these, in their place."""
 
-    def part(match: re.Match[str]) -> str:
+    def bits(match: re.Match[str]) -> str:
         if match[1] not in equal:
             return match[0]
-        high = int(match[2] or text.widths[match[1]] - 1)
-        return _part(text, equal[match[1]], high, int(match[3] or match[2] or 0))
+        high = int(match[2] or signals.widths[match[1]] - 1)
+        return _part(signals, equal[match[1]], high, int(match[3] or match[2] or 0))
 
-    for number, line in enumerate(text.lines):
-        if "$" not in line or line.startswith("  wire "):
-            continue
+    lines = part.lines[:]
+    for number, line in enumerate(lines):
         # The replacement of a signal may contain others that are replaced, too.
-        while (replaced := _USE.sub(part, line)) != line:
+        while "$" in line and (replaced := _USE.sub(bits, line)) != line:
             line = replaced
-        text.lines[number] = line
+        lines[number] = line
+    return part.with_lines(lines)
 
 
-def _folded(rtlil: str) -> str:
-    text = ModuleText(rtlil)
-    places = [e for e in elements(text.lines) if text.lines[e.first].startswith("  cell ")]
-    equal: dict[str, str] = {}
-    for place, cell in zip(places, text.cells, strict=True):
-        if bit := _compared_bit(cell, "0" if cell.kind == "$eq" else "1"):
-            lines = text.lines[place.first : place.last + 1]
-            text.lines[place.first : place.last + 1] = _inversion(lines, bit)
-        result = _result(text, cell) if cell.kind.startswith("$") else ""
-        # A cell that equals a signal that has just been replaced waits for the next round.
-        if not result or equal.keys() & set(NAME.findall(result)):
-            continue
-        target = cell.ports["\\Y"][0]
-        text.lines[place.first : place.last + 1] = ["#"] * (place.last - place.first + 1)
-        if target.startswith("$"):
-            equal[target] = result
-        else:
-            text.lines[place.first] = f"connect {target} {result}"
-    if equal:
-        _replace(text, equal)
-    return re.sub(r"^#\n+", "", "\n".join(text.lines), flags=re.M)
-
-
-def without_trivial_operations(rtlil: str) -> str:
-    """Returns a module's text with the results of trivial operations in their place."""
-    while (folded := _folded(rtlil)) != rtlil:
-        rtlil = folded
-    return rtlil
+def without_trivial_operations(parts: list[Element], signals: Signals) -> list[Element]:
+    """Returns a module with the results of trivial operations in their place. A cell is looked at
+    again if a signal that it reads was replaced."""
+    looked_at: dict[int, Element] = {}  # By identity, which stays theirs while they are here.
+    while True:
+        equal: dict[str, str] = {}
+        kept: list[Element] = []
+        for part in parts:
+            if not part.is_cell or id(part) in looked_at:
+                kept.append(part)
+                continue
+            cell = part.cell
+            result = _result(signals, cell) if cell.kind.startswith("$") else ""
+            # A cell that equals a signal that has just been replaced waits for the next round.
+            waits = bool(result) and not equal.keys().isdisjoint(NAME.findall(result))
+            if bit := _compared_bit(cell, "0" if cell.kind == "$eq" else "1"):
+                part = part.with_lines(_inversion(part.lines, bit))
+            if not result or waits:
+                kept.append(part)
+                if not waits:
+                    looked_at[id(part)] = part
+                continue
+            target = cell.ports["\\Y"][0]
+            if target.startswith("$"):
+                equal[target] = result
+            else:
+                kept.append(Element(part.before, [f"connect {target} {result}"], 0))
+        if kept == parts:
+            return kept
+        if equal:
+            kept = [
+                part
+                if part.wire or (equal.keys().isdisjoint(part.reads | part.drives))
+                else _replace(signals, part, equal)
+                for part in kept
+            ]
+        parts = kept

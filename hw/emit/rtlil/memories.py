@@ -66,6 +66,8 @@ def with_plain_memories(text: str) -> str:
 
     Ports that are transparent for a write port stay as they are.
     """
+    if "\n  cell $mem" not in text:
+        return text
     written = set(_WRITTEN.findall(text))
     highest = max(map(int, re.findall(r"\$(\d+)\b", text)), default=0)
     new = (f"${number}" for number in count(highest + 1))

@@ -54,6 +54,11 @@ def _constant(cls: type[Any], value: int, width: int) -> Any:
     return tuple.__new__(cls, map(_BITS.__getitem__, reversed(bits)))
 
 
+def _net(cell: int, bit: int) -> Net:
+    """A bit of a cell's output, without a look whether it can be one."""
+    return Net(cell << 16 | bit)
+
+
 class _Netlist(_nir.Netlist):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
@@ -256,6 +261,7 @@ def quick_netlist(
         for place, parts in (
             (Value, {"__new__": staticmethod(_value), "__getitem__": _part}),
             (Value, {"from_const": classmethod(_constant)}),
+            (Net, {"from_cell": staticmethod(_net)}),
             (_nir, {"Netlist": _Netlist, "Module": module}),
             (_ir, {"NetlistEmitter": emitter, "_compute_net_flows": _flows}),
             (rtlil, {"ModuleEmitter": writer}),

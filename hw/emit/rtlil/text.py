@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-__all__ = ["NAME", "Cell", "Element", "ModuleText", "elements"]
+__all__ = ["NAME", "Cell", "Element", "ModuleText", "Signals", "elements", "text_of"]
 
 NAME = re.compile(r"[\\$][^\s{}]+")
 _TOKEN = re.compile(r"(\d+)'([01x]*)|([\\$][^\s{}]+)(?: \[(\d+)(?::(\d+))?\])?")
@@ -21,47 +21,20 @@ class Cell:
     parameters: dict[str, tuple[int, int]] = field(default_factory=dict)  # name -> value, line
     ports: dict[str, tuple[str, int]] = field(default_factory=dict)  # name -> sigspec, line
 
+    def read(self, line: str, number: int) -> None:
+        """Adds what a line of the cell says."""
+        what, name, value = line.split(None, 2)
+        if what == "connect":
+            self.ports[name] = (value, number)
+        elif value.isdigit():
+            self.parameters[name] = (int(value), number)
 
-class ModuleText:
-    """A module's lines with its wires and cells."""
 
-    def __init__(self, text: str) -> None:
-        self.lines = text.split("\n")
-        self.widths: dict[str, int] = {}
-        self.wire_lines: dict[str, int] = {}
-        self.cells: list[Cell] = []
-        cell: Cell | None = None
-        for number, line in enumerate(self.lines):
-            if line.startswith("  wire width "):
-                words = line.split()
-                self.widths[words[-1]] = int(words[2])
-                self.wire_lines[words[-1]] = number
-            elif line.startswith("  cell "):
-                cell = Cell(line.split()[1])
-                self.cells.append(cell)
-            elif cell is not None and line.startswith("    "):
-                what, name, value = line.split(None, 2)
-                if what == "connect":
-                    cell.ports[name] = (value, number)
-                elif value.isdigit():
-                    cell.parameters[name] = (int(value), number)
-            elif line == "  end":
-                cell = None
+class Signals:
+    """The widths of a module's signals, and what is composed of them."""
 
-    def is_port(self, name: str) -> bool:
-        """Returns whether a wire is one of the module's ports."""
-        words = self.lines[self.wire_lines[name]].split()
-        return "input" in words or "output" in words
-
-    def set_parameter(self, cell: Cell, name: str, value: int) -> None:
-        _, number = cell.parameters[name]
-        self.lines[number] = f"    parameter {name} {value}"
-        cell.parameters[name] = (value, number)
-
-    def set_port(self, cell: Cell, name: str, sigspec: str) -> None:
-        _, number = cell.ports[name]
-        self.lines[number] = f"    connect {name} {sigspec}"
-        cell.ports[name] = (sigspec, number)
+    def __init__(self, widths: Mapping[str, int]) -> None:
+        self.widths = dict(widths)
 
     def chunks(self, sigspec: str) -> Iterator[tuple[str, int, int]]:
         """The parts from the top bit down: name or constant bits, low bit (-1: constant), width."""
@@ -106,17 +79,42 @@ class ModuleText:
         return texts[0] if len(texts) == 1 else "{ " + " ".join(texts) + " }"
 
 
-@dataclass
-class Element:
-    """Wire, cell, process or connection: its lines, the names that it drives and those that it
-    reads."""
+class ModuleText(Signals):
+    """A module's lines with its wires and cells."""
 
-    first: int
-    last: int
-    drives: frozenset[str]
-    reads: frozenset[str]
-    is_root: bool = False
-    wire: str = ""
+    def __init__(self, text: str) -> None:
+        super().__init__({})
+        self.lines = text.split("\n")
+        self.wire_lines: dict[str, int] = {}
+        self.cells: list[Cell] = []
+        cell: Cell | None = None
+        for number, line in enumerate(self.lines):
+            if line.startswith("  wire width "):
+                words = line.split()
+                self.widths[words[-1]] = int(words[2])
+                self.wire_lines[words[-1]] = number
+            elif line.startswith("  cell "):
+                cell = Cell(line.split()[1])
+                self.cells.append(cell)
+            elif cell is not None and line.startswith("    "):
+                cell.read(line, number)
+            elif line == "  end":
+                cell = None
+
+    def is_port(self, name: str) -> bool:
+        """Returns whether a wire is one of the module's ports."""
+        words = self.lines[self.wire_lines[name]].split()
+        return "input" in words or "output" in words
+
+    def set_parameter(self, cell: Cell, name: str, value: int) -> None:
+        _, number = cell.parameters[name]
+        self.lines[number] = f"    parameter {name} {value}"
+        cell.parameters[name] = (value, number)
+
+    def set_port(self, cell: Cell, name: str, sigspec: str) -> None:
+        _, number = cell.ports[name]
+        self.lines[number] = f"    connect {name} {sigspec}"
+        cell.ports[name] = (sigspec, number)
 
 
 _DRIVEN_PORTS = {"$dff": "\\Q", "$adff": "\\Q", "$memrd_v2": "\\DATA"}
@@ -126,9 +124,7 @@ _ROOTS = {"$memwr_v2", "$meminit_v2", "$print", "$check", "$tribuf"}
 @lru_cache(maxsize=1 << 16)
 def _parsed(body: str) -> tuple[frozenset[str], frozenset[str], bool, str]:
     """Parses an element: the names that it drives and reads, whether it is a root, and the wire
-    that it describes.
-
-    A module's text is read again after each change, and most of it is as it was before."""
+    that it describes. Most elements of a module are those of its variants."""
     words = body.split("\n", 1)[0].split()
     names = frozenset(NAME.findall(body))
     if words[0] == "wire":
@@ -147,17 +143,85 @@ def _parsed(body: str) -> tuple[frozenset[str], frozenset[str], bool, str]:
     return frozenset(), names, words[0] in ("cell", "memory"), ""
 
 
-def _element(lines: list[str], first: int, last: int) -> Element:
-    body = lines[first] if first == last else "\n".join(lines[first : last + 1])
-    return Element(first, last, *_parsed(body))
+class Element:
+    """Wire, memory, cell, process or connection; or other lines of the module. It is replaced, not
+    changed.
+
+    Members
+    -------
+    before: lines of its attributes
+    lines: its own
+    blank: number of blank lines behind it
+    drives, reads: names that it drives and reads
+    is_root: it counts even if nothing reads what it drives
+    wire: the name that it declares, if any
+    is_cell: it is a cell, whose lines ``cell`` has by their meaning
+    """
+
+    __slots__ = ("_cell", "before", "blank", "drives", "is_cell", "is_root", "lines", "reads",
+                 "wire")  # fmt: skip
+
+    def __init__(self, before: list[str], lines: list[str], blank: int) -> None:
+        self.before, self.lines, self.blank = before, lines, blank
+        self._cell: Cell | None = None
+        self.is_cell = bool(lines) and lines[0].startswith("  cell ")
+        if lines and lines[0].startswith(_STARTS):
+            parsed = _parsed("\n".join(lines))
+        else:
+            parsed = frozenset(), frozenset(), True, ""
+        self.drives, self.reads, self.is_root, self.wire = parsed
+
+    @property
+    def cell(self) -> Cell:
+        if self._cell is None:
+            self._cell = Cell(self.lines[0].split()[1])
+            for number, line in enumerate(self.lines[1:-1], 1):
+                self._cell.read(line, number)
+        return self._cell
+
+    def with_lines(self, lines: list[str]) -> Element:
+        """The same element with other lines."""
+        return Element(self.before, lines, self.blank)
 
 
-def elements(lines: list[str]) -> Iterator[Element]:
-    first = 0
-    for number, line in enumerate(lines):
-        if line.startswith(("  cell ", "  process ")):
-            first = number
-        elif line == "  end":
-            yield _element(lines, first, number)
-        elif line.startswith(("  wire ", "  memory ", "connect ")):
-            yield _element(lines, number, number)
+_BLOCKS = ("  cell ", "  process ")
+_STARTS = (*_BLOCKS, "  wire ", "  memory ", "connect ")
+
+
+def elements(text: str) -> list[Element]:
+    """All lines of a module."""
+    found: list[Element] = []
+    before: list[str] = []
+    block: list[str] | None = None
+    for line in text.split("\n"):
+        if block is not None:
+            block.append(line)
+            if line == "  end":
+                found.append(Element(before, block, 0))
+                before, block = [], None
+        elif not line:
+            if found and not before:
+                found[-1].blank += 1
+            else:
+                before.append(line)
+        elif line.startswith(_BLOCKS):
+            block = [line]
+        elif line.startswith("  attribute "):
+            before.append(line)
+        else:
+            found.append(Element(before, [line], 0))
+            before = []
+    if before:
+        found.append(Element(before, [], 0))
+    return found
+
+
+def text_of(parts: Iterable[Element]) -> str:
+    """The module's text."""
+    lines: list[str] = []
+    for part in parts:
+        lines += part.before
+        lines += part.lines
+        if part.blank:
+            lines += [""] * part.blank
+    return "\n".join(lines)

@@ -22,7 +22,7 @@ from collections import Counter
 
 from .fold import adds_nothing, without_trivial_operations
 from .memories import with_plain_memories
-from .text import NAME, Cell, Element, ModuleText, elements
+from .text import NAME, Cell, Element, ModuleText, Signals, elements, text_of
 
 __all__ = ["MODULE", "tidy"]
 
@@ -100,67 +100,63 @@ def _extend(text: ModuleText) -> None:
                 text.set_parameter(cell, f"{port}_WIDTH", target)
 
 
-def _drop_dead(text: str) -> str:
+def _drop_dead(parts: list[Element]) -> list[Element]:
     """Removes signals that nothing reads, with the operations that only made those."""
-    lines = text.split("\n")
-    found = list(elements(lines))
     drivers: dict[str, list[Element]] = {}
-    for element in found:
-        for name in element.drives:
-            drivers.setdefault(name, []).append(element)
-    live = {id(element) for element in found if element.is_root}
-    waiting = [element for element in found if element.is_root]
+    for part in parts:
+        for name in part.drives:
+            drivers.setdefault(name, []).append(part)
+    waiting = [part for part in parts if part.is_root]
+    live = set(map(id, waiting))
     used: set[str] = set()
     while waiting:
-        element = waiting.pop()
-        used |= element.reads | element.drives
-        for name in element.reads:
+        part = waiting.pop()
+        used |= part.reads
+        used |= part.drives
+        for name in part.reads:
             for driver in drivers.get(name, ()):
                 if id(driver) not in live:
                     live.add(id(driver))
                     waiting.append(driver)
-    for element in found:
-        if id(element) not in live and element.wire not in used:
-            first = element.first
-            while lines[first - 1].startswith("  attribute "):
-                first -= 1
-            for number in range(first, element.last + 1):
-                lines[number] = "#"
-    return re.sub(r"^#\n+", "", "\n".join(lines), flags=re.M)
+    return [part for part in parts if id(part) in live or part.wire in used]
 
 
-def _merge_equal(text: str) -> str:
+def _merge_equal(parts: list[Element]) -> list[Element]:
     """Computes equal operations once, for results without a name of their own."""
     replaced: dict[str, str] = {}
     seen: dict[str, str] = {}
-    lines = text.split("\n")
-    for element in list(elements(lines)):
-        own = lines[element.first : element.last + 1]
-        if replaced:
-            own = [NAME.sub(lambda m: replaced.get(m[0], m[0]), line) for line in own]
-        if own[0].startswith("  cell $") and not own[0].startswith(("  cell $dff", "  cell $mem")):
-            result = next((w for w in element.drives if w.startswith("$")), None)
-            if result is not None:
-                kind = own[0].split()[1]
-                key = "\n".join([kind, *(x for x in own[1:] if not x.endswith(f"\\Y {result}"))])
+    kept: list[Element] = []
+    for part in parts:
+        if replaced and not (
+            replaced.keys().isdisjoint(part.reads) and replaced.keys().isdisjoint(part.drives)
+        ):
+            lines = [NAME.sub(lambda m: replaced.get(m[0], m[0]), line) for line in part.lines]
+            part = part.with_lines(lines)
+        if part.is_cell and part.lines[0].startswith("  cell $"):
+            result = next((w for w in part.drives if w.startswith("$")), None)
+            kind = part.lines[0].split(None, 2)[1]
+            if result is not None and not kind.startswith(("$dff", "$mem")):
+                own = f"\\Y {result}"
+                key = "\n".join([kind, *(x for x in part.lines[1:] if not x.endswith(own))])
                 first = seen.setdefault(key, result)
                 if first != result:
                     replaced[result] = first
-                    own = ["#"] * len(own)
-        lines[element.first : element.last + 1] = own
-    text = re.sub(r"^#\n+", "", "\n".join(lines), flags=re.M)
-    return _drop_dead(text) if replaced else text
+                    continue
+        kept.append(part)
+    return _drop_dead(kept) if replaced else kept
 
 
 def _attach_outputs(text: ModuleText) -> None:
     """Lets instances drive their part of a wider signal, if nothing else drives that part."""
-    counts = Counter(name for line in text.lines for name in NAME.findall(line))
     pins: dict[str, int] = {}
     for cell in text.cells:
         if not cell.kind.startswith("$"):
             for sigspec, number in cell.ports.values():
                 if sigspec in text.widths and not text.is_port(sigspec):
                     pins[sigspec] = number
+    if not pins:
+        return
+    counts = Counter(name for name in NAME.findall("\n".join(text.lines)) if name in pins)
     for number, line in enumerate(text.lines):
         if not line.startswith("connect ") or "{" not in line:
             continue
@@ -187,8 +183,9 @@ _INITIAL = re.compile(
 )
 
 
-def _drop_initial_values(text: str) -> str:
-    """Removes the initial values of flip-flops; those that are not zero must be reset values."""
+def _check_reset(text: str, initialised: list[str]) -> None:
+    """Raises ValueError for a register among the signals with initial values, if nothing resets
+    it."""
     processes = re.findall(r"^  process .*?^  end$", text, re.M | re.S)
     reset = {
         name
@@ -204,11 +201,18 @@ def _drop_initial_values(text: str) -> str:
     }
     # A wire that is nothing but a register has its initial value, too.
     same = dict(re.findall(r"^connect (\\\S+) (\\\S+) \[[\d:]+\]$", text, re.M))
-    for value, name in _INITIAL.findall(text):
-        if "1" in value and data.get(same.get(name, name)) not in reset:
+    for name in initialised:
+        if data.get(same.get(name, name)) not in reset:
             raise ValueError(
                 f"register `{name[1:]}` has an initial value, so it must not be without reset"
             )
+
+
+def _drop_initial_values(text: str) -> str:
+    """Removes the initial values of flip-flops; those that are not zero must be reset values."""
+    initialised = [name for value, name in _INITIAL.findall(text) if "1" in value]
+    if initialised:
+        _check_reset(text, initialised)
     return re.sub(r"^  attribute \\init .*\n", "", text, flags=re.M)
 
 
@@ -224,10 +228,14 @@ _JOINED = re.compile(r"^connect (\\\w+) (\{ .+ \})$", re.M)
 
 def _share_joined(rtlil: str) -> str:
     """Puts a signal in the place of the parts that it joins, wherever all of them are read."""
-    ports = set(re.findall(r"^  wire width \d+ (?:input|output) \d+ +(\S+)$", rtlil, re.M))
-    widths = {name: int(width) for width, _, name in _WIRE.findall(rtlil)}
+    joined = _JOINED.findall(rtlil)
+    if not joined:
+        return rtlil
+    wires = _WIRE.findall(rtlil)
+    ports = {name for _, port, name in wires if port.startswith((" input ", " output "))}
+    widths = {name: int(width) for width, _, name in wires}
     shared: dict[str, str] = {}
-    for name, parts in _JOINED.findall(rtlil):
+    for name, parts in joined:
         if name not in ports and "__" not in name and name in widths:
             shared.setdefault(parts, name)
     if not shared:
@@ -243,37 +251,40 @@ def _share_joined(rtlil: str) -> str:
     return "\n".join(lines)
 
 
+_ANY_WIRE = re.compile(r"^  wire width (\d+) (?:.* )?(\S+)$", re.M)
 _ASSIGN = re.compile(r"    assign ([\\$]\S+) \[(\d+)(?::(\d+))?\] (.*)")
+
+
+_UNCONDITIONAL = re.compile(r"^  process \S+\n((?:    assign [\\$].*\n)+)  end\n+", re.M)
 
 
 def _connect_unconditional(rtlil: str) -> str:
     """Turn processes without conditions into connections."""
-    text = ModuleText(rtlil)
-    for element in elements(text.lines):
-        if not text.lines[element.first].startswith("  process "):
-            continue
-        matches = [_ASSIGN.fullmatch(x) for x in text.lines[element.first + 1 : element.last]]
+    widths = {name: int(width) for width, name in re.findall(_ANY_WIRE, rtlil)}
+    signals = Signals(widths)
+
+    def connection(process: re.Match[str]) -> str:
+        matches = [_ASSIGN.fullmatch(line) for line in process[1].splitlines()]
         found = [match.groups() for match in matches if match]
         if len(found) < len(matches) or any(name != found[0][0] for name, *_ in found):
-            continue
+            return process[0]
         name, high, low, _ = found[0]
         bottom = int(low or high)
         bits: list[tuple[str, int]] = [("", 0)] * (int(high) - bottom + 1)
         for _, top, _, value in found:
             position = int(top) - bottom + 1
-            for part, offset, size in text.chunks(value):
+            for part, offset, size in signals.chunks(value):
                 position -= size
                 for k in range(size):
                     constant = offset < 0
                     bits[position + k] = (
                         (part[size - 1 - k], -1) if constant else (part, offset + k)
                     )
-        whole = bottom == 0 and len(bits) == text.widths[name]
+        whole = bottom == 0 and len(bits) == widths[name]
         target = name if whole else f"{name} [{high}:{bottom}]"
-        number = element.first
-        text.lines[number] = f"connect {target} {text.spell(_runs(bits))}"
-        text.lines[number + 1 : element.last + 1] = ["#"] * (element.last - number)
-    return re.sub(r"^#\n+", "", "\n".join(text.lines), flags=re.M)
+        return f"connect {target} {signals.spell(_runs(bits))}\n"
+
+    return _UNCONDITIONAL.sub(connection, rtlil)
 
 
 def _runs(bits: list[tuple[str, int]]) -> list[tuple[str, int, int]]:
@@ -295,11 +306,13 @@ def _runs(bits: list[tuple[str, int]]) -> list[tuple[str, int, int]]:
 def _simplified(rtlil: str) -> str:
     """Returns the text without unused and without equal operations. Merging may make both sides of
     a choice the same; where it changes nothing, the other steps would not either."""
+    parts = elements(rtlil)
+    signals = Signals({part.wire: int(part.lines[0].split()[2]) for part in parts if part.wire})
     while True:
-        plain = _drop_dead(without_trivial_operations(rtlil))
-        rtlil = _merge_equal(plain)
-        if rtlil == plain:
-            return rtlil
+        plain = _drop_dead(without_trivial_operations(parts, signals))
+        parts = _merge_equal(plain)
+        if len(parts) == len(plain):
+            return text_of(parts)
 
 
 # Amaranth calls a signal after the first of its names that it meets, which may be that of a port of
@@ -315,11 +328,18 @@ def with_own_names(rtlil: str) -> str:
     It is called so if its name is that of a pin (``submodule__port``), it is no port of the module,
     and a signal of the same width, no pin and no port either, is connected to it.
     """
+    aliases = [
+        (own, pin, high)
+        for own, pin, high in _ALIAS.findall(rtlil)
+        if "__" in pin and "__" not in own
+    ]
+    if not aliases:
+        return rtlil
     widths = {name: int(width) for width, port, name in _WIRE.findall(rtlil) if not port}
     registers = set(_REGISTER.findall(rtlil))
     renamed: dict[str, str] = {}
-    for own, pin, high in _ALIAS.findall(rtlil):
-        is_pin = pin in registers and "__" in pin and "__" not in own
+    for own, pin, high in aliases:
+        is_pin = pin in registers
         whole = own in widths and widths[own] == widths.get(pin) == int(high or 0) + 1
         if is_pin and whole and pin not in renamed:
             renamed[pin] = own
@@ -341,6 +361,8 @@ _SHIFT = re.compile(
 
 def with_whole_shifts(rtlil: str) -> str:
     """The module's text with such shifts."""
+    if "\n  cell $shift " not in rtlil:
+        return rtlil
     wires = (int(number) for number in re.findall(r"\$(\d+)\b", rtlil))
     free = max(wires, default=0)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 __all__ = [
     "COMPARISONS",
@@ -52,8 +53,7 @@ _CHAINS = {"&", "|", "^"}
 _REDUCTIONS = {"&", "|", "^", "!", "~^"}
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """Expression: ``kind``, its details in ``word``, operands in ``parts``.
 
     Kinds: name, range (``word`` is the text), constant, index (memory in ``word``), part (of an
@@ -76,12 +76,16 @@ class Node:
             return self.parts[0].signal
         if self.kind not in _OF_SIGNALS:
             return ""
+        if self.kind == "name":
+            return self.word
         return self.word.partition("[")[0].partition(" ")[0]
 
     def walk(self) -> Iterator[Node]:
-        yield self
-        for part in self.parts:
-            yield from part.walk()
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += node.parts[::-1]
 
     def signals(self) -> set[str]:
         return {node.signal for node in self.walk()} - {""}
@@ -287,27 +291,43 @@ class Tokens:
         return Node("concat", "", tuple(parts))
 
 
+@lru_cache(maxsize=1 << 14)
+def _range_width(text: str) -> int:
+    match = _RANGE.fullmatch(text)
+    if not match:
+        raise Unreadable(text)
+    return int(match[2]) - int(match[3] or match[2]) + 1
+
+
 def width(node: Node, scope: Scope) -> int:
     """The self-determined width. Raises Unreadable for a signal that is not in the scope."""
+    return _width(node, scope, {})
+
+
+def _width(node: Node, scope: Scope, known: dict[int, int]) -> int:
+    """The width; ``known`` are those of operations by their identity."""
     if node.kind in ("name", "index"):
         if node.signal not in scope:
             raise Unreadable(node.signal)
         memory = node.kind == "index" and scope[node.signal][0] < 0
         return abs(scope[node.signal][0]) if node.kind == "name" or memory else 1
     if node.kind == "range":
-        match = _RANGE.fullmatch(node.word)
-        if not match:
-            raise Unreadable(node.word)
-        return int(match[2]) - int(match[3] or match[2]) + 1
+        return _range_width(node.word)
     if node.kind == "constant":
-        match = _CONSTANT.fullmatch(node.word)
-        return int(match[1]) if match and match[1] else 32
+        size, mark, _ = node.word.partition("'")
+        return int(size) if mark and size.isdigit() else 32
     if node.kind == "window":
         return int(node.word.split()[1])
     if node.kind == "part":
         high, _, low = node.word.partition(":")
         return int(high) - int(low or high) + 1
-    widths = [width(part, scope) for part in node.parts]
+    if id(node) not in known:
+        known[id(node)] = _width_of_operation(node, scope, known)
+    return known[id(node)]
+
+
+def _width_of_operation(node: Node, scope: Scope, known: dict[int, int]) -> int:
+    widths = [_width(part, scope, known) for part in node.parts]
     if node.kind == "concat":
         return sum(widths)
     if node.kind == "repeat":
@@ -346,20 +366,26 @@ def sites(
 
     ``context`` is the width of what the expression is assigned to, 0 if that does not count.
     """
-    context = max(context, width(node, scope))
-    yield node, context, alone
-    for position, part in enumerate(node.parts):
-        apart = (
-            node.kind in ("concat", "repeat", "call", "index", "part", "window")
-            or (node.kind == "?" and position == 0)
-            or (node.kind == "unary" and node.word in _REDUCTIONS)
-            or (node.kind == "binary" and node.word in _LOGICAL)
-            or (node.kind == "binary" and node.word in _SHIFTS and position == 1)
-        )
-        inner = 0 if apart else context
-        if node.kind == "binary" and node.word in COMPARISONS:
-            inner = max(width(other, scope) for other in node.parts)
-        yield from sites(part, scope, inner, alone=apart)
+    known: dict[int, int] = {}
+    waiting = [(node, context, alone)]
+    while waiting:
+        node, context, alone = waiting.pop()
+        context = max(context, _width(node, scope, known))
+        yield node, context, alone
+        operands = []
+        for position, part in enumerate(node.parts):
+            apart = (
+                node.kind in ("concat", "repeat", "call", "index", "part", "window")
+                or (node.kind == "?" and position == 0)
+                or (node.kind == "unary" and node.word in _REDUCTIONS)
+                or (node.kind == "binary" and node.word in _LOGICAL)
+                or (node.kind == "binary" and node.word in _SHIFTS and position == 1)
+            )
+            inner = 0 if apart else context
+            if node.kind == "binary" and node.word in COMPARISONS:
+                inner = max(_width(other, scope, known) for other in node.parts)
+            operands.append((part, inner, apart))
+        waiting += reversed(operands)
 
 
 def replaced(node: Node, values: Mapping[int, Node]) -> Node:

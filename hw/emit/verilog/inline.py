@@ -6,6 +6,7 @@ as before: at exactly the signal's width, and signed nowhere but where it stands
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence, Set
 
 from .choices import without_choice
@@ -77,8 +78,9 @@ class _Inliner:
             a.target.signal for i in items if isinstance(i, Process) for a in assigned(i.body)
         ]
         driven += [i.target.signal for i in items if isinstance(i, Assign)]
+        drivers = Counter(driven)
         for name in list(self._definitions):
-            if name not in derived or name not in scope or driven.count(name) > 1:
+            if name not in derived or name not in scope or drivers[name] > 1:
                 del self._definitions[name]
         self._finished: set[str] = set()
         self._one_target = False
@@ -100,7 +102,7 @@ class _Inliner:
         waiting = list(reversed(self._definitions))
         while waiting:
             name = waiting[-1]
-            inner = self._definitions[name].value.signals() & set(self._definitions)
+            inner = self._definitions[name].value.signals() & self._definitions.keys()
             fresh = [] if name in opened else sorted(inner - opened)
             opened.add(name)
             if fresh:
