@@ -13,8 +13,8 @@ from tilewright.synth.report import AsicReport, Report
 GOAL = 44
 """A nanosecond, in FO4."""
 FO4 = {"c2sr_converter": GOAL, "m3xu": GOAL, "sida": 73, "simd2": GOAL}
-"""Bars of the small configurations: SIDA had 72.2 before its adders were shortened, and must not get
-slower."""
+"""Bars of the small configurations: SIDA had 72.2 before its adders were shortened, and must not
+get slower."""
 REGISTERS = 6
 """FO4 of a stage that are no logic: clock to output and setup time of flip-flops, and the load of
 the first."""
