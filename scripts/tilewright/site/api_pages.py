@@ -111,7 +111,8 @@ def _classes(title: str, about: str, places: Iterable[str]) -> Iterator[str]:
     yield f"# {title}\n"
     yield f"{about}\n"
     for place in dict.fromkeys(places):
-        yield _printed(place.replace(":", "."), place.partition(":")[2])
+        name = place.replace(":", ".")
+        yield _printed(name, name.removeprefix("tilewright."))
 
 
 def _drivers() -> Iterator[str]:
