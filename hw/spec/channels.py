@@ -26,7 +26,7 @@ class Striping(Config):
     interleave: int = parameter(
         64,
         allowed=IntRange(64, 2048, power_of_two=True),
-        doc="bytes after which memory goes on in the next channel",
+        doc="granularity of interleaving: bytes per channel before the next one follows",
     )
 
     @property

@@ -49,7 +49,7 @@ class CissLayout(Config):
     marker: str = parameter(
         "zero",
         allowed=OneOf(MARKERS),
-        doc="what a header is known by: the value +0, or the top bit of index 0",
+        doc="mark of a header: the value +0, or the top bit of index 0",
     )
 
     @property

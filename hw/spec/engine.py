@@ -64,12 +64,12 @@ class EngineConfig(Config):
     block_rows: int = parameter(
         0,
         allowed=IntRange(0, 64, power_of_two=True),
-        doc="tiles of a block, downwards; 0: what lets B's loads take half of the time",
+        doc="tiles of a block, downwards; 0: chosen so that loads of B take half of the time",
     )
     block_cols: int = parameter(
         0,
         allowed=IntRange(0, 64, power_of_two=True),
-        doc="tiles of a block, across; 0: what lets A's loads take half of the time",
+        doc="tiles of a block, across; 0: chosen so that loads of A take half of the time",
     )
     block_depth: int = parameter(
         0,

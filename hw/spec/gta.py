@@ -116,12 +116,12 @@ class GtaConfig(Config):
     formats: tuple[str, ...] = parameter(
         FORMATS_OF_GTA,
         allowed=SubsetOf(FORMATS_OF_GTA),
-        doc="formats of operands; what is absent costs nothing",
+        doc="formats of operands; an absent one costs no area",
     )
     float_adders: int = parameter(
         8,
         allowed=_AdderCount(0, 64, multiple_of=8),
-        doc="fused adders of a lane, an eighth a row; 0: no jobs on floats",
+        doc="fused adders of a lane, an eighth of them per row; 0: no jobs on floats",
     )
     adder_stages: int = parameter(2, allowed=IntRange(1, 3), doc="register stages of a fused adder")
     partial_bits: int = parameter(

@@ -185,7 +185,7 @@ class M3xuConfig(GridUnitConfig):
     data_assignment: str = parameter(
         "combinational",
         allowed=OneOf(("combinational", "pipelined")),
-        doc="operand multiplexers before the operand registers, or behind a register of their own",
+        doc="operand multiplexers before the operand registers, or after an input register",
     )
 
     def __post_init__(self) -> None:

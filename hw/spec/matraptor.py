@@ -42,7 +42,7 @@ class MatRaptorConfig(C2srOperands, Config):
     queue_depth: int = parameter(1024, allowed=IntRange(4, 65536), doc="entries of a sorting queue")
     value: str = like(C2srLayout, "value", doc="format of the values of A, B and C")
     semiring: str = parameter(
-        "mma", allowed=OneOf(tuple(SEMIRINGS)), doc="what is added and multiplied; mma: + and *"
+        "mma", allowed=OneOf(tuple(SEMIRINGS)), doc="semiring of the products; mma: + and *"
     )
     outstanding: int = like(
         BlockReads,

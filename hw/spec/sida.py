@@ -82,28 +82,28 @@ class SidaConfig(MemoryPorts, Config):
     buffer_words: int = parameter(
         65536,
         allowed=IntRange(64, 1 << 24, power_of_two=True),
-        doc="elements of the matrix that may wait on chip for their row",
+        doc="capacity, in elements of the matrix that wait on chip for their row",
     )
     vector_words: int = parameter(
         16384,
         allowed=IntRange(64, 1 << 20, power_of_two=True),
-        doc="elements of each vector on chip; the most rows of a matrix where `rows_limit` is 0",
+        doc="elements of each vector on chip; the most rows of a matrix if `rows_limit` is 0",
     )
     rows_limit: int = parameter(
         0,
         allowed=IntRange(0, 1 << 27, power_of_two=True),
-        doc="most rows of a matrix, where they may be more than `vector_words`; or 0",
+        doc="most rows of a matrix if more than `vector_words`; 0: `vector_words`",
     )
     value: str = parameter("fp32", allowed=OneOf(VALUES), doc="format of all values")
     semirings: tuple[str, ...] = parameter(
         ("mma", "orand", "minplus", "aril-add"),
         allowed=SubsetOf(SIDA_SEMIRINGS),
-        doc="semirings either product may be of",
+        doc="semirings of either product",
     )
     window: int = parameter(
         16,
         allowed=IntRange(2, 64, power_of_two=True),
-        doc="operands of a leaf that are fetched, or wait for others of their set",
+        doc="operands of a leaf that are in flight, or wait for others of their set",
     )
     program_words: int = parameter(
         64, allowed=IntRange(8, 1024, power_of_two=True), doc="instructions of a program"

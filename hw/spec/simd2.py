@@ -74,7 +74,7 @@ class Simd2Config(Config):
     sparsity: str = parameter(
         "none",
         allowed=OneOf(("none", "2:4")),
-        doc="2:4: a holds two of every four elements of a row, and where they stood",
+        doc="2:4: a holds two of every four elements of a row, with their positions",
     )
 
     def __post_init__(self) -> None:

@@ -60,11 +60,9 @@ class TensaurusConfig(MemoryPorts, Config):
     semiring: str = parameter(
         "mma",
         allowed=OneOf(tuple(SEMIRINGS)),
-        doc="what is added and multiplied; mma: + and *; else the kernels are mm and mv",
+        doc="semiring of the products; mma: + and *; with another one the kernels are mm and mv",
     )
-    marker: str = parameter(
-        "zero", allowed=OneOf(MARKERS), doc="what a header of the stream is known by"
-    )
+    marker: str = parameter("zero", allowed=OneOf(MARKERS), doc="mark of a header in the stream")
     index_bits: int = like(CissLayout, "index_bits")
     spm_bytes: int = parameter(
         16384,
@@ -85,11 +83,11 @@ class TensaurusConfig(MemoryPorts, Config):
     olen: int = parameter(
         4, allowed=IntRange(1, 16), doc="vectors of a slice in the output register"
     )
-    row_queue: int = parameter(16, allowed=IntRange(2, 256), doc="slots that wait for a row")
+    row_queue: int = parameter(16, allowed=IntRange(2, 256), doc="slots buffered for a row")
     window: int = parameter(
         16,
         allowed=IntRange(4, 64, power_of_two=True),
-        doc="operands of a row that are fetched, or wait for their product",
+        doc="operands of a row that are in flight or buffered",
     )
     channels: int = like(ChannelGeometry, "channels")
     data_bits: int = like(ChannelGeometry, "data_bits")

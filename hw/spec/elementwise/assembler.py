@@ -168,7 +168,7 @@ def _lines(text: str) -> Iterator[list[_Word]]:
             if (word.text == ",") != (place % 2 == 1) and found[0].text not in _DECLARED:
                 raise word.refuse(f"operands must have a comma between them, not {word.text!r}")
         if found[-1].text == ",":
-            raise found[-1].refuse("an operand must stand behind the last comma")
+            raise found[-1].refuse("an operand must follow the last comma")
         yield [word for word in found if word.text != ","]
 
 

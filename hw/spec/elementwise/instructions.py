@@ -74,7 +74,7 @@ def _table(*rows: tuple[str, str, str]) -> dict[str, Operation]:
 _FLOATS = frozenset(["div", "sqrt"])
 
 INSTRUCTIONS = _table(
-    ("end", "", "the program is over; behind the last instruction, written by the assembler"),
+    ("end", "", "end of the program; the assembler writes it after the last instruction"),
     ("move", "da", "d = a"),
     ("load", "dv", "d = this element of the vector"),
     ("store", "va", "this element of the vector = a, in memory"),
@@ -86,7 +86,7 @@ INSTRUCTIONS = _table(
     ("div", "dab", "d = a / b"),
     ("sqrt", "da", "d = the square root of a"),
     ("min", "dab", "d = the lesser one; a NaN wins, -0 is less than +0"),
-    ("max", "dab", "d = the greater one, likewise"),
+    ("max", "dab", "d = the greater one, by the same rule"),
     ("abs", "da", "d = a without its sign"),
     ("neg", "da", "d = a with the other sign"),
     ("relu", "da", "d = the greater one of a and +0"),

@@ -53,7 +53,7 @@ class GtaSeparateConfig(Config):
     formats: tuple[str, ...] = parameter(
         FORMATS_OF_GTA,
         allowed=SubsetOf(FORMATS_OF_GTA),
-        doc="formats of operands; what is absent costs nothing",
+        doc="formats of operands; an absent one costs no area",
     )
     pipeline: int = parameter(
         2, allowed=IntRange(1, 3), doc="register stages, the one that holds the result included"

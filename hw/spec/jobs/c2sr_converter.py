@@ -24,22 +24,22 @@ BASES: dict[str, str] = {
 
 COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
-    "rows_done": "rows that were converted",
-    "entries": "entries that were converted",
-    "bytes_read": "bytes of the beats that were read",
-    "bytes_written": "bytes that were written",
+    "rows_done": "rows converted",
+    "entries": "entries converted",
+    "bytes_read": "bytes read, in whole beats",
+    "bytes_written": "bytes written",
 }
 """Events that are counted from the start of a job to its end."""
 
 ERRORS = (
     Error("zero_size", 1, "register", "ROWS or CAPACITY is 0"),
-    Error("size_limit", 2, "register", "ROWS is larger than `index_bits` can count"),
+    Error("size_limit", 2, "register", "ROWS exceeds `index_bits`"),
     Error("misaligned_base", 3, "register", "a base is not a multiple of `interleave`"),
     Error("address_range", 5, "register", "a base has more than `addr_bits` bits"),
     Error("bus_read", 6, "address", "a response to a read was neither OKAY nor EXOKAY"),
     Error("bus_write", 7, "address", "a response to a write was neither OKAY nor EXOKAY"),
     Error("unsorted", 9, "row", "row pointers do not ascend from 0"),
-    Error("region", 11, "row", "an entry is behind CAPACITY"),
+    Error("region", 11, "row", "an entry lies beyond CAPACITY"),
 )
 """The codes are those of MatRaptor."""
 

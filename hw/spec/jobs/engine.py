@@ -16,10 +16,10 @@ __all__ = ["COUNTERS", "ERRORS", "FLAGS", "WITH_C", "job_spec"]
 COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
     "busy_cycles": "cycles in which the unit had an operation at its input",
-    "stalls": "cycles in which it had none, between the first operation and the last",
+    "stalls": "cycles without one, between the first operation and the last",
     "operations": "operations of the unit",
-    "bytes_read": "bytes of the beats that were read",
-    "bytes_written": "bytes of D that were written",
+    "bytes_read": "bytes read, in whole beats",
+    "bytes_written": "bytes written of D",
 }
 """Events that the engine counts from the start of a job to its end."""
 
@@ -40,7 +40,7 @@ FLAGS = Register(
     access="rw",
     fields=(
         Field(name="transposed_b", low=0, doc="B is stored by columns: N x K in memory"),
-        Field(name="use_c", low=1, doc="C is added; else nothing is"),
+        Field(name="use_c", low=1, doc="1: C is added; 0: nothing is added"),
     ),
     doc="variants of the job",
 )
@@ -88,7 +88,7 @@ def _constants(config: EngineConfig) -> tuple[Register, ...]:
             ("addr_bits", 8, config.addr_bits, "width of an address"),
             ("managers", 8, config.managers, "AXI managers"),
         ),
-        constants("CONFIG2", 0x10, "a bit for each opcode there is", ("value", 32, mask, "")),
+        constants("CONFIG2", 0x10, "supported opcodes, one bit each", ("value", 32, mask, "")),
         constants(
             "CONFIG3",
             0x14,

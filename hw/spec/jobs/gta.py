@@ -46,19 +46,19 @@ _PAGE_BYTES = 4096
 
 COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
-    "busy_cycles": "cycles in which at least one EXECUTE was under way",
-    "stalls": "cycles in which none was, between the first and the last",
-    "operations": "EXECUTEs that were completed",
-    "bytes_read": "bytes of the beats that were read",
-    "bytes_written": "bytes of results that were written",
-    "bytes_list": "bytes of the beats that were read of the list",
-    "bytes_left": "bytes of the beats that were read for the rows' memories",
-    "bytes_top": "bytes of the beats that were read for the columns' memories",
-    "bytes_result": "bytes of the beats that were read for the memories of results",
-    "element_cycles": "cycles of elements in lanes that had an EXECUTE",
-    "wait_list": "cycles without an EXECUTE, for want of one from the list",
-    "wait_loads": "cycles without an EXECUTE, as the next one waited for LOADs",
-    "wait_stores": "the same, for STOREs and no LOAD",
+    "busy_cycles": "cycles in which at least one EXECUTE was in progress",
+    "stalls": "cycles without one, between the first EXECUTE and the last",
+    "operations": "EXECUTEs completed",
+    "bytes_read": "bytes read, in whole beats",
+    "bytes_written": "bytes written of results",
+    "bytes_list": "bytes read of the list, in whole beats",
+    "bytes_left": "bytes read into the memories of rows, in whole beats",
+    "bytes_top": "bytes read into the memories of columns, in whole beats",
+    "bytes_result": "bytes read into the memories of results, in whole beats",
+    "element_cycles": "element-cycles in lanes with an EXECUTE",
+    "wait_list": "cycles without an EXECUTE: none had arrived from the list",
+    "wait_loads": "cycles without an EXECUTE: the next one waited for LOADs",
+    "wait_stores": "cycles without an EXECUTE: the next one waited for STOREs alone",
     "wait_results": "cycles in which a LOAD or a STORE waited for the array",
 }
 """Events that are counted from the start of a job to its end."""
@@ -71,14 +71,14 @@ ERRORS = (
     Error("address_range", 5, "register", "LIST has more than `addr_bits` bits"),
     Error("bus_read", 6, "address", "a response to a read was neither OKAY nor EXOKAY"),
     Error("bus_write", 7, "address", "a response to a write was neither OKAY nor EXOKAY"),
-    Error("masks", 24, "lane", "the lanes with this one's mask are no rectangle of the layout"),
+    Error("masks", 24, "lane", "the lanes with the mask of this lane do not form a rectangle"),
     Error("command", 25, "command", "unknown kind, or a field with an undefined value"),
     Error("command_order", 26, "command", "waits for more commands than precede it"),
     Error(
         "command_format",
         27,
         "command",
-        "a format, a function or a width of results that there is not, or not in this dataflow",
+        "a format, function or width of results that is unknown or not in this dataflow",
     ),
     Error("command_lanes", 28, "command", "no lanes, or lanes that do not exist"),
     Error(
@@ -137,7 +137,7 @@ def mask_registers(config: GtaConfig) -> tuple[Register, ...]:
                 )
                 for lane in range(first, min(first + _REGISTER_LANES, config.lanes))
             ),
-            doc="masks; lanes of one mask are a rectangle of the layout",
+            doc="masks; the lanes of one mask form a rectangle of the layout",
         )
         for index, first in enumerate(firsts)
     )
@@ -157,7 +157,7 @@ def _constants(config: GtaConfig) -> tuple[Register, ...]:
             0x08,
             "the array",
             ("lanes", 8, config.lanes, "lanes"),
-            ("formats", 8, formats, "a bit for each format that jobs may have"),
+            ("formats", 8, formats, "supported formats, one bit each"),
             ("float_adders", 8, config.float_adders, "fused adders of a lane"),
             ("partial_bits", 8, config.partial_bits, "width of a sum of products of limbs"),
         ),
@@ -191,7 +191,7 @@ def _job(config: GtaConfig) -> tuple[Register, ...]:
             0x20C,
             "rw",
             32,
-            "log2 of the lanes beside each other; lane 0 is first, row by row",
+            "log2 of the lanes in a row; lanes are numbered row by row from 0",
             rows,
         ),
         *mask_registers(config),

@@ -109,7 +109,7 @@ rows, row_bytes: how many, and bytes of each in the lanes
 base, stride: address of row 0, and bytes from a row to the next
 first, step, lanes: the lanes first, first + step, ..., so many. Row p begins at bank p * banks,
     counted through the eight banks of each of these lanes, and through all of them again
-word: where the first rows begin in each bank, in words of 16 bytes
+word: start of the first rows in each bank, in words of 16 bytes
 words: how many words further those begin that come behind the last lane's last bank
 """
 

@@ -49,7 +49,7 @@ _KINDS = {
     **{
         name: OperandKind(
             part=name,
-            doc="a register or a scalar that is read; register 0 holds y, or w, at the begin",
+            doc="a register or a scalar that is read; register 0 holds y, or w, at the start",
             numbers=(
                 Named(of="registers", first=0, count=core.REGISTERS),
                 Named(of="scalars", first=core.scalar_operand(0), count=core.SCALARS),
@@ -143,14 +143,14 @@ def _parameters(config: SidaConfig) -> tuple[Parameter, ...]:
     semirings = _semirings(config)
     no, yes = (Choice(name=name, value=n, doc=name) for n, name in enumerate(("no", "yes")))
     docs = {
-        "PASSES": "passes at most",
+        "PASSES": "largest number of passes",
         "FIRST": "the semiring of the first product",
         "SECOND": "the semiring of the second product; any, if there is none",
         "SECOND_PRODUCT": "whether a pass has a second product",
         "TRANSPOSED": "whether the second product is with the transpose",
-        "STOPS": "whether a job ends behind a product whose reduction is below the limit",
-        "STOP_1": "the scalar that is looked at behind the first product",
-        "STOP_2": "the scalar that is looked at behind the second product",
+        "STOPS": "whether a job ends after a product whose reduction is below the limit",
+        "STOP_1": "the scalar that is tested after the first product",
+        "STOP_2": "the scalar that is tested after the second product",
         "LIMIT": "the scalar that both are compared with",
     }
     choices = {
@@ -241,7 +241,7 @@ def operations(config: SidaConfig) -> tuple[OperationEntry, ...]:
     sizes = [
         Size(name="N", doc="rows and columns of the matrix, elements of a vector", register="ROWS"),
         Size(name="scalars", doc="scalars", value=core.SCALARS),
-        Size(name="one", doc="columns of what is a vector", value=1),
+        Size(name="one", doc="columns of a vector", value=1),
     ]
     if config.windowed:
         sizes += [

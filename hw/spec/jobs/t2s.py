@@ -251,11 +251,11 @@ def _said(tensor: TensorDeclaration, *, result: bool = False) -> str:
 
 COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
-    "busy_cycles": "cycles in which the last element began products",
-    "stalls": "cycles in which it did not, between the first and the last of them",
-    "operations": "iterations of that element: of dense operands, all have as many",
-    "bytes_read": "bytes of the beats that were read",
-    "bytes_written": "bytes of results that were written",
+    "busy_cycles": "cycles in which the last element started products",
+    "stalls": "cycles in which it did not, between the first product and the last",
+    "operations": "iterations of the last element; with dense operands, those of every element",
+    "bytes_read": "bytes read, in whole beats",
+    "bytes_written": "bytes written of results",
 }
 """Events that an array counts from the start of a job to its end."""
 
@@ -310,7 +310,7 @@ def _constants(config: T2sConfig) -> tuple[Register, ...]:
             0x08,
             "the array",
             ("elements", 24, prod(loop.extent or 1 for loop in copies), "processing elements"),
-            ("lanes", 8, element.lanes, "products that an element begins at once"),
+            ("lanes", 8, element.lanes, "products that an element starts per cycle"),
         ),
         constants("CONFIG1", 0x0C, "sums of an element", ("value", 32, sums, "")),
         constants(

@@ -14,22 +14,22 @@ __all__ = ["COUNTERS", "ERRORS", "job_spec"]
 
 COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
-    "busy_cycles": "cycles in which at least one row began a product",
-    "stalls": "cycles in which none did, between the first product and the last",
-    "operations": "multiplications, and as many additions, of lanes that count",
-    "bytes_read": "bytes of the beats that were read",
-    "bytes_written": "bytes of the result that were written",
-    "bytes_tensor": "bytes of the beats that were read of tensors",
-    "bytes_matrices": "bytes of the beats that were read of operands",
-    "bytes_list": "bytes of the beats that were read of the list of tiles",
+    "busy_cycles": "cycles in which at least one row started a product",
+    "stalls": "cycles without one, between the first product and the last",
+    "operations": "multiplications of active lanes, and as many additions",
+    "bytes_read": "bytes read, in whole beats",
+    "bytes_written": "bytes written of the result",
+    "bytes_tensor": "bytes read of tensors, in whole beats",
+    "bytes_matrices": "bytes read of operands, in whole beats",
+    "bytes_list": "bytes read of the list of tiles, in whole beats",
     "products": "products of a scalar and a vector, each in all columns",
     "conflicts": "rows that waited for a bank of a scratchpad, summed over cycles",
-    "wait_slots": "row-cycles without a product, for want of the tensor's values",
-    "wait_operands": "the same, for want of operands",
-    "wait_sums": "the same, for want of a fiber's sum",
-    "wait_output": "the same, for want of room in a register for sums",
-    "drains": "vectors that left the rows for the output",
-    "bytes_output": "bytes of the beats that were read of outputs, to add to them",
+    "wait_slots": "row-cycles without a product: waiting for values of the tensor",
+    "wait_operands": "row-cycles without a product: waiting for operands",
+    "wait_sums": "row-cycles without a product: waiting for the sum of a fiber",
+    "wait_output": "row-cycles without a product: waiting for a free register of sums",
+    "drains": "vectors sent from the rows to the output",
+    "bytes_output": "bytes of earlier outputs read to add to them, in whole beats",
 }
 """Events that are counted from the start of a job to its end."""
 
@@ -42,14 +42,12 @@ ERRORS = (
         "vectors of a row are more than a register of sums holds, or a region begins behind the "
         "scratchpad",
     ),
-    Error(
-        "misaligned_base", 3, "register", "LIST is not a multiple of what is read at once, a line"
-    ),
+    Error("misaligned_base", 3, "register", "LIST is not a multiple of a line"),
     Error(
         "kernel",
         4,
         "register",
-        "KERNEL is none of this unit, or ORDER, SCALARS or DIRECT do not fit",
+        "KERNEL is not one of this unit, or ORDER, SCALARS or DIRECT do not fit it",
     ),
     Error("address_range", 5, "register", "a base has more than `addr_bits` bits"),
     Error("bus_read", 6, "address", "a response to a read was neither OKAY nor EXOKAY"),
@@ -62,8 +60,12 @@ ERRORS = (
         "a tile has a misaligned address, does not fit the buffers, or uses an operand that is not "
         "loaded",
     ),
-    Error("slice", 10, "entry", "a slice of the stream is not below SLICES, or does not ascend"),
-    Error("stream", 11, "entry", "a value stands before a header, or a row's end is missing"),
+    Error(
+        "slice", 10, "entry", "a slice of the stream is not below SLICES or not in ascending order"
+    ),
+    Error(
+        "stream", 11, "entry", "a value precedes the first header, or the end of a row is missing"
+    ),
 )
 """Codes that other accelerators have mean the same there."""
 
@@ -173,7 +175,7 @@ def _constants(config: TensaurusConfig) -> tuple[Register, ...]:
             "registers for sums",
             ("tlen", 8, config.tlen, "vectors of a fiber"),
             ("olen", 8, config.olen, "vectors of a slice"),
-            ("sum_latency", 8, config.sum_latency, "cycles from a summand to the next of a sum"),
+            ("sum_latency", 8, config.sum_latency, "cycles between two summands of a sum"),
             ("channels", 8, config.channels, "memory channels"),
         ),
         constants(
@@ -186,7 +188,7 @@ def _constants(config: TensaurusConfig) -> tuple[Register, ...]:
                 "line_blocks",
                 8,
                 config.line_blocks,
-                "blocks of a line, which bases are multiples of",
+                "blocks of a line, the alignment of bases",
             ),
         ),
         constants(
@@ -210,7 +212,7 @@ def _job(config: TensaurusConfig) -> list[Register]:
     region = "where mode {}'s operand begins in its scratchpad: a unit, or a scalar"
     return [
         number("KERNEL", 0x100, "rw", 32, names, {name: n for n, name in enumerate(KERNELS)}),
-        number("ORDER", 0x104, "rw", 32, "modes of the tensor; 2 of a matrix"),
+        number("ORDER", 0x104, "rw", 32, "modes of the tensor; 2 for a matrix"),
         number("DENSE", 0x108, "rw", 1, "0: tensors are streams; 1: tensors are dense"),
         number("VECTORS", 0x10C, "rw", 8, "units of a row of the operands"),
         *(
@@ -219,7 +221,7 @@ def _job(config: TensaurusConfig) -> list[Register]:
                 0x10C + 4 * mode,
                 "rw",
                 8,
-                f"values of a row of mode {mode}'s operand of scalars; 1 without one",
+                f"values of a row of mode {mode}'s operand of scalars; 1 if it has none",
             )
             for mode in (1, 2)
         ),

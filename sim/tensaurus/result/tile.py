@@ -101,7 +101,7 @@ class Multiplications(NamedTuple):
     """Counts of the elements' work for a tile, independent of its timing.
 
     products: of a scalar or a vector and a vector, each in all columns
-    operations: multiplications, and as many additions, of lanes that count
+    operations: multiplications of active lanes, and as many additions
     drains: units of sums that leave the rows
     """
 

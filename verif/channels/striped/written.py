@@ -151,5 +151,5 @@ def written_channels(geometry: ChannelGeometry, ports: Any, **how: Any) -> list[
 
 
 def written(channels: Iterable[WrittenChannel]) -> dict[int, int]:
-    """Collects the bytes that were written to a memory, by address."""
+    """Collects the bytes written to a memory, by address."""
     return {at: byte for channel in channels for at, byte in channel.bytes.items()}

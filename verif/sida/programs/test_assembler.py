@@ -129,7 +129,7 @@ def test_there_and_back() -> None:
             "e1:\n  add r1 y, y",
             "line 2, column 10: operands must have a comma between them, not 'y'",
         ),
-        ("e1:\n  add r1, y,", "line 2, column 12: an operand must stand behind the last comma"),
+        ("e1:\n  add r1, y,", "line 2, column 12: an operand must follow the last comma"),
         ("e1:\n  add 1, y, y", "line 2, column 7: '1' must be a register"),
         ("e1:\n  add r1, y, x", "line 2, column 14: 'x' must be a register, a scalar or a number"),
         ("e1:\n  load r1, x", "line 2, column 12: 'x' must be a vector"),

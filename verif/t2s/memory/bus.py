@@ -121,7 +121,7 @@ class WriteMemory(_Memory):
 
     Members
     -------
-    written: bytes that were written, in all
+    written: bytes written, in all
     """
 
     def __init__(

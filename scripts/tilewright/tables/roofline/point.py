@@ -64,7 +64,7 @@ class Point:
     values: of the tensor; tiles: of the job; store: where it adds its output up
     slices: that have values
     operations: of wanted values: padding lanes do not count
-    read, written: bytes of the beats that were read, and of the result
+    read, written: bytes read, in whole beats, and bytes of the result
     compulsory: the tensor's stream, each operand and the output, once; in memory only the
         slices of it that have values
     cycles: on a memory with banks; flat_cycles: on one without, None if that was not run
