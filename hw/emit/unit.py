@@ -262,7 +262,7 @@ def write(
     for file, _ in texts:
         place = os.path.realpath(file)
         if place in places:
-            raise ValueError(f"each text must have a file of its own, not two {str(file)!r}")
+            raise ValueError(f"each text must have its own file, not two {str(file)!r}")
         places.add(place)
     write_files({file: partial(_write_text, text) for file, text in texts})
     return sidecar

@@ -45,7 +45,8 @@ class ProductCall:
     def checked(self, config: GtaConfig) -> GivenProduct:
         """The operands. Raises TypeError and ValueError."""
         if self.dataflow == "simd":
-            raise ValueError("`dataflow` must be ws, is, os or auto on lanes of its own, not "
+            raise ValueError("`dataflow` must be ws, is, os or auto for a product on separate "
+                             "lanes, not "
                              "'simd'")  # fmt: skip
         return given_product(
             config,

@@ -86,7 +86,7 @@ def rectangles(config: GtaConfig, layout: int, regions: Sequence[Region]) -> tup
             raise ValueError(f"a region must be lanes of layout {layout}, not {region}")
         for lane in region.lanes:
             if lane >= config.lanes or masks[lane] is not None:
-                raise ValueError(f"regions must be lanes of their own, not lane {lane} again")
+                raise ValueError(f"regions must not share lanes, but share lane {lane}")
             masks[lane] = number
     most = 1 << config.mask_bits
     spare = range(len(regions), len(regions) + masks.count(None))

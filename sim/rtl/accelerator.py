@@ -114,7 +114,7 @@ class NativeAccelerator(Generic[Config]):
         wave_depth: int = 2,
     ) -> None:
         if memory_bytes < 1 or base < 0 or base + memory_bytes > 1 << 64:
-            raise ValueError(f"{memory_bytes} bytes from {base:#x} on are no memory")
+            raise ValueError(f"{memory_bytes} bytes from {base:#x} on are not memory")
         self.config: Final = config
         self._base = base
         self._time_out, self._register_time_out = time_out, register_time_out

@@ -251,7 +251,7 @@ def test_no_text_takes_the_place_of_another(tmp_path: Path) -> None:
         {"filelist": tmp_path / "link.f"},
         {"filelist": tmp_path / ".." / tmp_path.name / "unit.v"},
     ):
-        with pytest.raises(ValueError, match=r"^each text must have a file of its own, not two '"):
+        with pytest.raises(ValueError, match=r"^each text must have its own file, not two '"):
             made.write(verilog, **others)
         assert os.listdir(tmp_path) == ["link.f"]
     with pytest.raises(ValueError, match=r"not two '/dev/null'$"):

@@ -227,8 +227,8 @@ REFUSED = {
     "memory": ((*CYCLES, "--memory", "tape"), "memory must be one of hbm, hbm32, flat, "
                "not 'tape'"),
     "memory of the model": (("--backend", "model", "--memory", "flat"),
-                            "--memory must come with a backend that takes time, rtl or cycles, "
-                            "not with model"),
+                            "--memory needs a backend that counts cycles, rtl or cycles, not "
+                            "model"),
     "memory of the rtl": (("--memory", "hbm"), "memory must be flat with the rtl backend, "
                           "not 'hbm'"),
     "twice": (("--lanes", "2", "--set", "lanes=4"), "--lanes and a setting of `lanes` exclude "

@@ -58,8 +58,8 @@ def test_a_register_that_cannot_be(changes: dict[str, Any], message: str) -> Non
 @pytest.mark.parametrize(
     ("second", "message"),
     [
-        (register(name="B"), "B at offset 0x8 must lie behind A, which ends at 0xc"),
-        (register(name="B", offset=4), "B at offset 0x4 must lie behind A, which ends at 0xc"),
+        (register(name="B"), "B at offset 0x8 must follow A, which ends at 0xc"),
+        (register(name="B", offset=4), "B at offset 0x4 must follow A, which ends at 0xc"),
         (register(offset=12), "two members would be called `a`"),
     ],
 )

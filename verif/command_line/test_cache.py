@@ -167,7 +167,7 @@ def test_refusals(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, said in [
         (["--clean", "mine"],
          "--clean must be one of all, simulations, code, synthesis, tools, not 'mine'"),
-        (["--unused-for", "3"], "--unused-for is about what --clean removes: give both"),
+        (["--unused-for", "3"], "--unused-for limits what --clean removes: give both"),
         (["--clean", "all", "--unused-for", "-1"], "--unused-for must be an integer in 0..36500"),
         (["--json", "a.txt"], "a.txt: must end in .json, not '.txt'"),
     ]:  # fmt: skip

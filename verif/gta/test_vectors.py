@@ -341,7 +341,8 @@ def test_what_a_device_has_not() -> None:
     driver = GtaDriver(GtaModel(GtaConfig(formats=("int8",)), LARGE_MEMORY_BYTES))
     with refused(ValueError, "`format` must be int8, not 'fp32'"):
         driver.pair(call, ProductCall(format="fp32", a=zeros, b=zeros))
-    with refused(ValueError, "`dataflow` must be ws, is, os or auto on lanes of its own, not "
+    with refused(ValueError, "`dataflow` must be ws, is, os or auto for a product on separate "
+                             "lanes, not "
                              "'simd'"):  # fmt: skip
         driver.pair(call, ProductCall(format="int8", a=zeros, b=zeros, dataflow="simd"))
 

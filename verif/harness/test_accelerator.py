@@ -303,7 +303,7 @@ def test_units_that_do_not_fit() -> None:
     for change, text in cases:
         with pytest.raises(ValueError, match=f"^{text}$"):
             NativeAccelerator(Emitted(emitted.verilog, emitted.sidecar | change), None)
-    with pytest.raises(ValueError, match=r"^0 bytes from 0x0 on are no memory$"):
+    with pytest.raises(ValueError, match=r"^0 bytes from 0x0 on are not memory$"):
         NativeAccelerator(emitted, None, memory_bytes=0)
 
 

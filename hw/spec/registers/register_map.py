@@ -190,7 +190,7 @@ class RegisterMap:
         for register in self.registers:
             if register.offset < end:
                 raise ValueError(
-                    f"{register.name} at offset {register.offset:#x} must lie behind {before}, "
+                    f"{register.name} at offset {register.offset:#x} must follow {before}, "
                     f"which ends at {end:#x}"
                 )
             end, before = register.offset + register.bits // 8, register.name

@@ -52,7 +52,7 @@ class Generated:
             if name not in OUTPUTS:
                 raise TypeError(f"`write` takes {', '.join(OUTPUTS)}, not {name!r}")
             if place in texts:
-                raise ValueError(f"each text must have a file of its own, not two {str(place)!r}")
+                raise ValueError(f"each text must have its own file, not two {str(place)!r}")
             texts[place] = integration_text(name, self.sidecar, place, files)
         return write(Emitted(self.verilog, self.sidecar), path, texts)
 

@@ -43,7 +43,7 @@ def cache(
     if clean is not None and clean not in (*KINDS, "all"):
         raise UserError(f"--clean must be one of all, {', '.join(KINDS)}, not {clean!r}")
     if unused_for is not None and clean is None:
-        raise UserError("--unused-for is about what --clean removes: give both")
+        raise UserError("--unused-for limits what --clean removes: give both")
     if json_file is not None:
         check_output(json_file, ".json")
     directory = cache_directory()

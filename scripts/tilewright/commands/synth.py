@@ -81,8 +81,8 @@ def synth(
         str | None,
         typer.Option(
             metavar="NS",
-            help="Target clock period: the smallest area that meets it is looked for; exit status "
-            "1 if not met.",
+            help="Target clock period: find the smallest area that meets it; exit status 1 if "
+            "not met.",
         ),
     ] = None,
     frequency: Annotated[
@@ -118,7 +118,7 @@ def synth(
         typer.Option(
             "--check",
             help="Also analyse the timing by OpenSTA (`sta`); exit status 1 if its critical path "
-            "is not ours within 0.1 %.",
+            "differs from ours by more than 0.1 %.",
         ),
     ] = False,
     dont_use: Annotated[

@@ -73,7 +73,7 @@ SYSTEM = System(
         ),
         "lu": Work(
             "tilewright.apps.gta.commands.lu:lu",
-            "Decompose a matrix into L and U on GTA, in blocks, rows exchanged.",
+            "Decompose a matrix into L and U on GTA, in blocks, with row exchanges.",
             "solvers",
         ),
         "pca": Work(
@@ -88,7 +88,7 @@ SYSTEM = System(
         ),
         "pair": Work(
             "tilewright.apps.gta.commands.pair:pair",
-            "Multiply two pairs of matrices on GTA at the same time, on lanes of their own.",
+            "Multiply two pairs of matrices on GTA at the same time, each on its own lanes.",
             "dense",
         ),
         "vector": Work(

@@ -82,22 +82,24 @@ SYSTEM = System(
         ),
         "bfs": Work(
             "tilewright.apps.iterations.commands.graphs:bfs",
-            "Compute how many edges each vertex is from a source (breadth-first search), or -1.",
+            "Compute the distance of every vertex from a source, in edges (breadth-first "
+            "search); -1 if unreachable.",
             "graphs",
         ),
         "sssp": Work(
             "tilewright.apps.iterations.commands.graphs:sssp",
-            "Compute the lengths of shortest paths from a source (Bellman-Ford), else infinite.",
+            "Compute the lengths of shortest paths from a source (Bellman-Ford); infinite if "
+            "unreachable.",
             "graphs",
         ),
         "kcore": Work(
             "tilewright.apps.iterations.commands.graphs:kcore",
-            "Compute the core number of every vertex; directions, weights and loops do not count.",
+            "Compute the core number of every vertex; directions, weights and loops are ignored.",
             "graphs",
         ),
         "khop": Work(
             "tilewright.apps.iterations.commands.graphs:khop",
-            "Find the vertices within so many edges of a source, and how many: -1 elsewhere.",
+            "Find the vertices within K edges of a source, with their distances: -1 elsewhere.",
             "graphs",
         ),
         "label": Work(
@@ -119,8 +121,8 @@ SYSTEM = System(
         ),
         "gmres": Work(
             "tilewright.apps.iterations.commands.solvers:gmres",
-            "Solve a system of equations by generalised minimal residuals, two products a pass, "
-            "in fp64 unless `value` is set.",
+            "Solve a system of equations by generalised minimal residuals, two products per "
+            "pass, in fp64 unless `value` is set.",
             "solvers",
         ),
         "kmeanspp": Work(
@@ -131,8 +133,8 @@ SYSTEM = System(
         ),
         "passes": Work(
             "tilewright.apps.iterations.commands.passes:passes",
-            "Run a program of your own: y = x L, E1 on y, w of E1's result times L (or its "
-            "transpose), E2 on w, which gives the next x; pass after pass.",
+            "Run your own program, pass after pass: y = x L, E1 on y, w = E1's result times L "
+            "(or its transpose), E2 on w, which gives the next x.",
             "sparse",
         ),
     },

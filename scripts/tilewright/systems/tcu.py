@@ -36,7 +36,7 @@ SYSTEM = System(
         ),
         "fft": Work(
             "tilewright.apps.tcu.commands.fft:fft",
-            "Transform signals of any length on a tensor unit, a tall call a level of factors.",
+            "Transform signals of any length on a tensor unit, one tall call per level of factors.",
             "tensor-unit algorithms",
         ),
         "stencil": Work(

@@ -22,7 +22,7 @@ def no_build(monkeypatch: pytest.MonkeyPatch) -> None:
 ENGINE = "--on engine"
 CYCLES = "--on engine --backend cycles"
 VALUES = "must come with a backend that computes values, rtl or model, not with cycles"
-TIME = "must come with a backend that takes time, rtl or cycles, not with model"
+TIME = "needs a backend that counts cycles, rtl or cycles, not model"
 ALONE = "is of a cycle model: it must come with --on engine, not alone, as"
 REFUSED: dict[str, tuple[str, str]] = {
     "--on nonsense": ("gemm A B", "--on must be unit or engine, not 'nonsense'"),

@@ -267,7 +267,7 @@ def test_refused_graphs(run: Run) -> None:
     )
     path = save_graph(run, np.array([[0, 2.0, 0], [2, 0, 3], [0, 1, 0]]))
     assert run.refused("label", path, "--labels", "1") == (
-        f"{path}: the edge 2 -> 3 has none of the same weight back; weights must be symmetric"
+        f"{path}: the edge 2 -> 3 has no reverse edge of the same weight; weights must be symmetric"
     )
 
 

@@ -133,7 +133,7 @@ def test_integers(run: Run) -> None:
     assert np.load(out)["u"].tolist() == [4.0, 4.0, 4.0]
     half = text(run, COUNT.replace("1\n", "1.5\n", 1))
     said = run.refused("passes", path, "--program", half, *given)
-    assert said == f"{half}: 1.5 is no integer of 32 bits, which int32 needs"
+    assert said == f"{half}: 1.5 is not a 32-bit integer, which int32 needs"
     said = run.refused("passes", path, "--program", text(run, COUNT.replace("add", "div")), *given)
     assert said.endswith("p.ew: e1 has div, which a unit of int32 has not")
 

@@ -290,15 +290,15 @@ def test_floats(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (
             ["ik,kj->ij", "{a}", "{b}", "--set", "design=fir"],
-            "Y is no einsum: X has an index n + t",
+            "Y is not an einsum: X has an index n + t",
         ),
         (
             ["ik,kj->ij", "{a}", "{b}", "--set", "design=apsp"],
-            "C is no einsum: its semiring is minplus",
+            "C is not an einsum: its semiring is minplus",
         ),
         (
             ["ik,kj->ij", "{a}", "{b}", "--set", "design=cgra/gemm"],
-            "C is no einsum: its sums start from T",
+            "C is not an einsum: its sums start from T",
         ),
         (
             ["ik,kj->ij", "{a}", "{b}", "--backend", "numpy"],

@@ -98,7 +98,8 @@ C, D = "run closure", "run distances"
 BAD_WORDS = {
     f"{C} wide.npy": "wide.npy: must be square, not 3 x 4",
     f"{C} flat.npy": "flat.npy: must hold a matrix (2 dimensions), not 1 dimension",
-    f"{C} inf.npy": "inf.npy: must hold finite numbers; inf is no edge with --words minplus",
+    f"{C} inf.npy": "inf.npy: must hold finite numbers; inf means no edge with --words minplus "
+    "alone",
     f"{C} nan.npy": "nan.npy: must hold numbers, not nan",
     f"{C} ring.npy --words complex": "--words must be one of int64, fp32, fp64, boolean, "
     "minplus, not 'complex'",

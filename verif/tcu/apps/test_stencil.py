@@ -107,7 +107,7 @@ BAD_WORDS = {
     f"{G} w.npy": "Missing option '--steps' (see `tilewright run stencil --help`)",
     f"{G} w.npy --steps 0": "--steps must be an integer in 1..1000000, not '0'",
     f"{G} w.npy --steps 2 --boundary fixed": "--boundary must be periodic or open, not 'fixed': "
-    "sweeps with other borders are no convolution",
+    "sweeps with other borders are not convolutions",
     f"{G} w.npy --steps 2 --words int8": "--words must be one of fp32, fp64, complex64, complex, "
     "int64, not 'int8'",
     f"{G} w.npy --steps 2 --words int64": "g.npy: must hold integers for words of int64",

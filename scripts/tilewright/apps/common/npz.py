@@ -95,7 +95,7 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
     with archive.open(member) as file:
         content = file.read()  # at most what the directory says
     if not content.startswith(b"\x93NUMPY"):
-        raise ValueError(f"{member.filename} is no array (its first bytes are not \\x93NUMPY)")
+        raise ValueError(f"{member.filename} is not an array (its first bytes are not \\x93NUMPY)")
     return np.asarray(np.load(io.BytesIO(content), allow_pickle=False))
 
 

@@ -61,7 +61,7 @@ BackendOption = Annotated[
     str,
     typer.Option(
         help="rtl: simulate the Verilog and check it against the model; cycles: the models of "
-        "results and of cycles; model: that of results alone.",
+        "results and cycles; model: the model of results alone.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -125,8 +125,7 @@ def choose_memory(name: str | None, backend: str, gigahertz: float | None) -> Me
         for option, given in (("--memory", name), ("--gigahertz", gigahertz)):
             if given is not None:
                 raise UserError(
-                    f"{option} must come with a backend that takes time, rtl or cycles, not with "
-                    f"model"
+                    f"{option} needs a backend that counts cycles, rtl or cycles, not model"
                 )
     memory = name or ("flat" if backend == "rtl" else "hbm")
     if memory not in MEMORIES:

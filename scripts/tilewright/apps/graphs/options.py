@@ -28,7 +28,7 @@ class SparseExtra:
         bool,
         typer.Option(
             "--sparse",
-            help="By sparse products, on MatRaptor: --set and --config are about that, and "
+            help="By sparse products, on MatRaptor: --set and --config apply to it, and "
             "--backend may be cycles.",
         ),
     ] = False
@@ -69,7 +69,8 @@ class GraphOptions:
         bool,
         typer.Option(
             "--convergence-check/--no-convergence-check",
-            help="Stop when nothing changes, or only after the most iterations that can be needed.",
+            help="Stop when nothing changes; else after the largest number of iterations that "
+            "can be needed.",
         ),
     ] = True
     undirected: Annotated[

@@ -59,8 +59,8 @@ class GtaOptions(VectorOptions):
     backend: Annotated[
         str,
         typer.Option(
-            help="rtl: simulate the Verilog and check it against the model; cycles: the models of "
-            "results and of cycles, the default; model: that of results alone.",
+            help="rtl: simulate the Verilog and check it against the model; cycles: the models "
+            "of results and cycles, the default; model: the model of results alone.",
             rich_help_panel=PANEL,
         ),
     ] = "cycles"

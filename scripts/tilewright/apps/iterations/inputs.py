@@ -182,7 +182,7 @@ def _check_integers(
     written = [one.value for one in program.scalars if one.value is not None]
     for value in [*written, *scalars.values(), *([] if stop is None else [stop.limit])]:
         if not (abs(value) < 1 << 31 and value == int(value)):
-            raise UserError(f"{path}: {value:g} is no integer of 32 bits, which int32 needs")
+            raise UserError(f"{path}: {value:g} is not a 32-bit integer, which int32 needs")
 
 
 def _stop(own: OwnOptions, program: Program, fmt: Format) -> Stop | None:
@@ -243,7 +243,7 @@ def check_neighbours(graph: Graph) -> None:
         matrix = graph.sparse()
         first = int(np.flatnonzero(((matrix != matrix.T).tocsr())[graph.rows, graph.cols])[0])
         raise UserError(
-            f"{graph.name}: the edge {graph.edge(first)} has none of the same weight back; "
+            f"{graph.name}: the edge {graph.edge(first)} has no reverse edge of the same weight; "
             "weights must be symmetric"
         )
 

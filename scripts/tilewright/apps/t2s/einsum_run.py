@@ -43,15 +43,19 @@ def expression_of(program: Program) -> str:
     words, and indices that are sums.
     """
     if program.semiring != "mma":
-        raise UserError(f"{program.name} is no einsum: its semiring is {program.semiring}")
+        raise UserError(f"{program.name} is not an einsum: its semiring is {program.semiring}")
     if program.start:
-        raise UserError(f"{program.name} is no einsum: its sums start from {program.start}")
+        raise UserError(f"{program.name} is not an einsum: its sums start from {program.start}")
     for tensor in program.tensors:
         for name in tensor.functions:
-            raise UserError(f"{program.name} is no einsum: {tensor.name} has a function, {name}")
+            raise UserError(
+                f"{program.name} is not an einsum: {tensor.name} has a function, {name}"
+            )
         for index in tensor.dimensions:
             if len(index.terms) != 1 or index.terms[0][1] != 1 or index.constant:
-                raise UserError(f"{program.name} is no einsum: {tensor.name} has an index {index}")
+                raise UserError(
+                    f"{program.name} is not an einsum: {tensor.name} has an index {index}"
+                )
     letters = dict(zip(program.indices, ascii_letters, strict=False))
     if all(len(name) == 1 for name in program.indices):
         letters = {name: name for name in program.indices}

@@ -84,7 +84,9 @@ def close_graph(choice: TcuChoice, words: str, file: Path, output: Path | None) 
     if np.isnan(given).any():
         raise UserError(f"{file}: must hold numbers, not nan")
     if np.isinf(given).any():
-        raise UserError(f"{file}: must hold finite numbers; inf is no edge with --words minplus")
+        raise UserError(
+            f"{file}: must hold finite numbers; inf means no edge with --words minplus alone"
+        )
     a = (given != 0).astype(int)
     n = len(a)
     calls = work_of("closure", choice, n=n).calls

@@ -86,7 +86,7 @@ LatencyOption = Annotated[
 WeakOption = Annotated[
     bool,
     typer.Option(
-        "--weak", help="Left operands must be square, like right ones.", rich_help_panel=PANEL
+        "--weak", help="Require square left operands, as right ones are.", rich_help_panel=PANEL
     ),
 ]
 
@@ -108,7 +108,7 @@ class TcuOptions(HardwareOptions):
             "--l",
             parser=_LATENCY,
             metavar="L",
-            help="Latency of a call, in the time of a word; default: as calibrated, 0 of numpy.",
+            help="Latency of a call, in the time of a word; default: as calibrated; 0 for numpy.",
             rich_help_panel=PANEL,
         ),
     ] = None

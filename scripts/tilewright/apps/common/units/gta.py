@@ -45,7 +45,7 @@ class ScheduleOptions:
     segments: Annotated[
         int | None,
         typer.Option(
-            help="Of GTA: parts of K; of integers at the same time, on as many parts of the lanes. "
+            help="Of GTA: parts of K; with integers at the same time, each on a part of the lanes. "
             "Default: as the dataflow.",
             rich_help_panel=PANEL,
         ),

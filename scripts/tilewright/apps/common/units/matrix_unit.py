@@ -77,7 +77,7 @@ class EngineOptions(MatrixUnitOptions):
         str,
         typer.Option(
             help="unit: the matrix unit alone; engine: the tile engine around it, with memory; "
-            "then --set and --config are about the engine, and --backend may be cycles: times "
+            "then --set and --config apply to the engine, and --backend may be cycles: times "
             "without values, at any size.",
             rich_help_panel=PANEL,
         ),

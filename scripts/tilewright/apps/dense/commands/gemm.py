@@ -47,8 +47,8 @@ def gemm(
     """Multiply matrices on a matrix unit or on gta: D = A B + C, every operation checked; or
     D = A B on tensaurus.
 
-    Files are rounded to the operands' format first (to nearest even); errors are those of the
-    arithmetic on the rounded matrices, beside NumPy's float32 on the same.
+    The operands are first rounded to their format (to nearest even). The errors are those of the
+    arithmetic on the rounded matrices, with NumPy's float32 beside them.
     """
     others = also_on("gemm")
     if options.unit in others:

@@ -29,7 +29,7 @@ def triangles(
 ) -> None:
     """Count the triangles of a graph: sparse plus-times, checked against NetworkX.
 
-    Directions and weights of edges, and loops, do not count.
+    Directions and weights of edges, and loops, are ignored.
     """
     choice = choose_sparse_unit(options, "mma", lanes=lanes, app="triangles", value="int32")
     check_installed("networkx", "NetworkX")

@@ -35,7 +35,7 @@ def bignum(
 ) -> None:
     """Multiply two long integers on GTA, as p-GEMMs of their pieces in int64.
 
-    Of at most 2^20 bits each; the product is checked against Python's, bit for bit.
+    Integers of up to 2^20 bits each; the product is checked against Python's, bit for bit.
     """
     choice = choose_gta(options, "int64", how=how)
     if output:

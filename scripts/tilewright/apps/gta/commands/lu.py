@@ -43,10 +43,10 @@ def lu(
     how: ScheduleOptions,
     options: GtaOptions,
 ) -> None:
-    """Decompose a matrix into L and U on GTA, in blocks, rows exchanged.
+    """Decompose a matrix into L and U on GTA, in blocks, with row exchanges.
 
     Checked by recomposition: modulo 2^32 exactly, in fp64 as LAPACK's tests do. On a tensor unit,
-    no rows exchanged, and to solve equations: tilewright run eliminate.
+    without row exchanges, and to solve equations: tilewright run eliminate.
     """
     if options.backend not in BACKENDS:
         raise UserError(

@@ -37,7 +37,7 @@ def pair(
     *,
     options: VectorOptions,
 ) -> None:
-    """Multiply two pairs of matrices on GTA at the same time, on lanes of their own.
+    """Multiply two pairs of matrices on GTA at the same time, each on its own lanes.
 
     Both products are checked against NumPy and the model. With rtl and cycles the report has the
     cycles of each alone, too.

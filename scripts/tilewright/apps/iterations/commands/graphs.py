@@ -73,7 +73,8 @@ def pagerank(
 def bfs(
     graph: GraphArgument, source: SourceOption = 1, *, how: IterationOptions, options: SidaOptions
 ) -> None:
-    """Compute how many edges each vertex is from a source (breadth-first search), or -1.
+    """Compute the distance of every vertex from a source, in edges (breadth-first search); -1 if
+    unreachable.
 
     The values are checked against SciPy.
     """
@@ -93,7 +94,7 @@ def khop(
     how: IterationOptions,
     options: SidaOptions,
 ) -> None:
-    """Find the vertices within so many edges of a source, and how many: -1 elsewhere.
+    """Find the vertices within K edges of a source, with their distances: -1 elsewhere.
 
     The values are checked against SciPy.
     """
@@ -105,7 +106,7 @@ def khop(
 def sssp(
     graph: GraphArgument, source: SourceOption = 1, *, how: IterationOptions, options: SidaOptions
 ) -> None:
-    """Compute the lengths of shortest paths from a source (Bellman-Ford), else infinite.
+    """Compute the lengths of shortest paths from a source (Bellman-Ford); infinite if unreachable.
 
     Weights must not be negative. The values are checked against SciPy.
     """
@@ -125,7 +126,7 @@ def sssp(
 
 
 def kcore(graph: GraphArgument, *, how: IterationOptions, options: SidaOptions) -> None:
-    """Compute the core number of every vertex; directions, weights and loops do not count.
+    """Compute the core number of every vertex; directions, weights and loops are ignored.
 
     The values are checked against NetworkX.
     """

@@ -34,7 +34,7 @@ def kmeanspp(
     ] = 0,
     distance: Annotated[
         str,
-        typer.Option(help="euclidean; stored: over the coordinates alone that a point stores "
+        typer.Option(help="euclidean; stored: only over the coordinates that a point stores "
                           "(add-norm)."),
     ] = "euclidean",
     *,

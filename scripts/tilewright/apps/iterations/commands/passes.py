@@ -33,8 +33,8 @@ def passes(
     how: IterationOptions,
     options: SidaOptions,
 ) -> None:
-    """Run a program of your own: y = x L, E1 on y, w of E1's result times L (or its transpose), E2
-    on w, which gives the next x; pass after pass.
+    """Run your own program, pass after pass: y = x L, E1 on y, w = E1's result times L (or its
+    transpose), E2 on w, which gives the next x.
 
     -o writes all vectors, .npz. With the rtl backend all values are compared with the model.
     """

@@ -113,7 +113,7 @@ def gmres(
     how: IterationOptions,
     options: SidaOptions,
 ) -> None:  # fmt: skip
-    """Solve a system of equations by generalised minimal residuals, two products a pass, in fp64
+    """Solve a system of equations by generalised minimal residuals, two products per pass, in fp64
     unless `value` is set.
 
     The residual is computed anew in float64. That of each iteration is compared with SciPy's.

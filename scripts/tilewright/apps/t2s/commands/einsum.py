@@ -21,14 +21,14 @@ def einsum(
         str,
         typer.Argument(
             metavar="EXPRESSION",
-            help='What NumPy calls it, as "ik,kj->ij"; of a sum of products "ik,k+ik,k->i".',
+            help='As in NumPy, "ik,kj->ij"; for a sum of products "ik,k+ik,k->i".',
         ),
     ],
     operands: Annotated[
         list[Path],
         typer.Argument(
             metavar="OPERAND...",
-            help="Tensors, each once: .npy or matrix files; of sparse ones .tns files, too.",
+            help="Tensors, each once: .npy or matrix files; for sparse ones also .tns files.",
         ),
     ],
     *,
@@ -61,7 +61,7 @@ def einsum(
 ) -> None:
     """Compute sums of products of tensors on an array that a mapping describes, against NumPy.
 
-    Operands that are sparse in the mapping are held against SciPy."""
+    Operands that are sparse in the mapping are compared with SciPy."""
     from ....hw.spec.t2s.config import T2S, T2sConfig
     from ....settings import read_config
     from ...common.files import check_array_name, check_output, check_readable

@@ -48,7 +48,8 @@ def bigmul(
 ) -> None:
     """Multiply two long integers on a tensor unit, in pieces, by halves or all by all.
 
-    From 0, of at most 2^20 bits each; the product is checked against Python's, bit for bit.
+    Integers from 0 on, of up to 2^20 bits each; the product is checked against Python's, bit for
+    bit.
     """
     choice = choose_tcu(options)
     if method not in _METHODS:

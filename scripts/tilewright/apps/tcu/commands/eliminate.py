@@ -22,7 +22,7 @@ def eliminate(
     a: Annotated[Path, typer.Argument(metavar="A", help=f"A square matrix, {ARRAY_NAMES}.")],
     solve: Annotated[
         Path | None,
-        typer.Option(metavar="B", help=f"Right sides of A x = b, a column each, {ARRAY_NAMES}."),
+        typer.Option(metavar="B", help=f"Right sides of A x = b, one per column, {ARRAY_NAMES}."),
     ] = None,
     words: Annotated[
         str | None,

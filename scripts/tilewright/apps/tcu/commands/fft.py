@@ -32,8 +32,8 @@ def fft(
     words: Annotated[
         str | None,
         typer.Option(
-            help=f"{', '.join(_WORDS)} (the last two with --modulus); default: fp64, of complex "
-            "files complex."
+            help=f"{', '.join(_WORDS)} (the last two with --modulus); default: fp64, or complex "
+            "for complex files."
         ),
     ] = None,
     modulus: Annotated[
@@ -49,7 +49,7 @@ def fft(
     *,
     options: TcuOptions,
 ) -> None:
-    """Transform signals of any length on a tensor unit, a tall call a level of factors.
+    """Transform signals of any length on a tensor unit, one tall call per level of factors.
 
     The result is checked against NumPy, or, modulo a prime, against the definition.
     """

@@ -61,7 +61,7 @@ def stencil(
     if boundary not in _BOUNDARIES:
         raise UserError(
             f"--boundary must be {' or '.join(_BOUNDARIES)}, not {boundary!r}: sweeps with other "
-            "borders are no convolution"
+            "borders are not convolutions"
         )
     if choice.side < 2:
         raise UserError("--m must be 4 or more for transforms, not 1")

@@ -124,7 +124,7 @@ class HardwareOptions:
     memory: Annotated[
         str | None,
         typer.Option(
-            help=f"Memory of an engine, to its cycle model: {', '.join(MEMORIES)}; default flat.",
+            help=f"Memory in the cycle model of an engine: {', '.join(MEMORIES)}; default flat.",
             rich_help_panel=PANEL,
         ),
     ] = None

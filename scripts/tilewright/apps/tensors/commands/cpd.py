@@ -27,7 +27,7 @@ def cpd(
     mask: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="0 where a value is missing, else 1: of the tensor's "
-                     "shape, .npy or .npz. NaN are missing without it, too."),
+                     "shape, .npy or .npz. NaN always count as missing."),
     ] = None,
     output: Annotated[
         Path | None,
