@@ -141,7 +141,7 @@ def test_an_archive_that_is_wrong(tmp_path: Path) -> None:
     assert said(path) == "must hold .npy arrays, not 'notes.txt'"
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("a.npy", "hello")
-    assert said(path).startswith("damaged or unsupported .npz file: a.npy is no array")
+    assert said(path).startswith("damaged or unsupported .npz file: a.npy is not an array")
 
 
 def test_a_sparse_archive_that_is_wrong(tmp_path: Path) -> None:
