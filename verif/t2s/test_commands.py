@@ -227,24 +227,6 @@ def test_the_examples_run() -> None:
     exec(compile("\n".join(blocks), str(PAGE), "exec"), {})
 
 
-def test_a_kernel_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The page's products of matrices and vectors run: a file, and the output of `run einsum`."""
-    block = next(one for one in examples(PAGE, "python") if "A[b, i, k]" in one)
-    file = tmp_path / "batched.py"
-    file.write_text(block)
-    assert main(["t2s", "check", str(file), "--bounds", "b=3,i=37,k=11"]) == 0
-    rng = np.random.default_rng(1)
-    for name, shape in (("a", (4, 64, 64)), ("x", (4, 64))):
-        np.save(tmp_path / f"{name}.npy", rng.integers(-128, 128, shape))
-    files = [str(tmp_path / f"{name}.npy") for name in "ax"]
-    asked = ["run", "einsum", "bik,bk->bi", *files, "--spec", str(file), "--backend", "cycles"]
-    capsys.readouterr()
-    assert main(asked) == 0
-    printed = [line.strip() for line in capsys.readouterr().out.splitlines() if "│" in line]
-    assert any("begin products: 8" in line for line in printed)
-    assert all(f"    {line}\n" in PAGE.read_text() for line in printed)
-
-
 def test_the_convolution_of_the_page() -> None:
     block = next(one for one in examples(PAGE, "python") if "I[c, y + r]" in one)
     names: dict[str, Any] = {}
