@@ -16,12 +16,7 @@ from tilewright.verif.kit.sampling import by_size
 TUTORIALS = sorted(page("tutorials").glob("*.md"))
 
 _BLOCK = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.M | re.S)
-_FAILED = re.compile(r"^error: |\bFAIL\b", re.M)
-
-
-def _plain(text: str) -> str:
-    """A text without blanks at the ends of its lines."""
-    return "".join(f"{line.rstrip()}\n" for line in text.strip("\n").splitlines())
+_FAILED = re.compile(r"^error: |Error: |FAIL=[1-9]", re.M)
 
 
 def follow(text: str, shell: Shell, **variables: str) -> int:
@@ -29,7 +24,8 @@ def follow(text: str, shell: Shell, **variables: str) -> int:
 
     A block with a title is a file of that name. A block ``sh`` is run; it fails if, and only if,
     the output that the page shows below it has an error. A block ``text`` is the whole output of
-    the commands before it; ``...`` stands for any text. No other blocks are allowed.
+    the commands before it; ``...`` stands for any text, a blank for any blanks. No other blocks are
+    allowed.
     """
     compared, said = 0, ""
     blocks = _BLOCK.findall(text)
@@ -41,12 +37,13 @@ def follow(text: str, shell: Shell, **variables: str) -> int:
             after = blocks[number + 1] if number + 1 < len(blocks) else ("", "", "")
             shown = after[2] if after[0] == "text" else ""
             done = shell.run(f"set -e\nexec 2>&1\n{content}", COLUMNS="100", **variables)
-            said = _plain(done.stdout)
+            said = done.stdout
             assert bool(done.returncode) == bool(_FAILED.search(shown)), f"{content}\n{said}"
         else:
             assert language == "text", language
             assert said, f"nothing printed what the page shows:\n{content}"
-            same = doctest.OutputChecker().check_output(_plain(content), said, doctest.ELLIPSIS)
+            flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+            same = doctest.OutputChecker().check_output(content, said, flags)
             assert same, f"the page shows:\n{content}\nprinted:\n{said}"
             compared += 1
             said = ""
