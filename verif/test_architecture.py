@@ -268,13 +268,15 @@ def test_a_cycle_is_named() -> None:
 
 # A file is a subject: neither a fragment of its one user nor longer than one reads at once.
 
-MOST_FILES = 1660
+MOST_FILES = 1520
 MOST_LINES = 400
 FEWEST_LINES = 40
 
 LONGER = {
     "hw.gta.gta": "the top of GTA, whose wiring is read against the drawing of the page",
     "hw.gta.float.row_adder": "one adder with its operands and its pipeline",
+    "hw.emit.rtlil.tidy": "all simplifications of a module, and their order",
+    "hw.emit.verilog.expressions": "one kind of expression after another: widths, signs, text",
     "hw.emit.verilog.parameters": "one algorithm: formulas, comparison of variants, their text",
     "hw.gta.vector.vector_path": "one path of vector operations, stage by stage",
     "hw.tensaurus.array.head.row_head": "the head of a row, with the states of its two streams",
