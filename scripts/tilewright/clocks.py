@@ -7,6 +7,7 @@ of ``tilewright table clocks --json REPORT.json`` into it.
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -194,12 +195,22 @@ def merged(rows: Iterable[Mapping[str, Any]], report: Mapping[str, Any]) -> list
     return [kept[key] for key in sorted(kept)]
 
 
-def main(words: Sequence[str]) -> int:
-    """Put reports into the record."""
+def main(words: Sequence[str] | None = None) -> int:
+    """Put reports into the record; returns 2 for a file that is no report."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tilewright.clocks", description="Put measured clocks into the record."
+    )
+    parser.add_argument(
+        "report", nargs="+", type=Path, help="file that `tilewright table clocks --json` wrote"
+    )
     rows: list[Mapping[str, Any]] = list(_record())
-    for word in words:
-        with user_errors(OSError, ValueError):
-            rows = merged(rows, json.loads(inputs.read_bytes(Path(word))))
+    try:
+        for file in parser.parse_args(words).report:
+            with user_errors(OSError, ValueError):
+                rows = merged(rows, json.loads(inputs.read_bytes(file)))
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     lines = ",\n".join(json.dumps(row) for row in rows)
     RECORD.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
     print(f"{len(rows)} clocks in {RECORD}")
@@ -207,4 +218,4 @@ def main(words: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
