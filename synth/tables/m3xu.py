@@ -25,7 +25,8 @@ _PAPER_AREA = (1, 3.55, 1.37, 1.41, 1.47)
 _PAPER_CYCLE = (1, 1.00, 1.21, 1.21, 1.00)
 _FMA_LIBRARY = "gscl45nm"
 _FMA_AREA = (6466, 18268, None, None, None)
-"""Area of an open fused multiply-add (CVFPU, one rounding mode), fp16 and fp32, in that library."""
+"""Area of an open fused multiply-add (CVFPU, one rounding mode), fp16 and fp32, in that library:
+measured once, by hand; its version was not recorded."""
 
 SHARED_WINDOW = 56
 BASELINE_WINDOWS = (BaselineConfig().alignment_bits, 28)

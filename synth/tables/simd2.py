@@ -57,7 +57,8 @@ _PAPER: dict[str, float] = {
 
 _MEASURED_LIBRARY = "gscl45nm"
 _FMA_AREA = 6466.0
-"""Area of an open fp16 fused multiply-add (CVFPU, one rounding mode) in that library."""
+"""Area of an open fp16 fused multiply-add (CVFPU, one rounding mode) in that library:
+measured once, by hand; its version was not recorded."""
 _AUTHORS_RTL = {
     "mma": 1.0, "mma + minplus": 1.20, "mma + maxplus": 1.19, "mma + minmul": 1.11,
     "mma + minmax": 1.17, "mma + orand": 1.03, "mma + addnorm": 1.26, _ALL: 1.95,

@@ -140,7 +140,8 @@ def test_crossovers_are_drawn() -> None:
     for row in table.rows:
         sizes = dict(points(axes, row.label))
         assert [sizes[1], sizes[64]] == list(row.ours[:2])
-    rings = [line for line in axes.get_lines() if line.get_marker() == "o"]
+    *rings, legend = [line for line in axes.get_lines() if line.get_marker() == "o"]
+    assert (legend.get_label(), places(legend)) == ("a unit of the table", [])
     assert [len(places(line)) for line in rings] == [
         sum(one is not None for one in row.ours[2:]) for row in table.rows
     ]

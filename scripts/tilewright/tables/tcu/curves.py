@@ -17,6 +17,7 @@ __all__ = ["draw"]
 
 _OCTAVES, _STEPS = 20, 4
 """Octaves of latency from 1 on, and points in each."""
+_RINGS = "a unit of the table"
 
 
 def draw(
@@ -43,6 +44,8 @@ def draw(
         places = [(max(unit.latency, 1), size) for unit, size in rings if size is not None]
         axes.plot(*zip(*places, strict=True) if places else ([], []), "o", color=colour,
                   markerfacecolor="none")  # fmt: skip
+    if named:
+        axes.plot([], [], "o", color="black", markerfacecolor="none", label=_RINGS)
     axes.set(
         xlabel="latency l, words", ylabel="smallest size for which the first pays",
         title=f"Crossovers for m = {side**2:,}, a CPU word takes {cpu:g}",
