@@ -120,7 +120,7 @@ COUNTERS: dict[str, str] = {
     "bytes_b_entries": "bytes read of B's entries, in whole beats",
     "bytes_c_pairs": "bytes written of C's pairs",
     "bytes_c_entries": "bytes written of C's entries",
-    "conflicts": "cycles in which requests waited for a channel that served another lane",
+    "conflicts": "cycles in which requests waited for a channel serving another lane",
     "merge_steps": "entries moved by merges into a helper queue",
     "results": "entries of C",
     "lane_busy_max": "products of the lane with the most",

@@ -253,7 +253,7 @@ COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
     "busy_cycles": "cycles in which the last element started products",
     "stalls": "cycles in which it did not, between the first product and the last",
-    "operations": "iterations of the last element; with dense operands, those of every element",
+    "operations": "iterations of the last element; with dense operands, of any element",
     "bytes_read": "bytes read, in whole beats",
     "bytes_written": "bytes written of results",
 }
