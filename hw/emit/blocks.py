@@ -186,7 +186,7 @@ def _port_layouts(component: type) -> Mapping[str, str]:
 
 
 _OF_PAYLOADS = {"payload", *map(str, range(64))}
-"""Words in the names of payloads behind that of a port: a stream's, and places in an array."""
+"""What may follow a port in the name of its payload: a stream's member, or an index of an array."""
 
 
 def layout_names(design: Design, component: type) -> dict[str, str]:
@@ -287,7 +287,7 @@ def _declared(component: wiring.Component) -> Mapping[str, str]:
 
 
 def _argument(component: wiring.Component, name: str) -> Any:
-    """An argument of a component, which keeps it under its name, or under that behind a line."""
+    """An argument of a component, which keeps it as an attribute, public or with an underscore."""
     own = vars(component)
     return own[f"_{name}"] if f"_{name}" in own else own[name]
 

@@ -74,7 +74,7 @@ class C2srConverterConfig(C2srOperands, Config):
 
 C2SR_CONVERTER = Unit(
     name="c2sr_converter",
-    summary="sparse matrices in memory from CSR to C2SR and back, an entry a cycle, over AXI4",
+    summary="sparse matrices in memory from CSR to C2SR and back, one entry per cycle, over AXI4",
     source="MatRaptor: sparse matrix format",
     config=C2srConverterConfig,
     component="tilewright.hw.c2sr_converter.converter:Converter",

@@ -17,7 +17,7 @@ from tilewright.hw.spec.jobs.c2sr_converter import MODES
 from tilewright.registry import entries
 from tilewright.verif.c2sr.jobs import ConverterCase, any_case, matrix_of, place
 from tilewright.verif.channels.striped.memory_bench import MANNERS, ReaderMemory
-from tilewright.verif.kit.sampling import by_size
+from tilewright.verif.kit.sampling import by_size, draw_until
 from tilewright.verif.native.parts import NativeParts
 from tilewright.verif.stream.agents import Pulse, Sink, Wire, run_agents
 
@@ -218,13 +218,17 @@ def test_the_beginning_of_many_rows(direction: str) -> None:
 def test_the_beginning_of_a_long_row(direction: str) -> None:
     """A length with each of its bits."""
     rng = np.random.default_rng(7)
-    for bit in range(6, 32):
+
+    def with_two_rows() -> ConverterCase | None:
         case = any_case(rng, CONFIG, direction, rows=3, most=12)
+        before, after = case.matrix.patterns().starts[1:3]
+        return case if 0 < before < after else None
+
+    for bit in range(6, 32):
+        case = draw_until(with_two_rows)
         before, after = (int(n) for n in case.matrix.patterns().starts[1:3])
         long = [token | {"row_last": 0, "last": 0, "present": 1} for token in tokens_of(case)]
-        wanted, blocks = long[: max(after, 1)], blocks_of(case, far_blocks(rng))
-        if before == 0 or after == before:
-            continue
+        wanted, blocks = long[:after], blocks_of(case, far_blocks(rng))
         wanted[before - 1]["row_last"] = 1
         index = case.base["csr_pointers" if direction == "csr_to_c2sr" else "c2sr_pairs"]
         words = np.frombuffer(blocks[index], np.uint32).copy()

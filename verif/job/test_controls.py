@@ -164,13 +164,16 @@ def changed_bits(name: str, job: dict[str, int], register: str) -> Iterator[dict
 def breaking(
     name: str, check: Check, jobs: list[dict[str, int]], rng: random.Random
 ) -> list[dict[str, int]]:
-    """The changes of a job's register that break a rule of it before any other; none if no job
-    looks at the rule, or no value breaks it."""
+    """The changes of a job's register that break a rule of it before any other. Every rule has
+    some, but for those that all values of 32 bits keep."""
     for job in rng.sample(jobs, len(jobs)):
         found = list(changed_bits(name, job, check.register))
         broken = [one for one in found if first_broken(SPECS[name], one) is check]
         if broken:
             return broken
+    assert check.error == "size_limit", check
+    assert SPECS[name].registers[check.register].bits == 32
+    assert not any(breaks(SPECS[name], check, job) for job in jobs)
     return []
 
 

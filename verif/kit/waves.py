@@ -26,6 +26,7 @@ from tilewright.hw.c2sr_converter.converter import ConverterControl
 from tilewright.hw.job.states import connect_control
 from tilewright.hw.simd2.simd2 import Simd2
 from tilewright.hw.spec.c2sr_converter import C2srConverterConfig
+from tilewright.hw.spec.host.plots import on_any_page
 from tilewright.hw.spec.jobs.c2sr_converter import job_spec
 from tilewright.hw.spec.simd2 import Simd2Config
 from tilewright.hw.stream.queue import Queue
@@ -69,13 +70,8 @@ class Wave:
         assert height
         start = re.sub(r' viewBox="[^"]*"', "", opening[0])
         start = start.replace("<svg ", f'<svg viewBox="0 0 {width[1]} {height[1]}" ', 1)
-        ground = (
-            f"<title>{escape(self.title)}</title><style>@media (prefers-color-scheme: dark)"
-            "{svg{filter:invert(.9) hue-rotate(180deg)}}</style>"
-            f'<rect width="{width[1]}" height="{height[1]}" fill="white"/>'
-            f"<desc>{escape(source)}</desc>"
-        )
-        return f"{svg[: opening.start()]}{start}{ground}{svg[opening.end() :]}\n"
+        whole = f"{start}<desc>{escape(source)}</desc>{svg[opening.end() :]}\n"
+        return svg[: opening.start()] + on_any_page(whole, self.title)
 
 
 def source_in(svg: str) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,10 @@ import lxml.html
 import pytest
 import tilewright
 from markdown_it import MarkdownIt
+from playwright.sync_api import Page as BrowserPage
+from playwright.sync_api import sync_playwright
 from tilewright.commands import COMMANDS
 from tilewright.registry import commands, entries, tables
-from tilewright.verif.kit.browser import Browser, find_chromium, opened_browser
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -139,13 +142,29 @@ def test_reference_of_python(site: Path) -> None:
             assert place.replace(":", ".") in found
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    chromium = find_chromium()
+@contextmanager
+def opened(**options: Any) -> Iterator[tuple[BrowserPage, list[str]]]:
+    """A page of headless Chromium, and its complaints: what the console said, errors and warnings,
+    what failed to load, and what came from the network."""
+    chromium = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
     if chromium is None:
         pytest.skip("there is no Chromium; the Debian package `chromium` has it")
-    with opened_browser(chromium, tmp_path_factory.mktemp("browser") / "profile") as opened:
-        yield opened
+    complaints: list[str] = []
+
+    def asked(url: str) -> None:
+        if not url.startswith(("file:", "data:", "blob:", "about:")):
+            complaints.append(f"from the network: {url}")
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(**options)
+        page.on("console", lambda said: said.type in ("error", "warning")
+                and complaints.append(f"{said.type}: {said.text}"))  # fmt: skip
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("requestfailed", lambda request: complaints.append(f"not loaded: {request.url}"))
+        page.on("request", lambda request: asked(request.url))
+        yield page, complaints
+        browser.close()
 
 
 SHOWN = (
@@ -159,31 +178,41 @@ SHOWN = (
 )
 
 
-def test_pages_in_a_browser(site: Path, browser: Browser) -> None:
+@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (400, "dark")])
+def test_pages_in_a_browser(site: Path, width: int, scheme: Any) -> None:
     """Without a server, wide and narrow, bright and dark: everything is loaded, the console has no
     complaint, drawings are pictures, and only tables and code may be wider than the window."""
-    for page in SHOWN:
-        for width, scheme in ((1400, "light"), (400, "dark")):
-            browser.resize(width, 900)
-            browser.prefer(scheme)
-            browser.open(f"file://{site}/{page}")
-            browser.evaluate("document.querySelectorAll('img').forEach(x => x.loading = 'eager')")
-            browser.wait_for("[...document.images].every(x => x.complete)")
+    window: Any = {"width": width, "height": 900}
+    with opened(viewport=window, color_scheme=scheme) as (page, complaints):
+        for shown in SHOWN:
+            page.goto(f"file://{site}/{shown}")
+            page.evaluate("document.querySelectorAll('img').forEach(x => x.loading = 'eager')")
+            page.wait_for_function("[...document.images].every(x => x.complete)")
             broken = "[...document.images].filter(x => !x.naturalWidth).map(x => x.src)"
-            assert browser.evaluate(broken) == []
-            assert browser.evaluate("document.documentElement.scrollWidth") <= width, page
+            assert page.evaluate(broken) == []
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, shown
             shade = {"light": "default", "dark": "slate"}[scheme]
-            assert browser.evaluate("document.body.dataset.mdColorScheme") == shade
-            assert browser.complaints == [], page
+            assert page.evaluate("document.body.dataset.mdColorScheme") == shade
+            assert complaints == [], shown
 
 
-def test_search_without_a_server(site: Path, browser: Browser) -> None:
-    browser.resize(1400, 900)
-    browser.open(f"file://{site}/index.html?q=BYTES_WRITTEN")
-    titles = "[...document.querySelectorAll('.md-search-result__item')].map(x => x.innerText)"
-    browser.wait_for(f"{titles}.length")
-    assert any("matraptor" in title.lower() for title in browser.evaluate(titles))
-    assert browser.complaints == []
-    browser.open(f"file://{site}/docs/m3xu.html?q=wordthatisnowhere")
-    meta = "document.querySelector('.md-search-result__meta').innerText"
-    browser.wait_for(f"{meta}.startsWith('No matching')")
+def test_complaints_are_found(tmp_path: Path) -> None:
+    """Each kind of them, but for the network, which a test does not reach."""
+    wrong = "<script>console.error('one'); setTimeout(() => two(), 0)</script><img src='three.png'>"
+    (tmp_path / "wrong.html").write_text(wrong)
+    with opened() as (page, complaints):
+        page.goto(f"file://{tmp_path}/wrong.html")
+        page.wait_for_timeout(100)
+        text = " ".join(complaints)
+        assert [word for word in ("one", "two", "three.png") if word not in text] == []
+
+
+def test_search_without_a_server(site: Path) -> None:
+    with opened() as (page, complaints):
+        page.goto(f"file://{site}/index.html?q=BYTES_WRITTEN")
+        found = page.locator(".md-search-result__item")
+        found.first.wait_for()
+        assert any("matraptor" in text.lower() for text in found.all_inner_texts())
+        page.goto(f"file://{site}/docs/m3xu.html?q=wordthatisnowhere")
+        page.locator(".md-search-result__meta", has_text="No matching").wait_for()
+        assert complaints == []

@@ -55,7 +55,7 @@ def _constant(cls: type[Any], value: int, width: int) -> Any:
 
 
 def _net(cell: int, bit: int) -> Net:
-    """A bit of a cell's output, without a look whether it can be one."""
+    """A bit of a cell's output. Amaranth's own method checks both numbers first."""
     return Net(cell << 16 | bit)
 
 

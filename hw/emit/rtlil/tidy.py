@@ -260,7 +260,7 @@ _UNCONDITIONAL = re.compile(r"^  process \S+\n((?:    assign [\\$].*\n)+)  end\n
 
 def _connect_unconditional(rtlil: str) -> str:
     """Turn processes without conditions into connections."""
-    widths = {name: int(width) for width, name in re.findall(_ANY_WIRE, rtlil)}
+    widths = {name: int(width) for width, name in _ANY_WIRE.findall(rtlil)}
     signals = Signals(widths)
 
     def connection(process: re.Match[str]) -> str:

@@ -15,7 +15,7 @@ from .outputs import write_whole
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "PLOT_SUFFIXES", "can_plot", "plotted", "write_plot"]
+__all__ = ["COLOURS", "PLOT_SUFFIXES", "can_plot", "on_any_page", "plotted", "write_plot"]
 
 PLOT_SUFFIXES = (".svg", ".png", ".pdf")
 
@@ -67,12 +67,12 @@ def plotted(kind: str, title: str, draw: Callable[[Figure], None]) -> bytes:
         figure.savefig(content, format=kind, metadata=metadata)
     plot = content.getvalue()
     if kind == "svg":
-        plot = _on_any_page(plot.decode(), title).encode()
+        plot = on_any_page(plot.decode(), title).encode()
     return plot
 
 
-def _on_any_page(svg: str, title: str) -> str:
-    """Returns an SVG with a title, a ground and dark colours for dark pages."""
+def on_any_page(svg: str, title: str) -> str:
+    """Returns an SVG that has a viewBox with a title, a ground and dark colours for dark pages."""
     opening = re.search(r'<svg [^>]*viewBox="0 0 (\S+) (\S+)"[^>]*>', svg)
     assert opening is not None
     width, height = opening.groups()

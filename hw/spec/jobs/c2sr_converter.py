@@ -33,7 +33,7 @@ COUNTERS: dict[str, str] = {
 
 ERRORS = (
     Error("zero_size", 1, "register", "ROWS or CAPACITY is 0"),
-    Error("size_limit", 2, "register", "ROWS exceeds `index_bits`"),
+    Error("size_limit", 2, "register", "ROWS exceeds the range of `index_bits`"),
     Error("misaligned_base", 3, "register", "a base is not a multiple of `interleave`"),
     Error("address_range", 5, "register", "a base has more than `addr_bits` bits"),
     Error("bus_read", 6, "address", "a response to a read was neither OKAY nor EXOKAY"),

@@ -134,7 +134,7 @@ ERRORS = (
         "size_limit",
         2,
         "register",
-        "one of them exceeds `index_bits` or a 32-bit pointer",
+        "one of them exceeds the range of `index_bits` or of a 32-bit pointer",
     ),
     Error("misaligned_base", 3, "register", "a base is not a multiple of `interleave`"),
     Error("misaligned_capacity", 4, "register", "CAPACITY is not a whole number of blocks"),

@@ -85,15 +85,15 @@ BY_ROWS = ("row_pointers", "column_numbers", "row_values")
 """Those that a job uses only if it has a second product, and that not with the transpose."""
 
 WINDOW_COUNTERS = {
-    "bytes_windows_read": "of BYTES_READ those of x, z and w",
-    "bytes_windows_written": "of BYTES_WRITTEN those of x, z and w",
+    "bytes_windows_read": "part of BYTES_READ: x, z and w",
+    "bytes_windows_written": "part of BYTES_WRITTEN: x, z and w",
 }
 """Events that are counted where x, z and w are in memory."""
 
 WINDOW_BASES = {
-    "x_spill": "where the operand is kept",
-    "z_spill": "where what E1 gives is kept",
-    "w_spill": "where sums of the second product are kept",
+    "x_spill": "of the operand x",
+    "z_spill": "of z, the result of E1",
+    "w_spill": "of w, the sums of the second product",
 }
 """Registers with addresses where x, z and w are in memory."""
 

@@ -195,13 +195,13 @@ def _constants(config: TensaurusConfig) -> tuple[Register, ...]:
             "CONFIG4",
             0x18,
             "the scratchpads",
-            ("spm_units", 32, config.spm_units, "units of a side, a unit a vector in each column"),
+            ("spm_units", 32, config.spm_units, "units per side; a unit holds one vector in each column"),
         ),
         constants(
             "CONFIG5",
             0x1C,
             "the output buffer",
-            ("out_units", 24, config.out_units, "units of a side"),
+            ("out_units", 24, config.out_units, "units per side"),
             ("beat_bytes", 8, geometry.beat_bytes, "bytes of a beat"),
         ),
     )
