@@ -195,7 +195,12 @@ def _constants(config: TensaurusConfig) -> tuple[Register, ...]:
             "CONFIG4",
             0x18,
             "the scratchpads",
-            ("spm_units", 32, config.spm_units, "units per side; a unit holds one vector in each column"),
+            (
+                "spm_units",
+                32,
+                config.spm_units,
+                "units per side; a unit holds one vector in each column",
+            ),
         ),
         constants(
             "CONFIG5",
