@@ -30,7 +30,7 @@ def test_examples_of_the_page_run_and_are_drawn() -> None:
     lines = re.findall(r"^    (0x[0-9a-f]+): ((?:[0-9a-f]{2} ){12})", PAGE.read_text(), re.M)
     assert [int(address, 16) for address, _ in lines] == [0x1000 + 12 * n for n in range(16)]
     assert bytes.fromhex("".join(content for _, content in lines)) == slots.tobytes()
-    drawn = re.findall(r'class="m slot">([^<]*)<', page("ciss.svg").read_text())
+    drawn = re.findall(r'class="m slot"[^>]*>([^<]*)<', page("ciss.svg").read_text())
     assert drawn == expected
 
 

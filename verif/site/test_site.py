@@ -16,8 +16,8 @@ import lxml.html
 import pytest
 import tilewright
 from markdown_it import MarkdownIt
+from playwright.sync_api import ConsoleMessage, Error, Request, sync_playwright
 from playwright.sync_api import Page as BrowserPage
-from playwright.sync_api import sync_playwright
 from tilewright.commands import COMMANDS
 from tilewright.registry import commands, entries, tables
 
@@ -151,18 +151,24 @@ def opened(**options: Any) -> Iterator[tuple[BrowserPage, list[str]]]:
         pytest.skip("there is no Chromium; the Debian package `chromium` has it")
     complaints: list[str] = []
 
-    def asked(url: str) -> None:
-        if not url.startswith(("file:", "data:", "blob:", "about:")):
-            complaints.append(f"from the network: {url}")
+    def say(said: ConsoleMessage) -> None:
+        if said.type in ("error", "warning"):
+            complaints.append(f"{said.type}: {said.text}")
+
+    def ask(request: Request) -> None:
+        if not request.url.startswith(("file:", "data:", "blob:", "about:")):
+            complaints.append(f"from the network: {request.url}")
+
+    def fail(what: Request | Error) -> None:
+        complaints.append(str(what) if isinstance(what, Error) else f"not loaded: {what.url}")
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page(**options)
-        page.on("console", lambda said: said.type in ("error", "warning")
-                and complaints.append(f"{said.type}: {said.text}"))  # fmt: skip
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("requestfailed", lambda request: complaints.append(f"not loaded: {request.url}"))
-        page.on("request", lambda request: asked(request.url))
+        page.on("console", say)
+        page.on("request", ask)
+        page.on("requestfailed", fail)
+        page.on("pageerror", fail)
         yield page, complaints
         browser.close()
 
