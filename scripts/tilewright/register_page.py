@@ -1,5 +1,5 @@
-"""``python -m tilewright.register_page``: the registers of all accelerators, as docs/registers.md
-has them."""
+"""Prints docs/registers.md, the registers of all accelerators: ``python -m
+tilewright.register_page``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ configuration, `tilewright generate` writes the registers into [the sidecar](sid
 header, SystemRDL or IP-XACT ([the command line](command-line.md#generate)).
 """
 
-_COLUMNS = ["| offset | register, field | bits | access | |", "|---|---|---|---|---|"]
+_COLUMNS = ["| offset | register, field | bits | access | meaning |", "|---|---|---|---|---|"]
 
 
 def _bits(field: Field) -> str:
@@ -53,7 +53,7 @@ def _bits(field: Field) -> str:
 
 
 def _rows(register: Register, remark: str = "") -> Iterator[str]:
-    """A register's rows: itself, and its fields if there are several."""
+    """Yields the rows of a register: its own, and one per field if it has several."""
     where, doc = f"| 0x{register.offset:02X} | {register.name}", register.doc + remark
     if [field.name for field in register.fields] == ["value"]:
         (field,) = register.fields
@@ -65,7 +65,7 @@ def _rows(register: Register, remark: str = "") -> Iterator[str]:
 
 
 def _layout(register: Register) -> tuple[object, ...]:
-    """What accelerators with the same register agree in: all but its constants and remarks."""
+    """Returns the layout of a register: all but its constants and texts."""
     fields = tuple((x.name, x.low, x.width, register.access_of(x)) for x in register.fields)
     return register.name, register.offset, register.bits, fields
 
@@ -75,7 +75,7 @@ def _alike(spec: JobSpec) -> tuple[object, ...]:
 
 
 def _groups() -> list[list[Entry]]:
-    """The accelerators; those with the same registers together."""
+    """Returns the accelerators, grouped by equal registers and errors."""
     found: dict[tuple[object, ...], list[Entry]] = {}
     for entry in entries().values():
         if entry.unit.jobs is not None:
@@ -85,7 +85,7 @@ def _groups() -> list[list[Entry]]:
 
 
 def _registers(entry: Entry, changes: Mapping[str, Any]) -> tuple[Register, ...]:
-    """Those of the small configuration with changes; none if there is no such configuration."""
+    """Returns the registers of the small configuration with changes; none if it is not allowed."""
     with suppress(ValueError):
         config = entry.unit.config(**{**entry.small, **changes})
         return entry.unit.job_spec(config).registers.registers
@@ -93,8 +93,8 @@ def _registers(entry: Entry, changes: Mapping[str, Any]) -> tuple[Register, ...]
 
 
 def _optional(entry: Entry) -> dict[Register, str]:
-    """Registers that the default configuration has not, and the parameter that brings each: the
-    one without which a variant that has it has it no more."""
+    """Returns the registers that the default configuration lacks, each with the parameter that adds
+    it: the variant without that parameter lacks the register."""
     unit = entry.unit
     known = {register.name for register in unit.job_spec(unit.config()).registers}
     found: dict[Register, str] = {}
@@ -118,26 +118,41 @@ def _title(group: Iterable[Entry]) -> str:
     return ", ".join(f"`{entry.unit.name}`" for entry in group)
 
 
-def _said(register: Register, groups: list[list[Entry]], specs: list[JobSpec]) -> Register:
-    """A register that all have, with what each says of it if that differs."""
-    docs: dict[str, list[Entry]] = {}
+_DIFFERENT = {
+    "ID": "four letters that name the accelerator",
+    "ERROR_DETAIL": "place of the last job's error; 0 without an error and while busy is 1",
+}
+"""Registers whose text differs between accelerators, and the text that holds for all of them."""
+
+
+def _texts(groups: list[list[Entry]], specs: list[JobSpec]) -> Iterator[str]:
+    """Returns a table of the texts of ``_DIFFERENT``, one row per group."""
+    yield "| accelerator | " + " | ".join(_DIFFERENT) + " |"
+    yield "|---|" + "---|" * len(_DIFFERENT)
     for group, spec in zip(groups, specs, strict=True):
-        docs.setdefault(spec.registers[register.name].doc, []).extend(group)
-    if len(docs) == 1:
-        return register
-    doc = "; ".join(f"{_title(group)}: {doc}" for doc, group in docs.items())
-    return replace(register, doc=doc)
+        docs = (spec.registers[name].doc for name in _DIFFERENT)
+        yield f"| {_title(group)} | " + " | ".join(docs) + " |"
+
+
+def _shared(register: Register, specs: list[JobSpec]) -> Register:
+    """Returns a register with the text that holds for all accelerators. Raises ValueError if their
+    texts differ and ``_DIFFERENT`` does not name it."""
+    if register.name in _DIFFERENT:
+        return replace(register, doc=_DIFFERENT[register.name])
+    if len({spec.registers[register.name].doc for spec in specs}) > 1:
+        raise ValueError(f"the texts of {register.name} differ: name it in _DIFFERENT")
+    return register
 
 
 def _common(specs: list[JobSpec]) -> list[Register]:
-    """Registers that all have at the same place, made up of the same fields."""
+    """Returns the registers that all accelerators have with the same offset and fields."""
     first, *others = specs
     layouts = [set(map(_layout, spec.registers)) for spec in others]
     return [x for x in first.registers if all(_layout(x) in layout for layout in layouts)]
 
 
 def _overview(groups: list[list[Entry]], specs: list[JobSpec]) -> Iterator[str]:
-    """One row for each name of a register, in the order in which they are first met."""
+    """Yields one row per register name, in order of first occurrence."""
     offsets: dict[str, dict[int, str]] = {}
     for index, (group, spec) in enumerate(zip(groups, specs, strict=True)):
         for register in spec.registers:
@@ -175,14 +190,15 @@ def _own(group: list[Entry], spec: JobSpec, common: Iterable[Register]) -> Itera
 
 
 def register_page() -> str:
-    """Registers that all have; where each is; each accelerator's own, and its errors."""
+    """Returns the page: common registers, all offsets, error codes, then each accelerator's own."""
     groups = _groups()
     specs = [group[0].unit.job_spec(group[0].unit.config()) for group in groups]
     common = _common(specs)
     lines = [_HEAD, "## Common registers", "", *_COLUMNS]
     for register in common:
-        lines += _rows(_said(register, groups, specs))
-    lines += ["", "Counters and job registers differ.", ""]
+        lines += _rows(_shared(register, specs))
+    lines += ["", "Contents of ID and ERROR_DETAIL:", "", *_texts(groups, specs), ""]
+    lines += ["Counters and job registers differ.", ""]
     lines += ["## Offsets of all registers", "", *_overview(groups, specs), ""]
     lines += ["## Error codes", "", "STATUS.error_code of a failed job:", ""]
     lines += [*_errors(specs, groups), ""]
