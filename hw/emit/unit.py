@@ -32,6 +32,7 @@ from .blocks import ModuleSource
 from .hierarchy import Hierarchy, ports_of
 from .integration.texts import title
 from .keywords import check_module_name
+from .rtlil.values import quick_values
 from .sidecar import (
     SCHEMA,
     describe_jobs,
@@ -181,7 +182,7 @@ def emit_component(
         component._MustUse__silence = True  # its error is the one that counts
         raise
     with _nothing_collected():
-        with activity(f"elaborating {name}, merging equal modules"):
+        with activity(f"elaborating {name}, merging equal modules"), quick_values():
             hierarchy = Hierarchy(name, component, source)
             blocks = [*hierarchy.probes.values(), *hierarchy.blocks.values()]
         with activity(f"writing the Verilog of {name}", total=len(blocks)) as shown:

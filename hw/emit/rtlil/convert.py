@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from amaranth.back import rtlil
 from amaranth.hdl import Fragment, Signal, _ir, _nir, _xfrm
@@ -74,8 +73,7 @@ def _names(value: Value) -> tuple[int, int]:
     return 0, 0
 
 
-@dataclass(frozen=True)
-class _Use:
+class _Use(NamedTuple):
     """Use of a value in the design.
 
     Parameters

@@ -26,15 +26,19 @@ _BITS = {"0": _ZERO, "1": _ONE}
 
 @contextmanager
 def replaced(module: Any, **parts: Any) -> Iterator[None]:
-    """While this lasts, a module or class of Amaranth's has these in the place of its own."""
-    own = {name: vars(module)[name] for name in parts}
+    """While this lasts, a module or class of Amaranth's has these in the place of its own, or of
+    those that it inherits."""
+    own = {name: vars(module)[name] for name in parts if name in vars(module)}
     for name, part in parts.items():
         setattr(module, name, part)
     try:
         yield
     finally:
-        for name, part in own.items():
-            setattr(module, name, part)
+        for name in parts:
+            if name in own:
+                setattr(module, name, own[name])
+            else:
+                delattr(module, name)
 
 
 def _value(cls: type[Any], nets: Any = ()) -> Any:

@@ -80,6 +80,8 @@ class _Codes:
         if node.kind == "?":
             condition, *values = node.parts
             return Node("?", "", (self.truth(condition), *map(self.read, values)))
+        if not node.parts:
+            return node
         within = self.truth if (node.kind, node.word) in LOGIC else self.read
         return Node(node.kind, node.word, tuple(map(within, node.parts)))
 
@@ -126,6 +128,8 @@ def with_codes(
     scope: width and sign of all signals and of these parts
     taken: names that are used otherwise
     """
+    if not signals:
+        return [*items], ""
     codes = _Codes(signals, scope, taken)
     named = [codes.item(item) for item in items]
     widths: dict[int, list[tuple[int, str]]] = {}

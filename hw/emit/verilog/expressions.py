@@ -72,12 +72,13 @@ class Node(NamedTuple):
     @property
     def signal(self) -> str:
         """The signal that a name, range, index, part or window is of; else empty."""
-        if self.kind == "part":
-            return self.parts[0].signal
-        if self.kind not in _OF_SIGNALS:
-            return ""
-        if self.kind == "name":
+        kind = self.kind
+        if kind == "name":
             return self.word
+        if kind == "part":
+            return self.parts[0].signal
+        if kind not in _OF_SIGNALS:
+            return ""
         return self.word.partition("[")[0].partition(" ")[0]
 
     def walk(self) -> Iterator[Node]:
@@ -88,7 +89,7 @@ class Node(NamedTuple):
             waiting += node.parts[::-1]
 
     def signals(self) -> set[str]:
-        return {node.signal for node in self.walk()} - {""}
+        return {node.signal for node in self.walk() if node.kind in _OF_SIGNALS}
 
 
 _OF_SIGNALS = {"name", "range", "index", "window"}
@@ -169,10 +170,15 @@ def _concat(node: Node) -> str:
     return texts[0] if only else "{" + ", ".join(texts) + "}"
 
 
+@lru_cache(maxsize=1 << 14)
+def _constant(word: str) -> str:
+    return re.sub(r"'(s?h)0+(?=[0-9a-f]+$)", r"'\1", word)
+
+
 _WRITERS: dict[str, Callable[[Node], str]] = {
     "name": lambda node: node.word,
     "range": lambda node: node.word,
-    "constant": lambda node: re.sub(r"'(s?h)0+(?=[0-9a-f]+$)", r"'\1", node.word),
+    "constant": lambda node: _constant(node.word),
     "code": lambda node: node.word,
     "field": lambda node: node.word,
     "index": lambda node: f"{node.word}[{node.parts[0]}]",

@@ -29,11 +29,16 @@ levels of one, characters of all but the first."""
 
 def _simple(node: Node, scope: Scope) -> Node:
     """Without reductions of single bits."""
-    parts = tuple(_simple(part, scope) for part in node.parts)
-    reduction = node.kind == "unary" and node.word in ("|", "&", "^")
-    if reduction and _is_bit(parts[0], scope):
+    if not node.parts:
+        return node
+    parts = tuple([_simple(part, scope) for part in node.parts])
+    if _is_reduction(node) and _is_bit(parts[0], scope):
         return parts[0]
     return Node(node.kind, node.word, parts)
+
+
+def _is_reduction(node: Node) -> bool:
+    return node.kind == "unary" and node.word in ("|", "&", "^")
 
 
 def _folded(node: Node, scope: Scope, context: int) -> Node:
@@ -153,6 +158,8 @@ class _Inliner:
         """Rewrites an expression; ``context`` as for ``sites``, or -1 for an expression that
         accepts only small ones. A condition of several signals may become one of each: it accepts
         what is used in several places only if that is small."""
+        if not any(map(self._may_change, node.walk())):
+            return node
         try:
             places = list(sites(node, self._scope, max(context, 0), alone=True))
         except Unreadable:
@@ -176,6 +183,12 @@ class _Inliner:
         if any(node.kind == "?" for node in (*(place for place, _, _ in places), *values.values())):
             result = _folded(result, self._scope, max(context, 0))
         return _simple(result, self._scope)
+
+    def _may_change(self, node: Node) -> bool:
+        """Returns whether an operation, or a signal, may be written otherwise."""
+        if node.kind == "name":
+            return node.word in self._definitions
+        return node.kind == "?" or _is_reduction(node)
 
     def _value(self, place: Node, computed: int, alone: bool) -> Node | None:
         """Returns the expression that can replace a signal at a place, or nothing."""

@@ -142,7 +142,7 @@ class _Renamer:
         self._names = names
 
     def node(self, node: Node) -> Node:
-        parts = tuple(map(self.node, node.parts))
+        parts = tuple(map(self.node, node.parts)) if node.parts else ()
         own = self._names.get(node.signal) if node.kind != "part" else None
         if own is not None:
             return Node(node.kind, _SIGNAL.sub(own, node.word), parts)

@@ -26,6 +26,7 @@ _DECLARED = re.compile(r"logic( signed)?(?: \[(\d+):0\])? (\w+)(?: \[(\d+):0\])?
 _SIZED = re.compile(r"(\d+)'([bdh])([0-9a-f]+)")
 _NUMBERS = re.compile(r"(?<![\w'$])(\d+)(?:'h([0-9a-f]+))?\b(?!')")
 _RANGE = re.compile(r"(\w+)\[(\d+)(?::(\d+))?\]")
+_LOW_BITS = re.compile(r"([\w.]+)(?:\[(?:(\d+):)?0\])?")
 _CONSTANT_BITS = 31
 """Width of the largest constant that may depend on a parameter."""
 
@@ -207,7 +208,7 @@ class _Numbers:
         """How many bits of which signal or field a node is, from the lowest one on."""
         if node.kind not in ("name", "range", "field"):
             return None
-        match = re.fullmatch(r"([\w.]+)(?:\[(?:(\d+):)?0\])?", node.word)
+        match = _LOW_BITS.fullmatch(node.word)
         if match is None or match[1] not in self._widths:
             return None
         whole = match[1] == node.word
@@ -458,11 +459,14 @@ def _cluster(modules: Sequence[_Module]) -> Iterator[tuple[Draft, Sequence[_Modu
         if len([module for module in group if not module.draft.block.probe]) > 1:
             yield _parametrised(group, names), group
             left = [module for module in left if module not in group]
+    left = [module for module in left if not module.draft.block.probe]
+    if len(left) == 1:  # Its numbers need not be read: there is nothing to compare them with.
+        yield left[0].draft, left
+        return
     alike: dict[tuple[Any, ...], list[_Module]] = {}
     for module in left:
-        if not module.draft.block.probe:
-            key = module.numbers, *module.ranges.items()
-            alike.setdefault(key, []).append(module)
+        key = module.numbers, *module.ranges.items()
+        alike.setdefault(key, []).append(module)
     for equal in alike.values():
         yield equal[0].draft, equal
 

@@ -81,7 +81,7 @@ def mentions(items: Sequence[Item]) -> Counter[str]:
         if isinstance(item, Raw):
             counts.update(re.findall(r"[A-Za-z_]\w*", item.text))
         for expression in expressions(item):
-            counts.update(node.signal for node in expression.walk() if node.signal)
+            counts.update(filter(None, [node.signal for node in expression.walk()]))
     return counts
 
 

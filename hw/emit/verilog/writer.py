@@ -86,15 +86,22 @@ def _run_yosys(rtlil: str) -> str:
     return done.stdout
 
 
+_INSTANCE = re.compile(r"^  cell \\\S+ \\(\S+)\n(.*?)^  end$", re.M | re.S)
+_PIN = re.compile(r"connect \\(\S+) (\$\d+)$", re.M)
+_OPERATION = re.compile(r"^  cell \$(\w+) \S+\n(.*?)^  end$", re.M | re.S)
+_PORT = re.compile(r"connect \\(\w+) ([\\$]\S+)")
+_PRIVATE_WIRE = re.compile(r"^  wire width \d+ (\$\d+)$", re.M)
+
+
 def _operation_names(rtlil: str) -> dict[str, str]:
     """Readable names for the anonymous wires of a module: the operation that computes them,
     numbered."""
     hints: dict[str, str] = {}
-    for cell, body in re.findall(r"^  cell \\\S+ \\(\S+)\n(.*?)^  end$", rtlil, re.M | re.S):
-        for port, wire in re.findall(r"connect \\(\S+) (\$\d+)$", body, re.M):
+    for cell, body in _INSTANCE.findall(rtlil):
+        for port, wire in _PIN.findall(body):
             hints[wire] = f"{cell}__{port}"
-    for kind, body in re.findall(r"^  cell \$(\w+) \S+\n(.*?)^  end$", rtlil, re.M | re.S):
-        ports = dict(re.findall(r"connect \\(\w+) ([\\$]\S+)", body))
+    for kind, body in _OPERATION.findall(rtlil):
+        ports = dict(_PORT.findall(body))
         if kind in ("dff", "adff"):
             named = ports["Q"].startswith("\\")
             hints.setdefault(ports["Q"], "register")
@@ -103,7 +110,7 @@ def _operation_names(rtlil: str) -> dict[str, str]:
             hints.setdefault(ports.get("Y") or ports.get("DATA", ""), kind)
     names: dict[str, str] = {}
     counts: dict[str, int] = {}
-    for wire in re.findall(r"^  wire width \d+ (\$\d+)$", rtlil, re.M):
+    for wire in _PRIVATE_WIRE.findall(rtlil):
         hint = hints.get(wire, "select")
         if hint.endswith("_next") or "__" in hint:
             names[wire] = hint
@@ -144,7 +151,15 @@ def _name_broadcasts(body: str, declared: Set[str], names: Set[str]) -> tuple[st
         if count > 2 and pin not in taken:
             taken.add(pin)
             chosen[name] = pin
-    return re.sub(r"\b\w+__\w+\b", lambda match: chosen.get(match[0], match[0]), body), chosen
+    if chosen:
+        body = re.sub(r"\b\w+__\w+\b", lambda match: chosen.get(match[0], match[0]), body)
+    return body, chosen
+
+
+def _declare_as(declared: dict[str, str], old: str, new: str) -> None:
+    """Declares a signal under a new name."""
+    words = declared.pop(old).split(" ")
+    declared[new] = " ".join(new if word == old else word for word in words)
 
 
 def _share_memories(items: Sequence[Item]) -> list[Item]:
@@ -197,7 +212,7 @@ def _draft(text: str, block: Block) -> Draft:
         scope[name], declared[name] = (1, False), f"logic {name}"
     body, renamed = _name_broadcasts(body, set(declared) - set(directions), set(scope))
     for old, new in renamed.items():
-        declared[new] = re.sub(rf"\b{old}\b", new, declared.pop(old))
+        _declare_as(declared, old, new)
         scope[new] = scope.pop(old)
     parsed = list(items(body))
     check_processes(parsed)
@@ -216,7 +231,7 @@ def _draft(text: str, block: Block) -> Draft:
     plain = [chosen[wire] for wire in names if wire in chosen and "__" not in chosen[wire]]
     better = with_names(contents, plain, own, scope, structs)
     for old, new in better.items():
-        declared[new] = re.sub(rf"\b{old}\b", new, declared.pop(old))
+        _declare_as(declared, old, new)
         scope[new] = scope.pop(old)
     derived = {better.get(name, name) for name in derived}
     private = {better.get(name, name) for name in private}

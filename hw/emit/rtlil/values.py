@@ -1,0 +1,111 @@
+"""Amaranth's values with what they are asked for again and again remembered.
+
+An expression of Amaranth computes its shape anew whenever it is asked for it, from the shapes of
+all that it is computed from, and each statement checks the whole of its expressions. Both take
+time in the square of the depth. Values, signals and layouts do not change, so each is looked at
+once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from typing import Any
+
+from amaranth.hdl import Const, Shape, Signal, _ast, _dsl
+from amaranth.hdl._ast import Concat, Operator, SignalKey, Slice, SwitchValue, Value
+from amaranth.lib import data
+
+from .netlist import replaced
+
+__all__ = ["quick_values"]
+
+
+@cache
+def _plain_shape(width: int, signed: bool) -> Shape:
+    return Shape(width, signed)
+
+
+def _shape_of_signal(signal: Any) -> Shape:
+    return _plain_shape(signal._width, signed=signal._signed)
+
+
+def _shape_of_slice(value: Any) -> Shape:
+    return _plain_shape(value._stop - value._start, signed=False)
+
+
+def _remembered(compute: Callable[[Any], Any], name: str) -> Callable[[Any], Any]:
+    """The function of an object that does not change; its result is kept under a name there."""
+
+    def known(of: Any) -> Any:
+        try:
+            return of.__dict__[name]
+        except KeyError:
+            result = of.__dict__[name] = compute(of)
+            return result
+
+    return known
+
+
+def _length(value: Any) -> int:
+    kind = type(value)
+    if kind is Signal:
+        return int(value._width)
+    if kind is Slice:
+        return int(value._stop - value._start)
+    return int(value.shape()._width)
+
+
+def _key(_signals: Any, signal: Any) -> SignalKey:
+    """The key of a signal in Amaranth's collections of signals: one object for each signal."""
+    known = getattr(signal, "_signal_key", None)
+    if known is None:
+        known = SignalKey(signal)
+        signal._signal_key = known
+    return known
+
+
+def _pairs(signals: Any) -> list[tuple[Any, Any]]:
+    storage = signals._storage.items()
+    return [(None if key is None else key.signal, value) for key, value in storage]
+
+
+def _contains(signals: Any, signal: Any) -> bool:
+    return (None if signal is None else signals._map_key(signal)) in signals._storage
+
+
+_CHECK_RHS = _dsl._check_rhs
+
+
+def _check_rhs(value: Any) -> None:
+    """Checks a value as Amaranth does, which calls this for the values that it is computed from."""
+    kind = type(value)
+    if kind is Signal or kind is Const or "_is_checked" in value.__dict__:
+        return
+    _CHECK_RHS(value)
+    value._is_checked = True
+
+
+@contextmanager
+def quick_values() -> Iterator[None]:
+    """While this lasts, Amaranth's values, and its collections of signals, are such ones."""
+    computed = {
+        kind: {"shape": _remembered(kind.shape, "_shape_known")}
+        for kind in (Operator, Concat, SwitchValue)
+    }
+    size = property(_remembered(data.StructLayout.size.fget, "_size_known"))
+    with ExitStack() as stack:
+        for place, parts in (
+            *computed.items(),
+            (Signal, {"shape": _shape_of_signal}),
+            (Slice, {"shape": _shape_of_slice}),
+            (Value, {"__len__": _length}),
+            (data.StructLayout, {"size": size}),
+            (_ast.SignalDict, {"_map_key": _key}),
+            (_ast.SignalSet, {"_map_key": _key}),
+            (_ast._MappedKeyDict, {"items": _pairs, "__contains__": _contains}),
+            (_dsl, {"_check_rhs": _check_rhs}),
+        ):
+            stack.enter_context(replaced(place, **parts))
+        yield
