@@ -8,6 +8,7 @@ import itertools
 import os
 import re
 import textwrap
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -156,13 +157,21 @@ def _layout_at(file: str, line: int) -> str:
     return "" if statement is None else _layout_called(statement)
 
 
+_STATEMENTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
+"""Nodes below which a class may be defined: it is not within an expression."""
+
+
 @lru_cache(maxsize=1024)
 def _classes(file: str) -> Mapping[str, list[ast.ClassDef]]:
     """The classes that a file defines, by name."""
     found: dict[str, list[ast.ClassDef]] = {}
-    for one in ast.walk(_parsed(file)):
+    waiting: deque[ast.AST] = deque([_parsed(file)])
+    while waiting:
+        one = waiting.popleft()
         if isinstance(one, ast.ClassDef):
             found.setdefault(one.name, []).append(one)
+        below = ast.iter_child_nodes(one)
+        waiting += (node for node in below if isinstance(node, _STATEMENTS))
     return found
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 
 from .fold import adds_nothing, without_trivial_operations
 from .memories import with_plain_memories
@@ -34,6 +35,14 @@ _COMPARED = {"$eq", "$ne", "$lt", "$le", "$gt", "$ge"}
 _REFERENCE = re.compile(r"([\\$][^\s{}]+)(?: \[(\d+)(?::(\d+))?\])?")
 
 
+@lru_cache(maxsize=1 << 16)
+def _private_references(line: str) -> tuple[tuple[str, int], ...]:
+    """The private wires that a line refers to, and how many of their low bits, 0 for all. A module
+    is read several times, and most of its lines are those of its variants."""
+    found = _REFERENCE.findall(line)
+    return tuple((name, int(high) + 1 if high else 0) for name, high, _ in found if name[0] == "$")
+
+
 def _used_widths(text: ModuleText, drivers: dict[str, Cell]) -> dict[str, int]:
     """Returns the number of low bits that are read of each of the driven private wires."""
     used = dict.fromkeys(drivers, 0)
@@ -41,9 +50,9 @@ def _used_widths(text: ModuleText, drivers: dict[str, Cell]) -> dict[str, int]:
     for number, line in enumerate(text.lines):
         if "$" not in line or number in own or line.startswith("  wire "):
             continue
-        for name, high, _low in _REFERENCE.findall(line):
+        for name, bits in _private_references(line):
             if name in used:
-                used[name] = max(used[name], int(high) + 1 if high else text.widths[name])
+                used[name] = max(used[name], bits or text.widths[name])
     return used
 
 

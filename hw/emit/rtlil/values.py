@@ -90,7 +90,7 @@ def _check_rhs(value: Any) -> None:
 @contextmanager
 def quick_values() -> Iterator[None]:
     """While this lasts, Amaranth's values, and its collections of signals, are such ones."""
-    computed = {
+    computed: dict[Any, dict[str, Any]] = {
         kind: {"shape": _remembered(kind.shape, "_shape_known")}
         for kind in (Operator, Concat, SwitchValue)
     }
