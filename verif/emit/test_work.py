@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 import tilewright
-from amaranth.hdl import Cat, Fragment, Module, Signal
+from amaranth.hdl import Cat, Fragment, Module, Signal, unsigned
+from amaranth.hdl._ast import Operator, SignalDict
 from amaranth.hdl._ir import Design, PortDirection
 from tilewright.hw.emit import hierarchy
 from tilewright.hw.emit.rtlil.convert import convert, prepare
+from tilewright.hw.emit.rtlil.values import quick_values
 from tilewright.hw.emit.unit import Emitted, emit, emit_component
 from tilewright.hw.spec.config import IntRange
 from tilewright.registry import entries
@@ -40,6 +42,19 @@ def test_a_value_is_computed_once_for_all_its_uses() -> None:
     ports = {"a": (a, way_in), "b": (b, way_in), "o": (o, way_out)}
     text, _ = convert(prepare(Fragment.get(m, None), ports, "once"), "once")
     assert {kind: text.count(f"cell ${kind} ") for kind in OPERATIONS} == OPERATIONS
+
+
+def test_an_expression_is_looked_at_once_however_often_it_is_used() -> None:
+    a, m = Signal(4), Module()
+    own, keys = Operator.shape, SignalDict.items
+    with quick_values():
+        value = a ^ a
+        for _ in range(64):  # Each of its 2 ** 64 paths would be followed.
+            value = value ^ value
+        m.d.comb += Signal(4).eq(value)
+        Fragment.get(m, None)
+        assert value.shape() == unsigned(4)
+    assert (Operator.shape, SignalDict.items) == (own, keys)
 
 
 def test_a_result_that_is_a_signal_is_its_own() -> None:
