@@ -152,8 +152,8 @@ class Times:
         graph, source = self.graph, self.graph.source[arcs]
         load = graph.load[graph.target[arcs]]
         reached = self.arrival[source] > -np.inf
-        delay = graph.tables.at(graph.delay_table[arcs], self.slew[source], load)
-        slew = graph.tables.at(graph.slew_table[arcs], self.slew[source], load)
+        tables = graph.delay_table[arcs], graph.slew_table[arcs]
+        delay, slew = graph.tables.both(*tables, self.slew[source], load)
         late = np.where(reached, self.arrival[source] + graph.wire[arcs] + delay, -np.inf)
         return late, np.where(reached, slew, 0.0)
 

@@ -18,6 +18,7 @@ __all__ = ["Graph", "TableStack", "build_graph", "clock_slew", "levels"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+_Place = tuple[Ints, Floats]
 
 
 class TableStack:
@@ -27,10 +28,9 @@ class TableStack:
         count = max(len(tables), 1)
         rows = max([2, *(len(table.rows) for table in tables)])
         columns = max([2, *(len(table.columns) for table in tables)])
-        self._rows = np.full((count, rows), np.inf)
-        self._columns = np.full((count, columns), np.inf)
-        self._values = np.zeros((count, rows, columns))
-        self._last = np.zeros((count, 2), dtype=np.int64)
+        values_of = np.zeros((count, rows, columns))
+        row_axes: list[Floats] = [np.array([0.0, 1.0])] * count
+        column_axes = list(row_axes)
         for i, table in enumerate(tables):
             values = table.values
             row_axis, column_axis = table.rows, table.columns
@@ -39,30 +39,70 @@ class TableStack:
             if len(column_axis) == 1:
                 column_axis = column_axis[0] + np.array([0.0, 1.0])
                 values = np.repeat(values, 2, 1)
-            self._rows[i, : len(row_axis)] = row_axis
-            self._columns[i, : len(column_axis)] = column_axis
-            self._values[i, : len(row_axis), : len(column_axis)] = values
-            self._last[i] = len(row_axis) - 2, len(column_axis) - 2
+            row_axes[i], column_axes[i] = row_axis, column_axis
+            values_of[i, : len(row_axis), : len(column_axis)] = values
+        self._values, self._stride = values_of.ravel(), (rows * columns, columns)
+        self._rows, self._columns = _Axes(row_axes), _Axes(column_axes)
 
     def at(self, table: Ints, row: Floats, column: Floats) -> Floats:
         """Values of tables (by number) at these points, element by element."""
+        return self._read(table, self._rows.place(table, row), self._columns.place(table, column))
 
-        def place(axis: Floats, x: Floats, last: Ints) -> tuple[Ints, Floats]:
-            low = np.zeros(len(x), dtype=np.int64)
-            for column in range(1, axis.shape[1]):
-                low += axis[:, column] <= x
-            low = np.minimum(low, last)
-            each = np.arange(len(x))
-            first = axis[each, low]
-            return low, (x - first) / (axis[each, low + 1] - first)
+    def both(self, first: Ints, second: Ints, row: Floats, column: Floats) -> tuple[Floats, Floats]:
+        """As ``at``, of two tables at each point."""
+        axes = (self._rows, row), (self._columns, column)
+        places = [each.place(first, x) for each, x in axes]
+        others = [
+            found if each.same(first, second) else each.place(second, x)
+            for found, (each, x) in zip(places, axes, strict=True)
+        ]
+        return self._read(first, *places), self._read(second, *others)
 
-        i, u = place(self._rows[table], row, self._last[table, 0])
-        j, v = place(self._columns[table], column, self._last[table, 1])
-        t = self._values
-        low = t[table, i, j] * (1 - v) + t[table, i, j + 1] * v
-        high = t[table, i + 1, j] * (1 - v) + t[table, i + 1, j + 1] * v
+    def _read(self, table: Ints, row: _Place, column: _Place) -> Floats:
+        (i, u), (j, v) = row, column
+        one, line = self._stride
+        at = table * one + i * line + j
+        take = self._values.take
+        rest = 1 - v
+        low = take(at) * rest + take(at + 1) * v
+        at += line
+        high = take(at) * rest + take(at + 1) * v
         result: Floats = low * (1 - u) + high * u
         return result
+
+
+class _Axes:
+    """The points of many tables along one axis; most tables of a library have the same ones."""
+
+    def __init__(self, axes: Sequence[Floats]) -> None:
+        numbers: dict[bytes, int] = {}
+        self._number = np.array([numbers.setdefault(axis.tobytes(), len(numbers)) for axis in axes])
+        self._each = [np.frombuffer(points) for points in numbers]
+        self._last = np.array([len(axis) - 2 for axis in self._each])
+        self._points = np.full((len(self._each), max(map(len, self._each))), np.inf)
+        for points, axis in zip(self._points, self._each, strict=True):
+            points[: len(axis)] = axis
+
+    def same(self, first: Ints, second: Ints) -> bool:
+        """Whether tables have the same points as others, one by one."""
+        return len(self._each) == 1 or bool((self._number[first] == self._number[second]).all())
+
+    def place(self, table: Ints, x: Floats) -> _Place:
+        """The point before each value, or the last but one, and the part of the way to the next."""
+        number = self._number[table]
+        if not len(number) or (number == number[0]).all():
+            axis = self._each[number[0] if len(number) else 0]
+            low = np.zeros(len(x), dtype=np.int64)
+            if len(axis) > 2:
+                low = axis[1:-1].searchsorted(x, "right")
+            first = axis.take(low)
+            return low, (x - first) / (axis.take(low + 1) - first)
+        low = np.zeros(len(x), dtype=np.int64)
+        for column in self._points.T[1:]:
+            low += column[number] <= x
+        low = np.minimum(low, self._last[number])
+        first = self._points[number, low]
+        return low, (x - first) / (self._points[number, low + 1] - first)
 
 
 @dataclass
@@ -246,9 +286,8 @@ def levels(nodes: int, source: Ints, target: Ints) -> Ints:
         counts = starts[front + 1] - starts[front]
         offsets = np.repeat(starts[front] - np.cumsum(counts) + counts, counts)
         reached = sorted_target[offsets + np.arange(len(offsets))]
-        touched, times = np.unique(reached, return_counts=True)
-        waiting[touched] -= times
-        front = touched[waiting[touched] == 0]
+        np.subtract.at(waiting, reached, 1)
+        front = np.unique(reached[waiting[reached] == 0])
     return level
 
 

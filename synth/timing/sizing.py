@@ -242,8 +242,8 @@ class Sizer:
         for start, end in self._levels:
             source, target = self.source[start:end], self.target[start:end]
             at = self.slew[source], self.load[target]
-            self.delay[start:end] = self.tables.at(delays[start:end], *at)
-            self.edge[start:end] = self.tables.at(slews[start:end], *at)
+            tables = delays[start:end], slews[start:end]
+            self.delay[start:end], self.edge[start:end] = self.tables.both(*tables, *at)
             late = self.arrival[source] + self.wire[start:end] + self.delay[start:end]
             firsts = np.flatnonzero(np.diff(target, prepend=-1))
             reached = self.arrival[source] > -np.inf
@@ -296,20 +296,22 @@ class Sizer:
         place = size[cell]
         more_slew = 0.02 * float(np.median(slew, keepdims=True)[0]) if len(some) else 1.0
         more_load = 0.1 * float(np.median(load, keepdims=True)[0]) if len(some) else 1.0
-        at = self.tables.at
+        at, both = self.tables.at, self.tables.both
         by_slew = (at(self._delays[slot, place], slew + more_slew, load) - delay) / more_slew
         slew_weight = np.bincount(source, weight * by_slew, nodes)[target]
         slew_weight *= edge >= 0.999 * self.slew[target]
-        by_load = weight * (at(self._delays[slot, place], slew, load + more_load) - delay)
-        by_load += slew_weight * (at(self._slews[slot, place], slew, load + more_load) - edge)
+        tables = self._delays[slot, place], self._slews[slot, place]
+        delays, slews = both(*tables, slew, load + more_load)
+        by_load = weight * (delays - delay) + slew_weight * (slews - edge)
         load_weight = np.bincount(target, by_load / more_load, nodes).reshape(-1, 2)
         ends = self.end_weight[: len(self.end)]
 
         def cost(step: int) -> Floats:
             """Of each group, the change of the cost by a step up or down in its family."""
             new = np.clip(size + step, 0, self._last)
-            change = weight * (at(self._delays[slot, new[cell]], slew, load) - delay)
-            change += slew_weight * (at(self._slews[slot, new[cell]], slew, load) - edge)
+            places = slot, new[cell]
+            delays, slews = both(self._delays[places], self._slews[places], slew, load)
+            change = weight * (delays - delay) + slew_weight * (slews - edge)
             found = np.bincount(cell, change, cells)
             pins = self._capacitances[self.pin_slot, new[self.pin_cell]]
             pins = pins - self._capacitances[self.pin_slot, size[self.pin_cell]]

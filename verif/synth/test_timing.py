@@ -170,6 +170,12 @@ def test_table_interpolation(real: bool) -> None:
     found = stack.at(np.array(numbers), rows, columns)
     wanted = [tables[n].at(*point) for n, point in zip(numbers, points, strict=True)]
     assert found == pytest.approx(wanted)
+    first, second = stack.both(np.array(numbers), np.array(numbers[::-1]), rows, columns)
+    assert (first == found).all()
+    assert (second == stack.at(np.array(numbers[::-1]), rows, columns)).all()
+    alike = np.full(400, numbers[0])
+    wanted = [tables[numbers[0]].at(*point) for point in points]
+    assert stack.at(alike, rows, columns) == pytest.approx(wanted)
 
 
 @pytest.mark.skipif(not opensta_available(), reason="OpenSTA (`sta`) is not installed")
