@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from operator import is_
 
 from ...spec.t2s.loops import Loop
 from ...spec.t2s.statements import (
@@ -50,7 +51,7 @@ def nest(loops: Iterable[Loop], body: Body) -> Body:
 
 def rewrite(body: Body, change: Callable[[Statement], Body | None]) -> Body:
     """Replace statements, outermost first, by what ``change`` gives; None leaves one, and looks
-    into it."""
+    into it. A body in which nothing changes is returned itself."""
     found: list[Statement] = []
     for one in body:
         new = change(one)
@@ -58,19 +59,26 @@ def rewrite(body: Body, change: Callable[[Statement], Body | None]) -> Body:
             found.extend(new)
         else:
             found.append(inside(one, lambda body: rewrite(body, change)))
-    return tuple(found)
+    same = len(found) == len(body) and all(map(is_, found, body))
+    return body if same else tuple(found)
 
 
 def inside(statement: Statement, change: Callable[[Body], Body]) -> Statement:
     """A statement with the bodies in it replaced by what ``change`` makes of them."""
     if isinstance(statement, For | Visit | When | Ever | Until | Counted | Block):
-        return replace(statement, body=change(statement.body))
+        body = change(statement.body)
+        return statement if body is statement.body else replace(statement, body=body)
     if isinstance(statement, If):
         then, otherwise = change(statement.then), change(statement.otherwise)
+        if then is statement.then and otherwise is statement.otherwise:
+            return statement
         return replace(statement, then=then, otherwise=otherwise)
     if isinstance(statement, Phases):
-        phases = tuple(replace(one, body=change(one.body)) for one in statement.phases)
-        return replace(statement, phases=phases)
+        bodies = [change(one.body) for one in statement.phases]
+        if all(body is one.body for body, one in zip(bodies, statement.phases, strict=True)):
+            return statement
+        phases = zip(statement.phases, bodies, strict=True)
+        return replace(statement, phases=tuple(replace(one, body=body) for one, body in phases))
     return statement
 
 
@@ -94,7 +102,9 @@ def revalue(body: Body, change: Callable[[Value], Value | None]) -> Body:
         if new is not None:
             return new
         if isinstance(given, Apply):
-            return replace(given, arguments=tuple(value(one) for one in given.arguments))
+            arguments = tuple(map(value, given.arguments))
+            same = all(map(is_, arguments, given.arguments))
+            return given if same else replace(given, arguments=arguments)
         if isinstance(given, Fold):
             return Fold(value(given.start), value(given.vector))
         if isinstance(given, Together):
@@ -107,7 +117,8 @@ def revalue(body: Body, change: Callable[[Value], Value | None]) -> Body:
 
     def statement(one: Statement) -> Body | None:
         if isinstance(one, Send | Store | BufferWrite):
-            return (replace(one, value=value(one.value)),)
+            new = value(one.value)
+            return None if new is one.value else (replace(one, value=new),)
         return None
 
     return rewrite(body, statement)
