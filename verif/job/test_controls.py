@@ -18,7 +18,7 @@ from tilewright.hw.sida.pass_control import COLUMN_ERRORS, ROW_ERRORS
 from tilewright.hw.sida.pass_control import Control as SidaControl
 from tilewright.hw.spec.jobs.gta import READS as GTA_READS
 from tilewright.hw.spec.jobs.sida import VECTOR_BASES
-from tilewright.hw.spec.registers.job_spec import Check, JobSpec
+from tilewright.hw.spec.registers.job_spec import Check, JobSpec, Rule
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.hw.spec.tensaurus import READS as TENSAURUS_READS
 from tilewright.hw.spec.unit import named_object
@@ -161,6 +161,13 @@ def changed_bits(name: str, job: dict[str, int], register: str) -> Iterator[dict
         yield job | {register: job[register] ^ 1 << bit}
 
 
+def single_bits(name: str, job: dict[str, int], register: str) -> Iterator[dict[str, int]]:
+    """The job with a number in a register that has one bit: all bits are seen to be not zero."""
+    (item,) = SPECS[name].registers[register].fields
+    for bit in range(item.low, item.low + item.width):
+        yield job | {register: 1 << bit}
+
+
 def breaking(
     name: str, check: Check, jobs: list[dict[str, int]], rng: random.Random
 ) -> list[dict[str, int]]:
@@ -187,6 +194,12 @@ def planned(name: str) -> list[tuple[dict[str, int], Check | None]]:
              for one in changed_bits(name, rng.choice(jobs), register)]  # fmt: skip
     every += [
         one for check in SPECS[name].checks for one in breaking(name, check, jobs + some, rng)
+    ]
+    every += [
+        one
+        for check in SPECS[name].checks
+        if check.rule is Rule.NON_ZERO
+        for one in single_bits(name, rng.choice(jobs), check.register)
     ]
     every += some
     return [(values, first_broken(SPECS[name], values)) for values in every]
