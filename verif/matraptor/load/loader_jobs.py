@@ -54,6 +54,7 @@ class LoaderJob:
     a_pointers: where A's rows are in their channels; packed if not given
     b_rows: rows that the job says B has
     far: of A and of B, by how many blocks the entries of all channels are further from their base
+    lower: by how many stripes all bases are lower than where they are otherwise
     more_rows: how many more rows the job says A has, of which nothing is in memory
     longer: how many more entries the pairs say that a row of A, and of B, have
     """
@@ -64,6 +65,7 @@ class LoaderJob:
     a_pointers: Any = None
     b_rows: int | None = None
     far: tuple[int, int] = (0, 0)
+    lower: int = 0
     more_rows: int = 0
     longer: tuple[dict[int, int], dict[int, int]] = field(default_factory=lambda: ({}, {}))
 
@@ -73,7 +75,7 @@ class LoaderJob:
         stripe = config.layout.stripe_bytes
         top = 1 << config.addr_bits
         bases = {
-            name: (top - (n + 1) * (top // 16)) // stripe * stripe
+            name: ((top - (n + 1) * (top // 16)) // stripe - self.lower) * stripe
             for n, name in enumerate(("a_pairs", "a_entries", "b_pairs", "b_entries"))
         }
         a, b = self._stored(self.a, self.a_pointers), self._stored(self.b, None)

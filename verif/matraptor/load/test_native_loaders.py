@@ -63,10 +63,11 @@ def jobs() -> list[LoaderJob]:
 
 
 def far(rng: np.random.Generator, job: LoaderJob) -> LoaderJob:
-    """The job with entries anywhere that pointers reach."""
+    """The job with entries anywhere that pointers reach, and with bases of any bits."""
     most = ((1 << 32) - (1 << 22)) // CONFIG.layout.block_entries
     a, b = (int(rng.integers(most)) for _ in range(2))
-    return replace(job, far=(a, b))
+    lower = int(rng.integers((1 << CONFIG.addr_bits) // 16 // CONFIG.layout.stripe_bytes))
+    return replace(job, far=(a, b), lower=lower)
 
 
 INDEX_JOB = -1
@@ -154,6 +155,8 @@ class Run:
                 self.index_row = sim.get(Value.cast(part.index_row))
             if not settles:
                 assert self.error is None
+                begun = 0 < len(sink.words) < len(self.expected)
+                assert not (begun and idle), "idle though tokens are still to come"
                 return len(sink.words) == len(self.expected) and idle
             beats = sum(one.beats for one in self.memories)
             now = (beats, len(sink.words), len(self.source.cycles) if self.source else 0)
@@ -281,7 +284,8 @@ def test_an_error_of_the_bus(loader: str) -> None:
     """Only what was read before the error is sent."""
     rng = np.random.default_rng(8)
     for seed in range(SEEDS):
-        job = jobs()[seed % 2]
+        # Each job with an error in each of its arrays, at other addresses each time.
+        job = far(rng, jobs()[seed // 2 % 2])
         first = Run(loader, job, MANNERS["even"], seed=seed)
         memory = first.memories[seed % 2]
         bad = memory.addresses[int(rng.integers(len(memory.addresses)))]
