@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from amaranth.hdl import Value
+from scipy.sparse import csr_array
 from tilewright.hw.matraptor.control import RowWalk
 from tilewright.hw.matraptor.load.a_loader import SparseALoader
 from tilewright.hw.matraptor.load.b_loader import SparseBLoader
@@ -301,6 +302,22 @@ def test_a_row_that_does_not_exist_is_reported() -> None:
         run = Run("b", job, MANNERS["even"], seed=seed, settles=True)
         assert run.index_row == lane["wrong_row"] is not None
         assert len(run.sink.words) == len(lane["product"])
+
+
+def test_any_bit_of_a_row_that_does_not_exist() -> None:
+    """The first row behind the last one of B, whatever its bits."""
+    rng = np.random.default_rng(11)
+    for seed in range(by_size(2, 8, 30)):
+        a = random_matrix(rng, 4 * CONFIG.lanes + 1, 30, mean=3, empty=0.0)
+        row = LANE + CONFIG.lanes * (1 + seed % 3)
+        limit = int(rng.integers(30, 1 << 32))
+        columns = a.indices.astype(np.int64)
+        columns[a.indptr[row + 1] - 1] = limit
+        wrong = csr_array((a.data, columns, a.indptr), shape=(a.shape[0], limit + 1))
+        b = random_matrix(rng, 30, 50, mean=4)
+        job = far(rng, LoaderJob(config=CONFIG, a=wrong, b=b, b_rows=limit))
+        run = Run("b", job, MANNERS["even"], seed=seed, settles=True)
+        assert run.index_row == job.describe()["lanes"][LANE]["wrong_row"] is not None
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 40, 0xD4B, 0x12B5])
