@@ -49,7 +49,7 @@ class TableStack:
         return self._read(table, self._rows.place(table, row), self._columns.place(table, column))
 
     def both(self, first: Ints, second: Ints, row: Floats, column: Floats) -> tuple[Floats, Floats]:
-        """As ``at``, of two tables at each point."""
+        """Looks up two tables at each point: ``at`` of the first ones, and of the second ones."""
         axes = (self._rows, row), (self._columns, column)
         places = [each.place(first, x) for each, x in axes]
         others = [
@@ -72,7 +72,7 @@ class TableStack:
 
 
 class _Axes:
-    """The points of many tables along one axis; most tables of a library have the same ones."""
+    """Interpolation points of many tables along one axis. Most tables of a library share them."""
 
     def __init__(self, axes: Sequence[Floats]) -> None:
         numbers: dict[bytes, int] = {}
@@ -84,11 +84,12 @@ class _Axes:
             points[: len(axis)] = axis
 
     def same(self, first: Ints, second: Ints) -> bool:
-        """Whether tables have the same points as others, one by one."""
+        """Returns whether each table has the same points as its partner."""
         return len(self._each) == 1 or bool((self._number[first] == self._number[second]).all())
 
     def place(self, table: Ints, x: Floats) -> _Place:
-        """The point before each value, or the last but one, and the part of the way to the next."""
+        """Returns the interval that each value is in, and its position in it: 0 at the lower
+        point, 1 at the upper one, anything else for extrapolation."""
         number = self._number[table]
         if not len(number) or (number == number[0]).all():
             axis = self._each[number[0] if len(number) else 0]

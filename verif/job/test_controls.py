@@ -162,7 +162,7 @@ def changed_bits(name: str, job: dict[str, int], register: str) -> Iterator[dict
 
 
 def single_bits(name: str, job: dict[str, int], register: str) -> Iterator[dict[str, int]]:
-    """The job with a number in a register that has one bit: all bits are seen to be not zero."""
+    """The job with each power of two in a register: none may be taken for zero."""
     (item,) = SPECS[name].registers[register].fields
     for bit in range(item.low, item.low + item.width):
         yield job | {register: 1 << bit}

@@ -26,8 +26,8 @@ _BITS = {"0": _ZERO, "1": _ONE}
 
 @contextmanager
 def replaced(module: Any, **parts: Any) -> Iterator[None]:
-    """While this lasts, a module or class of Amaranth's has these in the place of its own, or of
-    those that it inherits."""
+    """Replaces attributes of a module or class of Amaranth, inherited ones too, while the context
+    lasts."""
     own = {name: vars(module)[name] for name in parts if name in vars(module)}
     for name, part in parts.items():
         setattr(module, name, part)

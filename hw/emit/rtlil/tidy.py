@@ -37,8 +37,10 @@ _REFERENCE = re.compile(r"([\\$][^\s{}]+)(?: \[(\d+)(?::(\d+))?\])?")
 
 @lru_cache(maxsize=1 << 16)
 def _private_references(line: str) -> tuple[tuple[str, int], ...]:
-    """The private wires that a line refers to, and how many of their low bits, 0 for all. A module
-    is read several times, and most of its lines are those of its variants."""
+    """Returns the private wires that a line refers to, and how many of their low bits, 0 for all.
+
+    Cached: a module is read several times, and its variants share most lines.
+    """
     found = _REFERENCE.findall(line)
     return tuple((name, int(high) + 1 if high else 0) for name, high, _ in found if name[0] == "$")
 

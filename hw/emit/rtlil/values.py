@@ -1,9 +1,8 @@
-"""Amaranth's values with what they are asked for again and again remembered.
+"""Caches for Amaranth's values: shapes, checks of expressions, keys of signals.
 
-An expression of Amaranth computes its shape anew whenever it is asked for it, from the shapes of
-all that it is computed from, and each statement checks the whole of its expressions. Both take
-time in the square of the depth. Values, signals and layouts do not change, so each is looked at
-once.
+Amaranth computes the shape of an expression at each use, from the shapes of its operands, and each
+statement checks the whole of its expressions. Both take time quadratic in the depth of an
+expression. Values, signals and layouts do not change, so each result is kept.
 """
 
 from __future__ import annotations
@@ -36,7 +35,8 @@ def _shape_of_slice(value: Any) -> Shape:
 
 
 def _remembered(compute: Callable[[Any], Any], name: str) -> Callable[[Any], Any]:
-    """The function of an object that does not change; its result is kept under a name there."""
+    """Returns the function with its result kept in the object, under ``name``; the object must not
+    change."""
 
     def known(of: Any) -> Any:
         try:
@@ -79,7 +79,7 @@ _CHECK_RHS = _dsl._check_rhs
 
 
 def _check_rhs(value: Any) -> None:
-    """Checks a value as Amaranth does, which calls this for the values that it is computed from."""
+    """Checks a value as Amaranth does, once; Amaranth calls this for each operand in turn."""
     kind = type(value)
     if kind is Signal or kind is Const or "_is_checked" in value.__dict__:
         return
@@ -89,7 +89,7 @@ def _check_rhs(value: Any) -> None:
 
 @contextmanager
 def quick_values() -> Iterator[None]:
-    """While this lasts, Amaranth's values, and its collections of signals, are such ones."""
+    """Adds the caches to Amaranth's values and collections of signals while the context lasts."""
     computed: dict[Any, dict[str, Any]] = {
         kind: {"shape": _remembered(kind.shape, "_shape_known")}
         for kind in (Operator, Concat, SwitchValue)

@@ -175,7 +175,9 @@ class Run:
             assert [len(one.addresses) for one in self.memories] == list(beats)
 
 
-def begin(loader: str, job: LoaderJob, wanted: list[int], left: list[int] | None = None) -> None:
+def check_beginning(
+    loader: str, job: LoaderJob, wanted: list[int], left: list[int] | None = None
+) -> None:
     """Loads the beginning of a job that is too long for a test, then stops. ``wanted``: tokens, of
     which one that is not present has no more than its ends."""
     part = RTL[{"a": SparseALoader, "b": SparseBLoader}[loader].__name__]
@@ -231,7 +233,7 @@ def test_the_beginning_of_many_rows() -> None:
         a, b = random_matrix(rng, rows, 30, mean=2), random_matrix(rng, 30, 9, mean=2)
         job = far(rng, LoaderJob(config=CONFIG, a=a, b=b, more_rows=1 << bit))
         wanted = without("a", job.describe()["lanes"][LANE]["left"], "lane_last")
-        begin("a", job, wanted)
+        check_beginning("a", job, wanted)
 
 
 @pytest.mark.parametrize("loader", ["a", "b"])
@@ -253,12 +255,12 @@ def test_the_beginning_of_a_long_row(loader: str) -> None:
         if loader == "a":
             long = replace(job, longer=({row: 1 << bit}, {}))
             *before, last = lane["left"]
-            begin("a", long, [*before, *without("a", [last], "row_last", "lane_last")])
+            check_beginning("a", long, [*before, *without("a", [last], "row_last", "lane_last")])
         else:
             long = replace(job, longer=({}, {k: 1 << bit}))
             *before, last = lane["product"]
             ended = without("b", [last], "b_last", "row_last", "lane_last")
-            begin("b", long, [*before, *ended], lane["left"])
+            check_beginning("b", long, [*before, *ended], lane["left"])
 
 
 both = pytest.mark.parametrize("loader", ["a", "b"])

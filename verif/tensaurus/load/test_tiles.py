@@ -146,11 +146,14 @@ def _too_large(mode: int) -> Change:
 
 
 def _large_size(bit: int, last: bool, tiles: List, fields: dict[str, int]) -> None:
+    """A size with this bit, or with the least bit above the scratchpad's scalars."""
+    bit = max(bit, tiles.config.spm_scalars.bit_length())
     fields[f"size_{tiles.order - 1 if last else 1}"] = 1 << bit | 1
 
 
-def _large(name: str, bit: int, tiles: List, fields: dict[str, int]) -> None:
-    fields[name] = 1 << bit | (name == "slices")
+def _many_slices(bit: int, tiles: List, fields: dict[str, int]) -> None:
+    """A number of slices with this bit, or with the least bit above the output buffer's."""
+    fields["slices"] = 1 << max(bit, tiles.slices.bit_length()) | 1
 
 
 def _operand(
@@ -163,7 +166,7 @@ def _operand(
 
 
 def _over_the_end(last: bool, tiles: List, fields: dict[str, int]) -> None:
-    """An operand that its scratchpad could hold, but not from where it begins."""
+    """An operand that fits into its scratchpad, but not from its region on."""
     mode = tiles.order - 1 if last else 1
     least, most = tiles.room(mode) + 1, tiles.config.spm_scalars
     fields["load"] |= 1 << mode - 1
@@ -171,7 +174,8 @@ def _over_the_end(last: bool, tiles: List, fields: dict[str, int]) -> None:
 
 
 def _bit_outside(bit: int) -> Callable[[List], int]:
-    """An address with a bit that none may have: within a line, or behind all addresses."""
+    """Returns an address with one bit that no valid address has: within a line, or above all
+    addresses."""
 
     def address(tiles: List) -> int:
         within = _line(tiles.config).bit_length() - 1
@@ -193,11 +197,11 @@ FAULTS: tuple[Change, ...] = (
 
 BIT_FAULTS: tuple[Change, ...] = (
     *(partial(_large_size, bit, last) for last in (False, True) for bit in range(9, 32)),
-    *(partial(_large, "slices", bit) for bit in range(10, 32)),
+    *(partial(_many_slices, bit) for bit in range(10, 32)),
     *(_set(name, _bit_outside(bit)) for name in ("tensor", "output") for bit in ADDRESS_BITS),
     *(partial(_operand, mode, _bit_outside(bit)) for mode in (1, 2, 3) for bit in ADDRESS_BITS),
 )
-"""A bit that is wrong, in jobs of any kind; each kernel gets a third of them."""
+"""Faults of one bit in jobs of any kind; each kernel gets a third of them."""
 
 DENSE_FAULTS = tuple(_set("pitch", _bit_outside(bit)) for bit in range(6))
 SPARSE_FAULTS = (_set("entries", lambda tiles: 0),)
@@ -239,7 +243,7 @@ def test_what_is_wrong_is_found(job: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["mttkrp", "mv"])
 def test_an_operand_that_begins_behind_its_scratchpad(kernel: str) -> None:
-    """A region with each bit that none may have."""
+    """Regions with each bit above the scratchpad's scalars."""
     lists = []
     for bit in range(CONFIGS["small"].spm_scalars.bit_length(), 32):
         tiles = List("small", bit, tiles=2, kernel=kernel)
