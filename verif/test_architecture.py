@@ -29,7 +29,7 @@ pytestmark = pytest.mark.quick
 ROOT = Path(__file__).resolve().parents[1]
 
 APART = {"hw": {"emit", "catalogue"}, "sim": set()}
-"""Of a room, what is neither a floor nor a system: it may be named by no floor and no system."""
+"""Folders of a room that are neither floors nor systems: no floor and no system may import them."""
 
 MOST_MODULES = 20
 

@@ -85,7 +85,7 @@ def test_a_legend_names_every_box_and_line(name: str) -> None:
 
 
 def area(text: Element) -> Area:
-    """Where a text stands, in DejaVu Sans."""
+    """Returns the rectangle that a text fills, in DejaVu Sans."""
     classes = style_of(text)
     size = 13 if "t" in classes else 12
     width = size / 100 * font("t" in classes).getlength(text.text or "")
@@ -199,7 +199,8 @@ def test_waveforms_show_what_their_titles_say() -> None:
 
 
 def test_the_chart_is_the_table() -> None:
-    """With the release of Matplotlib that drew it, byte for byte; with others its texts."""
+    """The plot is equal byte for byte with the release of Matplotlib that drew it, and has the same
+    texts with others."""
     results, kept = read_results((DOCS.parent / "README.md").read_text()), CHART.read_text()
     assert {one.unit for one in results} == {"M3XU", "SIMD2", "Tensaurus", "SIDA", "GTA"}
     assert min(len(one.cost) for one in results) > 5
@@ -227,7 +228,7 @@ def test_results_are_read() -> None:
 # house.svg is the tree.
 
 TABLES_ONLY = {"clocks"}
-"""What is registered without a unit or a computation of its own."""
+"""Systems that are registered for a table only: they have no unit and no computation."""
 
 
 def house() -> tuple[set[str], set[tuple[str, str]]]:

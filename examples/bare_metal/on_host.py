@@ -45,7 +45,7 @@ def build(folder: Path, sources: Sequence[Path] = SOURCES) -> ctypes.CDLL:
 
 
 def run(library: ctypes.CDLL, device: tilewright.OpenDevice[Any]) -> int:
-    """What the C program says of a device: how many things were wrong."""
+    """Runs the C program on a device and returns the number of errors that it found."""
     failures: list[Exception] = []
 
     def guarded(access: Callable[..., int | None]) -> Callable[..., int | None]:

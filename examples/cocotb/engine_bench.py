@@ -76,12 +76,12 @@ class Bench:
         return status >> low & 0xFF if status & field(control["error"], 1) else 0
 
     def put(self, name: str, base: int, matrix: Matrix) -> dict[str, int]:
-        """A matrix into memory, a row behind the other; its registers."""
+        """Writes a matrix into memory row by row; returns the values of its registers."""
         place = OPERANDS[name]
         stride = stride_of(name, len(matrix[0]))
         for number, row in enumerate(matrix):
             content = b"".join(struct.pack(UNPACKED[name], value) for value in row)
-            # What is read beside them must be known, too.
+            # The engine reads whole rows of memory: the padding must be known, too.
             self.ram.write(base + number * stride, content.ljust(stride, b"\0"))
         return {place["base"]: base, place["stride"]: stride}
 
@@ -114,7 +114,7 @@ def stride_of(name: str, columns: int) -> int:
 
 
 def min_plus(a: Matrix, b: Matrix, c: Matrix) -> Matrix:
-    """What the engine has to find: the least of c and of all sums over a row and a column."""
+    """Returns the expected result: the least of c and of all sums over a row and a column."""
     return [
         [min(old, *(x + y for x, y in zip(row, column, strict=True)))
          for old, column in zip(olds, zip(*b, strict=True), strict=True)]

@@ -152,7 +152,7 @@ class WriteInterconnect(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.arbiter = arbiter = RoundRobin(address_layout(self._addr_bits), self._writers)
-        # Whose data comes next.
+        # The writers in the order of their bursts: the first one sends data next.
         turn_bits = len(arbiter.o.payload.source)
         m.submodules.turns = turns = Queue(turn_bits, self._outstanding)
         # The turn is queued in the first cycle of AWVALID: W must not wait for AWREADY.

@@ -87,7 +87,8 @@ class RowPointers(wiring.Component):
             m.d.sync += [before.eq(pointer), first.eq(0)]
             with m.If(~first):
                 m.d.sync += [done.eq(done + 1), active.eq(~last)]
-        # Whether the next cycle's row is the last one: the one after this row, or this one again.
+        # `last` is registered: it tells whether the row of the next cycle, which is this row or
+        # the one after it, is the last one.
         m.d.sync += last.eq(Mux(moved & ~first, done + 2 == self.rows, done + 1 == self.rows))
         wrong = active & here & ((first & (pointer != 0)) | ~right)
         with m.If(self.start | self.clear):

@@ -99,7 +99,8 @@ class StripeWalk(wiring.Component):
         channel = Signal(len(span.channel), reset_less=True)
         beat = Signal(max(1, index_bits), reset_less=True)
         room = Signal(range(geometry.block_beats + 1))
-        # Whether `left` is at most `room`: decided with both, for it decides what is accepted.
+        # `ends`: `left` is at most `room`. It is registered together with both, because
+        # `source.o.ready` depends on it.
         ends = Signal(reset_less=True)
         most = geometry.block_beats
         m.d.comb += [

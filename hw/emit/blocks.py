@@ -195,11 +195,11 @@ def _port_layouts(component: type) -> Mapping[str, str]:
 
 
 _OF_PAYLOADS = {"payload", *map(str, range(64))}
-"""What may follow a port in the name of its payload: a stream's member, or an index of an array."""
+"""Parts that may follow a port in the name of its payload: a stream's member, an array's index."""
 
 
 def layout_names(design: Design, component: type) -> dict[str, str]:
-    """What the Python calls the layouts of the signals of an elaborated component."""
+    """Returns the Python name of the layout of each signal of an elaborated component."""
     ports = _port_layouts(component)
     found: dict[str, str] = {}
     for info in design.fragments.values():

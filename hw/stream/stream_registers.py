@@ -99,7 +99,7 @@ class SkidBuffer(wiring.Component):
         spare_valid = Signal()
         spare = Signal(self._payload, reset_less=True)
         m.d.comb += self.i.ready.eq(~spare_valid)
-        # Whether it is needed is known late, so it takes whatever is there.
+        # `o.ready` arrives late, so the spare register loads every cycle while it is free.
         with m.If(~spare_valid):
             m.d.sync += spare.eq(self.i.payload)
         if self._output_register:

@@ -198,7 +198,7 @@ class Counters(wiring.Component):
             activity.active.eq(self.begins),
             self.busy_cycles.eq(activity.busy_cycles),
             self.stalls.eq(activity.stalls),
-            # Whoever begins products in a cycle does one iteration.
+            # An element that starts products in a cycle does one iteration.
             self.operations.eq(activity.busy_cycles),
         ]
         count(m, self, "cycles", self.running)

@@ -65,8 +65,8 @@ _FOUND_IN = {
     "table": "api.reports:table",
     "units": "api.units:units",
 }
-"""Where the public names are; the others are modules of that name, of which ``synth`` is called as
-``api.reports.synth``."""
+"""Module and attribute of each public name. The other public names are modules of this package;
+calling ``synth`` calls ``api.reports.synth``."""
 _MODULES = ("formats", "payloads", "synth")
 
 

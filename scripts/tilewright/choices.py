@@ -1,4 +1,5 @@
-"""What may stand in a place of a command line: for shells that complete it, and for helps."""
+"""Lists the values that an argument or option may have: for shells that complete it, and for
+helps."""
 
 from __future__ import annotations
 

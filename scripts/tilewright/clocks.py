@@ -165,7 +165,8 @@ def times(unit: str, config: Mapping[str, Any], cycles: int | None) -> list[dict
 
 
 def measured(unit: str, config: Mapping[str, Any]) -> str:
-    """Where the clocks of a configuration stand, in a sentence, for tables at a paper's clock."""
+    """Returns a sentence on the clocks that a configuration reaches, for tables at a paper's
+    clock."""
     reached = reached_clocks(unit, config)
     if not reached:
         return f"No clock of {unit} is measured."

@@ -26,7 +26,7 @@ def say(error: object) -> None:
 
 
 def told(error: OSError, *, named: bool = True) -> str:
-    """What the system says of an error: of which file, if ``named``, and why."""
+    """Returns the operating system's reason for an error, after the file's name if ``named``."""
     why = error.strerror or str(error)
     if error.filename:
         return f"{error.filename}: {why}" if named else why

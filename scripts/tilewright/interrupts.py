@@ -33,7 +33,7 @@ class OutputLost(Exception):
     def __init__(self, error: OSError) -> None:
         super().__init__(f"standard output: {error.strerror}")
         self.status = 2
-        """For the process to end with; who closes a pipe wants to hear no more."""
+        """The exit status of the process. A closed pipe is no error: nothing is printed."""
         if error.errno == errno.EPIPE:
             self.status = 128 + signal.SIGPIPE
 
@@ -101,7 +101,7 @@ def listen() -> None:
 
 
 def leave_to_the_system() -> None:
-    """From now on there is nothing to undo."""
+    """Restores the default handling of signals, for work that leaves nothing to undo."""
     for number in _SIGNALS:
         if signal.getsignal(number) is _interrupt:
             signal.signal(number, signal.SIG_DFL)

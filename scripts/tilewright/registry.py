@@ -1,8 +1,8 @@
-"""What each system brings to the command line, to the tests over all units and to the docs.
+"""Registers systems for the command line, the tests over all units and the docs.
 
-A module of ``systems/`` is a registration: it holds a :class:`System` named ``SYSTEM``, and is
-found by being there. What takes time to import is named in it, ``module:attribute``, and
-imported when it is used.
+A module of ``systems/`` is a registration: it holds a :class:`System` named ``SYSTEM``. The
+package finds every module there. A registration names what takes time to import, as
+``module:attribute``; it is imported when it is used.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Work(NamedTuple):
-    """What a name on the command line stands for.
+    """A function behind a name on the command line.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Entry:
 
     @property
     def backends(self) -> tuple[str, ...]:
-        """Of an accelerator, what can be behind a device; of another unit nothing."""
+        """The backends that a device of this accelerator may have; none for another unit."""
         return ("rtl", *self.models) if self.unit.jobs is not None else ()
 
     @property
@@ -137,7 +137,7 @@ class System:
     place: int = 100
 
     def names(self) -> Iterator[str]:
-        """What must be no other system's: names of units, tables and commands."""
+        """Yields the names that no other system may have: of units, tables and commands."""
         yield from (f"unit {entry.unit.name}" for entry in self.entries)
         yield from (f"table {name}" for name in self.tables)
         yield from (f"command {name}" for name in self.commands)

@@ -158,7 +158,7 @@ def print_rows(title: str, rows: Iterable[tuple[str, str]]) -> Console:
 
 
 STANDARD_OUTPUT = Path("-")
-"""In place of a file's name: the report, and nothing else, on standard output."""
+"""The file name that stands for standard output, to which only the report is written then."""
 
 
 _SIMULATING = ("run", "simulate")
@@ -166,7 +166,7 @@ _SIMULATING = ("run", "simulate")
 
 @dataclass(frozen=True)
 class _Command:
-    """What is known of the command that runs."""
+    """The command that runs, as its report describes it."""
 
     words: Sequence[str]
     seed: int | None

@@ -1,4 +1,4 @@
-"""From what a user types, a unit's configuration."""
+"""Makes a unit's configuration from what a user types."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def choose_unit(name: str) -> Unit:
 
 
 def _from_file(unit: Unit, path: Path) -> dict[str, Any]:
-    """What a file says: parameters as TOML, or the design of a unit that takes one."""
+    """Reads the parameters from a TOML file, or the design of a unit that has a mapping."""
     if path.suffix == ".py":
         if "design" not in [one.name for one in unit.config.parameters()]:
             raise UserError(f"{path}: must be TOML; t2s alone accepts a mapping, a .py file")

@@ -18,7 +18,7 @@ from .array_job import ArrayJob
 #
 # The element at row r and column c multiplies what entered row 0 and column 0 r + c cycles
 # before.
-# What these figures rest on is simulated, register by register, in the tests.
+# The tests simulate the array register by register and compare these cycles.
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -60,7 +60,7 @@ def first_row(a: C2sr, found: Bools) -> int:
 
 
 def needed(matrix: C2sr, used: Bools) -> C2sr:
-    """Without the entries of rows that are not used: nobody reads them."""
+    """Returns the matrix without the entries of unused rows, which no lane reads."""
     starts, columns, values = matrix.patterns()
     lengths = np.where(used, matrix.lengths, 0)
     where = run_indices(starts[:-1], lengths)

@@ -169,7 +169,7 @@ def _halves(
     """Steps to try: all that fits if nobody else is to, else also a half, a quarter, ..."""
     if fixed is not None:
         return (fixed,)  # type: ignore[return-value]
-    # What does not fit is refused later, with a reason.
+    # A tile that does not fit is refused later, with a reason.
     most = max(1, min(size, room))
     if alone:
         return (balanced(size, most),)

@@ -311,7 +311,8 @@ def test_pointers_that_do_not_ascend() -> None:
 
 @pytest.mark.parametrize("direction", MODES)
 def test_every_byte_of_a_result(direction: str) -> None:
-    """Where the requests say, with strobes; a result that is larger than announced is reported."""
+    """Each byte is written where the requests say, with strobes; a result that is larger than
+    announced is reported."""
     rng = np.random.default_rng(4)
 
     async def bench(sim: Any) -> None:

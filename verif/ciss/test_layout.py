@@ -1,4 +1,4 @@
-"""What an entry is: sizes, headers, ranges."""
+"""Checks the layout of an entry: sizes, headers, ranges."""
 
 from __future__ import annotations
 

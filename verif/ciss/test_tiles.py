@@ -85,7 +85,7 @@ def test_cuts() -> None:
 
 
 def test_a_mode_wider_than_an_index() -> None:
-    """What does not fit one stream fits tiles."""
+    """A tensor that does not fit one stream fits tiles."""
     wide = tensor((3, 200_000), [((0, 70_000), 1.5), ((2, 199_999), 2.5)])
     where = layout(2, 2, index_bits=16)
     with pytest.raises(ValueError, match="must have at most 65536 indices"):

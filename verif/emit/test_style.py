@@ -248,7 +248,7 @@ def test_a_choice_with_a_constant_bit_is_none() -> None:
         ("bit ? 1'h1 : 1'h0", "bit ? 1'h1 : 1'h0"),  # perhaps values with names
     ):
         assert _inlined(f"  assign bit = {choice};\n") == [f"assign bit = {simple};"]
-    # What is added to both would be extended, and inverted.
+    # An operand of a sum is left as it is: it is extended, and an inversion would invert that too.
     assert _inlined("  assign o = b + (bit ? 1'h0 : a[0]);\n") == [
         "assign o = b + (bit ? 1'h0 : a[0]);"
     ]

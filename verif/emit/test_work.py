@@ -88,7 +88,7 @@ def test_equal_components_elaborated_once_or_each(
 
 @pytest.mark.parametrize("unit", slow_but(["simd2"], entries(), ["simd2", "c2sr_converter"]))
 def test_a_component_is_elaborated_once(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of components with equal arguments, probes of parameters included, one is elaborated."""
+    """Components with equal arguments, probes of parameters included, are elaborated once."""
     elaborated, keys, key_of = 0, [], hierarchy._component_key
 
     def counted(*arguments: Any) -> Design:

@@ -174,7 +174,7 @@ def test_commands_that_are_right_and_wrong() -> None:
                 seen["none"] += 1
                 before[kind] += 1
             if number % 5 == 0:
-                # What is looked at, or wrong, is forgotten.
+                # `clear` drops the word that is being checked, and a wrong one.
                 sim.set(part.words.valid, 1)
                 for _ in range(draws.randrange(12)):
                     await sim.tick()
@@ -247,7 +247,7 @@ def test_any_load() -> None:
                 sim.set(port, 0)
             assert not sim.get(part.busy)
             if stop_at is not None and done < len(group):
-                # What was written is of these LOADs; their rows may overlap.
+                # Only rows of these LOADs were written; the rows may overlap.
                 for name in MEMORIES:
                     own = np.zeros(found[name].shape, np.bool_)
                     for fields, _ in group:

@@ -215,7 +215,7 @@ def fields_of(spec: JobSpec, values: Mapping[str, int]) -> dict[str, int]:
 
 
 def latched(name: str, fields: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-    """What the control hands on, by the names in its ``job``."""
+    """Yields the values that the control latches, by the names in its ``job``."""
     config = CONFIGS[name]
     if name == "engine_simd2":
         operations = {one.opcode: one for one in config.unit.operations.values()}

@@ -46,7 +46,7 @@ BITS = 10
 """Width of the counters here: sums and gaps wrap around, so that every bit of them changes."""
 Inputs = dict[str, int]
 Steps = tuple[dict[str, int], bool]
-"""What a cycle adds to each counter, and whether it is active."""
+"""The amounts that a cycle adds to each counter, and whether the cycle is active."""
 
 CONSTANT = {
     "sida": ("twice", "done", "product"),

@@ -37,8 +37,8 @@ FLOORS: dict[str, dict[str, set[str]]] = {
         "units": {"numbers"},
     },
 }
-"""What each floor of a room may import of that room. What is no floor is a system, or the emitter:
-it may import every floor, but no other system."""
+"""For each floor of a room, the floors that it may import. A folder that is not a floor is a system
+or the emitter: it may import every floor, but no other system."""
 
 Imports = Mapping[str, tuple["Import", ...]]
 

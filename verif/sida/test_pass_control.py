@@ -149,7 +149,7 @@ def test_the_order_of_passes() -> None:
                 finished = 1
             except Stopped:
                 finished = 0
-                # What the last cycle has counted is of a job that is over.
+                # The counts of the last cycle are those of a job that is over.
                 sim.set(part.clear, 0)
                 job.passes = sim.get(part.passes)
                 job.ended, job.turned = sim.get(part.ended), sim.get(part.turned)

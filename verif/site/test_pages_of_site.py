@@ -1,4 +1,4 @@
-"""How pages become those of the site: their order, lists, tables and docstrings."""
+"""Checks the conversion of pages for the site: their order, lists, tables and docstrings."""
 
 from __future__ import annotations
 

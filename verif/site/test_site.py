@@ -30,7 +30,7 @@ PAGES = [
 
 _COMPARED = ("h1", "h2", "h3", "h4", "li", "td", "th", "pre", "a", "code", "em", "strong", "img")
 _ADDED = ".//a[@class='headerlink'] | .//p[@class='reference'] | .//nav | .//button"
-"""What the site adds to a page: links of headings, of units' references, and keys that copy."""
+"""Elements that the site adds to a page: links of headings, of units' references, copy buttons."""
 
 
 def build(directory: Path) -> None:
@@ -60,7 +60,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def html_of(site: Path, page: Path) -> Path:
-    """Where a page of the repository is on the site."""
+    """Returns the file of the site that a page of the repository becomes."""
     name = "index.html" if page.name == "README.md" else f"{page.stem}.html"
     return site / page.parent / name
 
@@ -186,7 +186,7 @@ SHOWN = (
 
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (400, "dark")])
 def test_pages_in_a_browser(site: Path, width: int, scheme: Any) -> None:
-    """Without a server, wide and narrow, bright and dark: everything is loaded, the console has no
+    """The site works without a server, wide and narrow, light and dark: all is loaded, no console
     complaint, drawings are pictures, and only tables and code may be wider than the window."""
     window: Any = {"width": width, "height": 900}
     with opened(viewport=window, color_scheme=scheme) as (page, complaints):

@@ -222,7 +222,7 @@ def _path_of(address: str, result: str, target: str = "cmos") -> PathReport:
 
 
 def test_paths_end_at_the_pins_of_a_memory() -> None:
-    """With the setup time of a flip-flop, where the law has no other."""
+    """A path into a memory has the setup time of a flip-flop, if the law has no other."""
     path = _path_of("(a * b + d[6:0]) * b + d[15:9]", "q")
     assert path.kind == "input to register"
     assert path.start[:2] in ("a[", "b[")

@@ -1,4 +1,4 @@
-"""What memories take: the laws against the figures that they are fitted over."""
+"""Checks the laws of memories against the figures that they are fitted over."""
 
 from __future__ import annotations
 

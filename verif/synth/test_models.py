@@ -122,7 +122,7 @@ def _check(models: Path, flat: Path) -> None:
 
 @pytest.mark.parametrize("top", DESIGNS)
 def test_models_agree_with_the_flat_netlist(top: str) -> None:
-    """In `cmos`, where slews change no delay."""
+    """Models and flat netlist agree in `cmos`, in which slews change no delay."""
     design = split_design(DESIGNS[top], top)
     models, flat = _both(design, _ready(design, CMOS), CMOS, None)
     _check(models, flat)

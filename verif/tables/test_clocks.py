@@ -69,7 +69,7 @@ def _empty(unit: Any, config: Any) -> Emitted:
 
 
 class MadeUp:
-    """In place of synthesis: notes what it is asked for, and stops at ``stop_at``."""
+    """Replaces synthesis: records the requests, and stops at ``stop_at``."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str, str]] = []
@@ -108,7 +108,7 @@ def _printed(table: Clocks) -> str:
 
 @pytest.mark.quick
 def test_the_figures_of_all_units(made: MadeUp) -> None:
-    """Of all units in the one library that is there; the others are told as missing."""
+    """The table has all units in the one library that is installed; the others are missing."""
     table = clocks("cmos")
     (part,) = table.parts
     assert [row.label for row in part.rows] == list(entries())

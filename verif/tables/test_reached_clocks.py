@@ -37,7 +37,8 @@ def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_nearest_configuration() -> None:
-    """Of the same unit, with the fewest other values; those are named."""
+    """The nearest configuration is one of the same unit with the fewest other values, which are
+    named."""
     found = reached_clocks("matraptor", {"lanes": 8, "channels": 2}, rows=ROWS)
     assert [(one.library, one.gigahertz) for one in found] == [("asap7", 0.5), ("gscl45nm", 0.25)]
     assert [one.differs for one in found] == [{"channels": 8}, {"lanes": 2}]

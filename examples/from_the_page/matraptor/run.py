@@ -16,7 +16,7 @@ from bench.show import show  # noqa: E402
 from c2sr_converter.c2sr import C2sr, Rows, rows_of  # noqa: E402
 
 A, B, C = (0x0000, 0x1000), (0x4000, 0x5000), (0x8000, 0x9000)
-"""Where the pairs and the entries of each matrix begin."""
+"""Base addresses of the (length, pointer) pairs and of the entries of each matrix."""
 UNWRITTEN = 0xEE
 
 
@@ -82,7 +82,7 @@ def agree(unit: MatRaptor, what: str, a: Rows, b: Rows, capacity: int) -> bool:
     found, wanted = unit.c.get(len(a)), reference(a, b)
     wrong = sum(one != other for one, other in zip(found, wanted, strict=True))
     print(f"{what}: {sum(map(len, found))} entries, {wrong} rows wrong; {cycles} cycles")
-    # Whatever lies outside of C's arrays is as it was.
+    # Memory after C's arrays must be unchanged.
     behind = C[1] + 8 * capacity * unit.room["times"] * unit.channels
     assert (unit.memory[behind:] == UNWRITTEN).all(), "more was written than there is room"
     return wrong == 0

@@ -22,7 +22,7 @@ OPCODES = (
     "abs", "neg", "relu", "equal", "less", "atmost", "and", "or", "not", "select", "dot", "rsum",
     "rmin", "rmax", "ror",
 )  # fmt: skip
-"""By opcode, from 0."""
+"""The operations by opcode, from 0."""
 
 MMA, ORAND = 0, 7
 

@@ -19,7 +19,7 @@ Sizes = dict[str, int]
 
 
 class Image:
-    """Where the words of an operand are in memory.
+    """The layout of an operand in memory.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from bench.show import show  # noqa: E402
 
 Floats = npt.NDArray[np.float32]
 Elements = dict[tuple[int, ...], float]
-"""By indices i, j, ... each element that is not 0, in any order."""
+"""A sparse tensor: its nonzero elements by indices i, j, ..., in any order."""
 
 LIST, STREAM, B, C, Y = 0x0000, 0x0200, 0x0400, 0x0600, 0x0800
 

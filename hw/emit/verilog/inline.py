@@ -28,7 +28,7 @@ levels of one, characters of all but the first."""
 
 
 def _simple(node: Node, scope: Scope) -> Node:
-    """Without reductions of single bits."""
+    """Returns the node without reductions of single bits."""
     if not node.parts:
         return node
     parts = tuple([_simple(part, scope) for part in node.parts])
@@ -42,7 +42,7 @@ def _is_reduction(node: Node) -> bool:
 
 
 def _folded(node: Node, scope: Scope, context: int) -> Node:
-    """Without choices between a bit that never changes and another bit."""
+    """Returns the node without choices between a constant bit and another bit."""
     for place, computed, _ in sites(node, scope, context, alone=True):
         if place.kind == "?" and computed == 1 and width(place.parts[0], scope) == 1:
             constant = [side.kind == "constant" for side in place.parts[1:]]

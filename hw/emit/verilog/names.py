@@ -41,7 +41,7 @@ def _place(node: Node, signal: str, scope: Scope) -> tuple[Node, int, int] | Non
 
 @dataclass(frozen=True)
 class _Naming:
-    """What names intermediate results.
+    """Names intermediate results.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ class _Naming:
         return f"{whole}_{low // size}{suffix}" if len(sizes) == 1 else f"{whole}_term"
 
     def purpose(self, item: Item, signal: str) -> str:
-        """What an item that reads a signal uses it for: what it is a part or a term of, or a pin's
-        value."""
+        """Returns a name for the use of a signal by an item that reads it: the target that it is a
+        part or a term of, or the pin that it drives."""
         if isinstance(item, Instance):
             pins = (pin for pin, value in item.pins if value and signal in value.signals())
             return f"{item.head.split()[1]}_{next(pins)}_term"

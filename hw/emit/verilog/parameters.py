@@ -205,7 +205,7 @@ class _Numbers:
         return Node(node.kind, word, tuple(self.node(part, joined=inner) for part in node.parts))
 
     def _low_bits(self, node: Node) -> tuple[int, str] | None:
-        """How many bits of which signal or field a node is, from the lowest one on."""
+        """Returns (count, name) of a node that consists of the low bits of a signal or field."""
         if node.kind not in ("name", "range", "field"):
             return None
         match = _LOW_BITS.fullmatch(node.word)

@@ -25,7 +25,7 @@ class InputFile:
 
 @dataclass
 class Notes:
-    """Without repetition, in the order of their coming.
+    """Collects each file and each configuration once, in the order of first use.
 
     Members
     -------

@@ -20,7 +20,7 @@ from .entries_loader import key_fields, says_nothing, token_layout
 from .fed_element import FedElement
 
 _ANY = {"intersection": False, "union": True}
-"""By way of merging: an entry of one tensor alone is kept."""
+"""For each kind of merge: whether it keeps an entry that only one tensor has."""
 
 
 class Merger(wiring.Component):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _PER_SECOND = 8
 _SILENT_SECONDS = 1.0
-"""For which an activity says nothing of its time."""
+"""An activity shorter than this is shown without its time."""
 
 
 def in_words(one: Activity, now: float) -> str:

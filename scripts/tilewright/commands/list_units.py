@@ -33,7 +33,7 @@ def _works(known: Mapping[str, Work]) -> list[dict[str, str]]:
 
 
 def _units(system: System) -> list[dict[str, Any]]:
-    """Of each unit what it is and where it is used."""
+    """Describes each unit of a system, for ``list --json``."""
     return [
         {
             "name": entry.unit.name,

@@ -1,4 +1,4 @@
-"""What several commands share: options, and where they write."""
+"""Options that several commands share, and the files that they write."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def _package() -> Iterator[str]:
 
 
 def _place(name: str) -> str:
-    """Where a public name is defined."""
+    """Returns the dotted path at which a public name is defined."""
     found = getattr(tilewright, name)
     if name == "synth":
         return "tilewright.api.reports.synth"

@@ -1,4 +1,4 @@
-"""What MkDocs calls: it makes the files of the site, its navigation and the text of its pages.
+"""Hooks of MkDocs, which make the files of the site, its navigation and the text of its pages.
 
 Pages have the paths that they have in the repository, so a link works on a forge and on the site.
 """
@@ -29,7 +29,7 @@ _PROJECT = {"Home": "README.md", "All pages": "docs/README.md"}
 
 
 _DOCUMENTED = ("hw", "sim", "scripts/tilewright")
-"""Where the modules are whose docstrings are printed."""
+"""Folders of the modules whose docstrings are printed."""
 
 _sources = tempfile.TemporaryDirectory()
 

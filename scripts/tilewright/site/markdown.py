@@ -43,7 +43,7 @@ def as_on_forges(text: str) -> str:
 
 
 def _in_item(lines: list[str]) -> bool:
-    """Whether the last paragraph begins with an item of a list."""
+    """Returns whether the last paragraph begins with an item of a list."""
     start = next((n for n in range(len(lines), 0, -1) if not lines[n - 1].strip()), 0)
     return any(_ITEM.match(line) for line in lines[start:])
 

@@ -16,8 +16,8 @@ from .state import Grid, Shape, State, walks
 # Lower bound of the cycles of an engine's job: the work of its unit, and the traffic of its
 # memory.
 #
-# How a job is cut into blocks is fixed: A is read once for every block column, B once for every
-# block row, C once, and D is written once. So it is certain
+# The division of a job into blocks is fixed: A is read once for every block column, B once for
+# every block row, C once, and D is written once. So it is certain
 #
 # 1. that the unit takes all operations, one in so many cycles;
 # 2. that every manager moves all beats of its operands, one a cycle each way;

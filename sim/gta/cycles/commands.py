@@ -139,7 +139,7 @@ _OF_FOLDS = ("row_folds", "col_folds", "lateral", "use_c", "rows_last")
 COMMAND = np.dtype(
     [
         ("kind", np.int64),
-        # How many commands of each kind must be complete before it begins.
+        # Number of commands of each kind that must be complete before this one starts.
         ("needs", np.int64, len(KINDS)),
         # Cycles from when its check begins to when it is passed on.
         ("check", np.int64),
@@ -296,7 +296,7 @@ def _vectors(config: GtaConfig, words: npt.NDArray[np.uint64], made: Any) -> _In
     into["reads"], into["written"] = reads, written * fields["time"]
     into["results"] = fields["result_base"] * LEFT_WORD_BYTES
     into["last"] = into["cycles"] - cycles + last + behind
-    # Whether there are adders behind it or not, fp64 among them.
+    # Results that pass the adders, fp64 among them, take the adders' stages and one more.
     into["behind"] = np.where(behind != 0, config.adder_stages + 1, 0)
     into["check"] = np.full(len(some), _EXECUTE_CHECK + config.lanes)
     for name, values in into.items():

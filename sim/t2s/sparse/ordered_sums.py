@@ -55,7 +55,7 @@ def sums_of_entries(
         for name, words in dense.items()
     }
     inner = [name for name in element.inner if name in tables]
-    # Where a value is not there, of dense words too: only products of pads change no sum.
+    # Missing values are padded, in dense words too: only products of pads change no sum.
     padding = element.arithmetic.semirings[0].padding_in(element.arithmetic.element)
     pad = padding[1] if padding else 0
     total = np.full((bounds[plan.rows.index], *width), sums.identity, np.uint64)

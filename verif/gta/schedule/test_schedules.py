@@ -236,8 +236,8 @@ def test_by_hand() -> None:
     part = PGemm(m=8, n=8, k=26, format="int8")
     longest = evaluate(config, part, Schedule(dataflow="os", rows=1, cols=1)).cost
     added = ArrayJob(m=8, n=2, k=8, format="int32")
-    # Of 8 columns of 32 bytes of each segment; 8 rows of 32 bytes of each region, 2 of ones, and
-    # what its commands take; then the array.
+    # Stored: 8 columns of 32 bytes of each segment. Loaded: 8 rows of 32 bytes of each region, 2 of
+    # ones, and the time of the commands. Then the array.
     stored, loaded = 4 * 8 * 2, 4 * (8 * 2 + 2 * 2 + 12)
     behind = (28 * stored + 18 * loaded + 25 * array_cycles(config, added)) // 32
     assert found.cycles == longest.cycles + 57 + 22 + behind

@@ -32,7 +32,7 @@ DRAWN = by_size(3, 6, 60)
 
 
 _NONE = 1 << 40
-"""In place of how many words are needed, if none are enough."""
+"""Stands for a depth that does not exist: no number of words is enough."""
 
 
 @pytest.mark.parametrize("largest", [2, 3])

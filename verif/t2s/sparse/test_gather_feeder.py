@@ -194,7 +194,7 @@ def test_ends_of_other_levels_are_nothing(double: bool) -> None:
 @pytest.mark.parametrize("double", [True, False])
 @pytest.mark.parametrize("full", ["here", "ahead"])
 def test_words_stop_where_there_is_no_room(full: str, double: bool) -> None:
-    """Without tokens a copy accepts the words that fit. If the next copy accepts none, it accepts
+    """A copy without tokens accepts the words that fit. If the next copy accepts none, it accepts
     none either. It passes on only words that it accepts."""
     part = part_of(3, 2, double=double)
     built = GatherFeeder(part)

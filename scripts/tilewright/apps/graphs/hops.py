@@ -27,9 +27,9 @@ __all__ = ["Hops", "fewest_hops", "settling"]
 
 # Shortest paths of the fewest edges, from every vertex, as machine code.
 #
-# In rounds: in each only what the round before has improved is followed, so that rounds are edges.
-# Where there are no cycles and no edge is longer than 0, rounds would be many; there lengths and
-# edges are minimised together, vertex by vertex in topological order.
+# The search runs in rounds, one per edge of a path: a round follows only the vertices that the
+# round before has improved. A graph without cycles, with no edge longer than 0, would take many
+# rounds. There lengths and edges are minimised together, vertex by vertex in topological order.
 #
 # Edges lie vertex by vertex: ``starts``, where those of each begin, and one more; ``ends``, where
 # they lead; ``lengths``.
