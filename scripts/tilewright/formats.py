@@ -1,4 +1,4 @@
-"""Formats of numbers, of sparse matrices and of sparse tensors, from and to NumPy and SciPy."""
+"""Converts numbers, sparse matrices and sparse tensors from and to NumPy and SciPy."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 NUMBERS = (*FORMATS, "fp32c")
-"""The formats of numbers."""
+"""The names of the number formats."""
 
 
 def _check(format: str) -> None:
@@ -47,65 +47,115 @@ def _check(format: str) -> None:
 
 
 def to_words(numbers: npt.ArrayLike, format: str) -> npt.NDArray[np.uint64]:
-    """The words that carry numbers in memory and on streams, an array of the same shape.
+    """Converts numbers to the words that carry them in memory and on streams.
 
-    Numbers are rounded to the format once, to nearest, ties to even; integers are taken modulo
-    ``2**bits``. Raises ValueError for a format that is none of ``NUMBERS``, and for a number with a
-    fraction in a format of integers, or an imaginary part in any but fp32c.
+    Numbers are rounded once, to nearest, ties to even. Integers are taken modulo ``2**bits``.
+
+    Parameters
+    ----------
+    numbers: numbers in any shape
+    format: a name of ``NUMBERS``
+
+    Returns
+    -------
+    The words, uint64, in the same shape.
+
+    Raises
+    ------
+    ValueError: an unknown format; a fraction in an integer format; an imaginary part in a format
+        other than fp32c
+
+    Example
+    -------
+        from tilewright import formats
+
+        assert formats.to_words([1.0, -2.5], "bf16").tolist() == [0x3F80, 0xC020]
     """
     _check(format)
     return matrices.to_words(numbers, format)
 
 
 def from_words(words: npt.ArrayLike, format: str) -> npt.NDArray[Any]:
-    """The numbers of words, in the narrowest type of NumPy that holds the format's: float16,
-    float32, float64, complex64, int8 to int64. Below the 19 bits of tf32 words may hold anything.
+    """Converts words to numbers, the inverse of :func:`to_words`.
 
-    Raises ValueError for a format that is none of ``NUMBERS``, and for a word that is negative or
-    wider than the format's; TypeError for one that is no integer.
+    Parameters
+    ----------
+    words: words in any shape. The low 13 bits of a tf32 word are ignored
+    format: a name of ``NUMBERS``
+
+    Returns
+    -------
+    The numbers in the same shape, in NumPy's narrowest type that holds the format: float16,
+    float32, float64, complex64, or int8 to int64.
+
+    Raises
+    ------
+    ValueError: an unknown format; a word that is negative or wider than the format
+    TypeError: a word that is no integer
+
+    Example
+    -------
+        from tilewright import formats
+
+        assert formats.from_words([0x3F80, 0xC020], "bf16").tolist() == [1.0, -2.5]
     """
     _check(format)
     return matrices.from_words(words_of(words, matrices.container_bits(format)), format)
 
 
 def to_c2sr(matrix: Any, layout: C2srLayout) -> C2sr:
-    """A sparse matrix of SciPy in C2SR, MatRaptor's format.
+    """Converts a sparse matrix of SciPy to C2SR, the format of MatRaptor.
+
+    Entries of one place are added, and values rounded to the layout's format. Stored zeros stay
+    entries.
 
     Parameters
     ----------
-    matrix: in any of SciPy's sparse formats; it stays as it is. Entries of one place are added, and
-        values rounded to the layout's format; zeros that are stored stay entries
+    matrix: a matrix in any of SciPy's sparse formats, which is not changed
     layout: ``config.layout`` of a MatRaptor or of a converter
 
     Raises
     ------
-    TypeError if it is not a sparse matrix of real numbers, or the layout is none; ValueError if it
-    does not fit.
+    TypeError: ``matrix`` is not a sparse matrix of real numbers; ``layout`` is no C2srLayout
+    ValueError: the matrix does not fit the layout
+
+    Example
+    -------
+        import scipy.sparse as sp
+        import tilewright
+        from tilewright import formats
+
+        layout = tilewright.units["matraptor"].config(lanes=2, channels=2).layout
+        stored = formats.to_c2sr(sp.csr_array([[0, 1.5], [2, 0]]), layout)
+        assert formats.from_c2sr(stored).toarray().tolist() == [[0, 1.5], [2, 0]]
     """
     check_type("layout", layout, C2srLayout, "a C2srLayout")
     return _c2sr.from_csr(matrix, layout)
 
 
 def from_c2sr(matrix: C2sr) -> csr_array:
-    """The matrix of SciPy: float64, int32 or, for narrower formats, float32."""
+    """Converts a matrix in C2SR to SciPy's CSR: float64, int32 or, for narrower formats,
+    float32."""
     check_type("matrix", matrix, C2sr, "a C2sr")
     return _c2sr.to_csr(matrix)
 
 
 def to_ciss(tensor: Any, layout: CissLayout, mode: int = 0) -> Ciss:
-    """A sparse tensor in CISS, the stream that Tensaurus reads.
+    """Converts a sparse tensor to CISS, the stream that Tensaurus reads.
+
+    Entries of one place are added, and values rounded to the layout's format. If the layout marks
+    headers by a zero, values that are then zero are dropped.
 
     Parameters
     ----------
-    tensor: a :class:`Tensor`, or a sparse matrix of SciPy; entries of one place are added, values
-        rounded to the layout's format, and what is then zero is dropped if the layout marks headers
-        by a zero
+    tensor: a :class:`Tensor`, or a sparse matrix of SciPy
     layout: ``config.layout(order)`` of a Tensaurus
-    mode: the mode whose indices are the slices
+    mode: the mode, from 0, whose indices are the slices
 
     Raises
     ------
-    TypeError if it is neither, or the layout is none; ValueError if it does not fit the layout.
+    TypeError: ``tensor`` is neither; ``layout`` is no CissLayout
+    ValueError: the tensor does not fit the layout
     """
     check_type("layout", layout, CissLayout, "a CissLayout")
     given = _tensor.from_csr(tensor) if issparse(tensor) else tensor
@@ -114,6 +164,6 @@ def to_ciss(tensor: Any, layout: CissLayout, mode: int = 0) -> Ciss:
 
 
 def from_ciss(stream: Ciss) -> Tensor:
-    """The tensor of a stream, slices ascending; its values are float64 or int64."""
+    """Converts a stream in CISS to a tensor, slices ascending, with values in float64 or int64."""
     check_type("stream", stream, Ciss, "a Ciss")
     return _ciss.to_tensor(stream)

@@ -1,4 +1,8 @@
-"""Operations of units with streams as payloads, by what the sidecar says of them."""
+"""Packs operations of units of streams into payloads, and unpacks results, by the sidecar.
+
+An input stream carries an operation's operands in one or more transfers; a payload is the bits of
+one transfer as an integer.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +16,18 @@ from .sim.engine.matrices import to_words
 __all__ = ["pack", "random_operands", "transfers", "unpack"]
 
 _ANY_BITS = 0.1
-"""Share of random words that are no small numbers."""
+"""Share of random words with random bits, instead of small numbers."""
 
 _LARGEST = 99
-"""Random number."""
+"""Largest absolute value of a small random number."""
 
 
 class _Element(NamedTuple):
-    """An element that is stored: in which transfer, and where its bits are: the first bit in the
-    payload, the first bit in the word and how many. ``place`` is the first bit of its position in
-    its group, of a structured operand."""
+    """A stored element: its transfer and the position of its bits.
+
+    ``parts`` are (first bit in the payload, first bit in the word, number of bits). ``place`` is,
+    for a structured operand, the first bit of the element's position in its group.
+    """
 
     transfer: int
     parts: tuple[tuple[int, int, int], ...]
@@ -48,7 +54,7 @@ def _shape(operation: Mapping[str, Any], operand: Mapping[str, Any]) -> tuple[in
 
 
 def _stored_shape(operation: Mapping[str, Any], operand: Mapping[str, Any]) -> tuple[int, int]:
-    """The shape without what a structured operand leaves out."""
+    """Returns the shape without the elements that a structured operand leaves out."""
     rows, columns = _shape(operation, operand)
     structure = operand["placement"].get("structure")
     return rows, columns * structure["kept"] // structure["group"] if structure else columns
@@ -63,7 +69,7 @@ def _first_bit(sidecar: Mapping[str, Any], stream: str, field: str) -> int:
 def _elements(
     sidecar: Mapping[str, Any], operation: Mapping[str, Any], operand: Mapping[str, Any]
 ) -> Iterator[_Element]:
-    """The elements that are stored, row by row."""
+    """Yields the stored elements, row by row."""
     place = operand["placement"]
     tile, steps, bits = place["tile"], place["transfers"], place["bits"]
     base = _first_bit(sidecar, place["stream"], place["field"])
@@ -91,15 +97,20 @@ def _counts(
 
 
 def transfers(sidecar: Mapping[str, Any], operation: str) -> dict[str, int]:
-    """Transfers of an operation's results by output stream."""
+    """Returns the number of transfers of an operation's results by output stream."""
     return _counts(sidecar, _operation(sidecar, operation), "out")
 
 
 def random_operands(
     rng: np.random.Generator, sidecar: Mapping[str, Any], operation: str
 ) -> dict[str, Any]:
-    """Operands of an operation by name, matrices of words: whole numbers of -99..99, and one in ten
-    any bits. Of an operand that keeps some elements of each group: ``{(row, column): word}``."""
+    """Draws operands of an operation: integers in -99..99, and one word in ten with random bits.
+
+    Returns
+    -------
+    Matrices of words, uint64, by operand name; for a structured operand, which keeps some elements
+    of each group, ``{(row, column): word}``.
+    """
     chosen = _operation(sidecar, operation)
     drawn: dict[str, Any] = {}
     for operand in _operands(chosen, "in"):
@@ -127,7 +138,7 @@ def random_operands(
 def _words(
     operation: Mapping[str, Any], operand: Mapping[str, Any], given: Any
 ) -> tuple[list[int], list[int]]:
-    """The words of an operand as they are stored, and the column of each."""
+    """Returns the words of an operand in their stored order, and the column of each."""
     name, shape = operand["name"], _shape(operation, operand)
     if structure := operand["placement"].get("structure"):
         order = sorted(given)
@@ -146,17 +157,22 @@ def _words(
 def pack(
     sidecar: Mapping[str, Any], operation: str, operands: Mapping[str, Any]
 ) -> dict[str, list[int]]:
-    """The payloads of an operation by input stream, a number a transfer; bits that the operation
-    does not use are 0.
+    """Packs the operands of an operation into payloads. Bits that the operation does not use are 0.
 
     Parameters
     ----------
-    sidecar: of the unit
-    operation: its name there
-    operands: matrices of words by name, see :func:`tilewright.formats.to_words`; of an operand that
-        keeps some elements of each group ``{(row, column): word}``
+    sidecar: sidecar of the unit
+    operation: name of an operation of the sidecar
+    operands: matrices of words by name, see :func:`tilewright.formats.to_words`; a structured
+        operand, which keeps some elements of each group, is ``{(row, column): word}``
 
-    Raises ValueError for a unit without such operations, and for operands that do not fit.
+    Returns
+    -------
+    For each input stream the payloads of its transfers, one integer each.
+
+    Raises
+    ------
+    ValueError: a unit without streams; an unknown operation; operands that do not fit it
     """
     chosen = _operation(sidecar, operation)
     names = [one["name"] for one in _operands(chosen, "in")]
@@ -183,11 +199,22 @@ def pack(
 def unpack(
     sidecar: Mapping[str, Any], operation: str, payloads: Mapping[str, Sequence[int]]
 ) -> dict[str, Any]:
-    """The results of an operation by name, matrices of words, from the payloads of its transfers by
-    output stream.
+    """Unpacks the results of an operation from the payloads of its output streams.
 
-    Raises ValueError for another number of transfers, and where a flag, such as ``error``, is not
-    what the operation has.
+    Parameters
+    ----------
+    sidecar: sidecar of the unit
+    operation: name of an operation of the sidecar
+    payloads: for each output stream the payloads of its transfers
+
+    Returns
+    -------
+    Matrices of words, uint64, by operand name.
+
+    Raises
+    ------
+    ValueError: a wrong number of transfers; a flag, such as ``error``, that differs from the
+        operation's
     """
     chosen = _operation(sidecar, operation)
     for name, count in _counts(sidecar, chosen, "out").items():

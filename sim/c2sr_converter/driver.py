@@ -25,20 +25,20 @@ ConverterDevice = AcceleratorDevice[C2srConverterConfig]
 
 
 class ConverterDriver(JobDriver[C2srConverterConfig]):
-    """Converts sparse matrices on a device.
+    """Converts sparse matrices between CSR and C2SR on a converter.
 
     Parameters
     ----------
     device: the converter and its memory
-    first_address: where the memory that the driver may use begins
+    first_address: lowest address that the driver may use
 
     Members
     -------
-    counts: the counters of the last job; empty before the first
+    counts: counters of the last job; empty before the first one
 
     Raises
     ------
-    ValueError if the device's ID is not a converter's.
+    ValueError: the device's register ID is not that of a converter
     """
 
     counts: dict[str, int]
@@ -55,17 +55,20 @@ class ConverterDriver(JobDriver[C2srConverterConfig]):
         self.counts = {}
 
     def convert(self, direction: str, matrix: C2sr) -> C2sr:
-        """The matrix as the device leaves it, in C2SR or in CSR.
+        """Converts a matrix and returns it as the device has written it, in C2SR or in CSR.
 
         Parameters
         ----------
-        direction: "csr_to_c2sr": the matrix is put into memory in CSR; "c2sr_to_csr": in C2SR
+        direction: "csr_to_c2sr" or "c2sr_to_csr"; the driver writes the matrix to memory in the
+            first format
+        matrix: the matrix, a ``C2sr`` in both directions
 
         Raises
         ------
-        TypeError if the matrix is not a ``C2sr``, in either direction.
-        ValueError if direction or layout are not the device's, or the memory is too small.
-        JobError if the device reports an error.
+        TypeError: the matrix is no ``C2sr``
+        ValueError: a direction or a layout that the device does not have; a memory that is too
+            small
+        JobError: the device reports an error
         """
         layout = self.config.layout
         if direction not in MODES:

@@ -1,4 +1,4 @@
-"""The common part of all drivers: a device, allocation in its memory, jobs."""
+"""Holds the common part of all drivers: registers, allocation in a device's memory, jobs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class JobStatus:
 
     Parameters
     ----------
-    accelerator: what to call it
-    counts: the counters
-    error: the name of the error; "none"
-    detail: ERROR_DETAIL, or 0
-    where: what that means: a register's name, an address, a row ...
+    accelerator: name of the accelerator in messages
+    counts: values of the counters by name
+    error: name of the error; "none" without one
+    detail: value of the register ERROR_DETAIL; 0 without an error
+    where: meaning of the detail: a register's name, an address, a row, ...
     """
 
     accelerator: str
@@ -33,22 +33,23 @@ class JobStatus:
     where: str = ""
 
     def check(self, *allowed: str) -> None:
-        """Raise JobError, unless the job ended well or with an error that is ``allowed``."""
+        """Raises JobError unless the job ended without an error, or with one that is
+        ``allowed``."""
         if self.error not in ("none", *allowed):
             raise JobError(self.accelerator, self.error, self.detail, self.where)
 
 
 class JobRegisters:
-    """The registers of an accelerator that runs jobs.
+    """The registers of an accelerator by name, and its jobs.
 
     Parameters
     ----------
     device: the accelerator
-    spec: its jobs
+    spec: description of its jobs
 
     Raises
     ------
-    ValueError if register ID does not hold the spec's letters.
+    ValueError: the register ID does not hold the letters of ``spec``
     """
 
     def __init__(self, device: AcceleratorDevice[Any], spec: JobSpec) -> None:
@@ -58,20 +59,20 @@ class JobRegisters:
             raise ValueError(f"the device's ID must be {wanted:#x}, not {found:#x}")
 
     def register(self, name: str) -> Register:
-        """A register's description, which packs and unpacks its fields."""
+        """Returns a register's description, which packs and unpacks its fields."""
         return self._spec.registers[name]
 
     def write(self, name: str, value: int) -> None:
-        """Write a register by name, all its words.
+        """Writes a register by name, all its words.
 
-        Raises TypeError for a value that is not an integer, ValueError for an unknown name or a
-        number that the words do not hold; nothing is written then. Bits of the words that the
-        register does not have are dropped.
+        Bits of the words that the register does not have are dropped. Raises TypeError for a value
+        that is not an integer, ValueError for an unknown name or a number that the words do not
+        hold; nothing is written then.
         """
         self.write_all({name: value})
 
     def write_all(self, values: Mapping[str, int]) -> None:
-        """Write registers by name. Raises as :meth:`write`, before anything is written."""
+        """Writes registers by name. Raises as :meth:`write`, before anything is written."""
         checked = [self._checked(self.register(name), value) for name, value in values.items()]
         for register, value in checked:
             for word in range(register.words):
@@ -88,19 +89,20 @@ class JobRegisters:
         return register, number
 
     def read(self, name: str) -> int:
-        """Read a register by name."""
+        """Returns the value of a register by name, one or two words."""
         register = self.register(name)
         words = [self._device.read_register(register.offset + 4 * w) for w in range(register.words)]
         return sum(word << 32 * index for index, word in enumerate(words))
 
     def submit(self, job: Mapping[str, int]) -> JobStatus:
-        """Write the job's registers, and run it. Raises as :meth:`write`, before anything is
-        written."""
+        """Writes the registers of a job by name, and runs it as :meth:`run`. Raises as
+        :meth:`write`, before anything is written."""
         self.write_all(job)
         return self.run()
 
     def run(self) -> JobStatus:
-        """Start the job of the registers, wait for its end, and acknowledge it."""
+        """Starts the job of the registers, waits for its end, acknowledges it, and returns its
+        outcome."""
         control, status = self.register("CTRL"), self.register("STATUS")
         self.write("CTRL", control.put(start=1, irq_enable=1))
         self._device.wait()
@@ -125,7 +127,7 @@ class JobRegisters:
 
 
 def check_type(name: str, value: object, kind: type, allowed: str) -> None:
-    """Raise TypeError, with what is ``allowed``, if a value is not of a kind."""
+    """Raises TypeError, which names what is ``allowed``, if a value is not of a type."""
     if not isinstance(value, kind):
         raise TypeError(f"`{name}` must be {allowed}, not {type(value).__name__}")
 
@@ -134,12 +136,12 @@ _PARTS = 16
 """Number of equal parts of a span."""
 
 _STEP = 5
-"""Parts of a span from one long place's beginning to the next one's: no divisor of ``_PARTS``, so
-that all differ."""
+"""Parts of a span from the start of one large region to the start of the next one. It is coprime to
+``_PARTS``, so all starts differ."""
 
 
 class NoRoom(ValueError):
-    """There is too little memory: ``end``, the address behind what was asked for."""
+    """The memory is too small; ``end`` is the address after the requested bytes."""
 
     def __init__(self, text: str, end: int) -> None:
         super().__init__(text)
@@ -147,15 +149,15 @@ class NoRoom(ValueError):
 
 
 class Placement:
-    """Places in a memory, one behind the other.
+    """Allocates regions of a memory in ascending order.
 
     Parameters
     ----------
-    first, end: the addresses that may be used, ``end`` excluded
-    alignment: what all places are multiples of
-    span: bytes of a row in every bank of a memory: places of half of it, or more, begin in turn in
-        other sixteenths of it, so that what is used side by side does not meet in a bank; 0: one
-        behind the other
+    first, end: range of addresses that may be used, ``end`` excluded
+    alignment: all regions start at multiples of it
+    span: bytes of one row in every bank of a memory. Regions of at least half of it start in turn
+        in different sixteenths of it, so that those used together do not meet in a bank. 0: regions
+        are placed one after the other
     """
 
     def __init__(self, first: int, end: int, alignment: int, *, span: int = 0) -> None:
@@ -164,16 +166,16 @@ class Placement:
 
     @property
     def left(self) -> int:
-        """Bytes behind the last place."""
+        """Bytes after the last region."""
         return max(0, self._end - self._aligned(self._next))
 
     def _aligned(self, address: int) -> int:
         return -(-address // self._alignment) * self._alignment
 
     def fit(self, sizes: Mapping[str, int], what: str) -> dict[str, int]:
-        """The addresses that places of these sizes would have, by name, one behind the other.
+        """Returns the addresses of regions of these sizes by name, without allocating them.
 
-        Raises NoRoom, with ``what`` they are for, if there is too little of it.
+        Raises NoRoom, which names ``what`` they are for, if the memory is too small.
         """
         places, address, long = {}, self._next, 0
         for name, size in sizes.items():
@@ -191,7 +193,7 @@ class Placement:
         return places
 
     def take(self, size: int, what: str) -> int:
-        """The address of a place that nobody else will have. Raises as :meth:`fit`."""
+        """Allocates a region and returns its address. Raises as :meth:`fit`."""
         address = self.fit({what: size}, what)[what]
         self._next = address + size
         return address
@@ -210,24 +212,23 @@ Config = TypeVar("Config")
 
 
 class JobDriver(Generic[Config]):
-    """Base of the drivers.
+    """The base class of the drivers.
 
-    Where an operand goes is asked of ``_memory``, a job is submitted to ``_registers``; what is in
-    either is the subclass's.
+    A subclass asks ``_memory`` for addresses and submits jobs to ``_registers``.
 
     Parameters
     ----------
     device: the accelerator and its memory
-    spec: its jobs
-    first_address: where the memory that the driver may use begins
-    alignment: what all places there are multiples of
-    addr_bits: width of an address: no place ends behind what it reaches
+    spec: description of its jobs
+    first_address: lowest address that the driver may use
+    alignment: all allocated regions start at multiples of it
+    addr_bits: width of an address; no region ends after the last address
     span: see :class:`Placement`
 
     Raises
     ------
-    ValueError if the device's ID is not the spec's, or ``first_address`` is negative; TypeError if
-    that is no integer.
+    ValueError: the device's register ID is not that of ``spec``; ``first_address`` is negative
+    TypeError: ``first_address`` is no integer
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The interface of an accelerator that a driver uses: registers, memory, interrupt, errors."""
+"""Defines the interface of an accelerator for its driver: registers, memory, interrupt, errors."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ Config = TypeVar("Config", covariant=True)
 
 
 class AcceleratorDevice(Protocol[Config]):
-    """An accelerator of any kind with its memory, which begins at address 0: what a driver needs,
-    and what an object of one's own must have to be driven, in front of silicon for example."""
+    """The interface of an accelerator and its memory, which begins at address 0, for a driver.
+
+    A class of your own with these members can be driven, for example one in front of silicon;
+    ``docs/python.md`` has an example.
+    """
 
     @property
     def config(self) -> Config:
@@ -24,39 +27,42 @@ class AcceleratorDevice(Protocol[Config]):
 
     @property
     def memory_bytes(self) -> int:
-        """Size of the memory."""
+        """Size of the memory in bytes."""
 
     def read_register(self, offset: int) -> int:
-        """The word of 32 bits at an offset. Raises RegisterError if there is none, at offsets that
-        the register bus does not reach, too."""
+        """Returns the 32-bit word at a byte offset. Raises RegisterError for an offset without a
+        register, and for one that the register bus does not reach."""
 
     def write_register(self, offset: int, value: int) -> None:
-        """Write the word at an offset. Raises RegisterError if nothing there can be written,
-        ValueError if the value does not fit 32 bits."""
+        """Writes the 32-bit word at a byte offset. Raises RegisterError for an offset without a
+        writable register, ValueError for a value that does not fit 32 bits."""
 
     def read_memory(self, address: int, count: int) -> bytes:
-        """Bytes of the memory. Raises IndexError if some lie outside."""
+        """Returns ``count`` bytes of the memory from a byte address. Raises IndexError if some lie
+        outside."""
 
     def write_memory(self, address: int, content: bytes) -> None:
-        """Put bytes into the memory. Raises IndexError if some lie outside; TypeError for what are
-        no bytes, such as arrays of wider items: their ``tobytes()`` are."""
+        """Writes bytes into the memory from a byte address. Raises IndexError if some lie outside,
+        TypeError for an array of wider items: pass its ``tobytes()``."""
 
     def wait(self) -> None:
-        """Return when the interrupt is high. Raises RuntimeError if it does not come."""
+        """Returns when the interrupt is high. Raises RuntimeError if it does not become high."""
 
 
 class OpenDevice(AcceleratorDevice[Config], Protocol[Config]):
-    """A device in this process, to be closed in the end: a context manager."""
+    """A device of this process, as :func:`tilewright.device` returns it: a context manager."""
 
     @property
     def memory(self) -> npt.NDArray[np.uint8]:
-        """All of the memory, to read and to write, also when the device is closed."""
+        """The whole memory, uint8, one element per byte. It can be read and written, and it stays
+        valid after ``close``."""
 
     def irq(self) -> bool:
-        """The interrupt line."""
+        """Returns the level of the interrupt line."""
 
     def close(self) -> None:
-        """End it; afterwards registers, ``irq`` and ``wait`` raise ValueError."""
+        """Ends the simulation and completes the waveform file. Afterwards registers, ``irq`` and
+        ``wait`` raise ValueError; ``memory`` can still be read."""
 
     def __enter__(self) -> Self: ...
 
@@ -69,12 +75,18 @@ class OpenDevice(AcceleratorDevice[Config], Protocol[Config]):
 
 
 class RegisterError(Exception):
-    """There is no such register, or it cannot be written; in RTL the register bus said so, or does
-    not reach it."""
+    """The accelerator has no such register, or the register cannot be written; in RTL the register
+    bus reports it, or does not reach the offset."""
 
 
 class JobError(RuntimeError):
-    """A job failed: ``error``, one of the accelerator's, and ``detail``."""
+    """A job failed.
+
+    Members
+    -------
+    error: name of the error, as on the accelerator's page
+    detail: value of the register ERROR_DETAIL
+    """
 
     def __init__(self, accelerator: str, error: str, detail: int, where: str) -> None:
         super().__init__(f"the {accelerator} stopped with error {error} ({where})")

@@ -30,7 +30,7 @@ from .matrices import Matrix, container_bits, formats_of, from_words, to_words
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """The counters after a job."""
+    """Values of the engine's counters after a job."""
 
     cycles: int
     busy_cycles: int
@@ -57,23 +57,23 @@ def _check_matrix(name: str, matrix: object) -> None:
 
 
 class Driver(JobDriver[EngineConfig]):
-    """Programs an engine.
+    """Places matrices in the memory of a tile engine and runs jobs on it.
 
-    Besides its methods it has a function for each semiring of the engine, such as
-    ``simd2_minplus(a, b, c)``: D of whole NumPy matrices.
+    Besides its methods it has one function for each semiring of the engine, such as
+    ``simd2_minplus(a, b, c)``, which takes and returns whole NumPy matrices.
 
     Parameters
     ----------
     device: the engine and its memory
-    first_address: where the memory that the driver may use begins
+    first_address: lowest address that the driver may use
 
     Members
     -------
-    counts: the counters of the last job
+    counts: counters of the last job
 
     Raises
     ------
-    ValueError if the device's ID is not an engine's.
+    ValueError: the device's register ID is not that of an engine
     """
 
     counts: Counts
@@ -105,11 +105,18 @@ class Driver(JobDriver[EngineConfig]):
     # Matrices
 
     def matrix(self, rows: int, cols: int, format: str, *, transposed: bool = False) -> Matrix:
-        """A new matrix, its rows at whole beats; its memory is as it was.
+        """Allocates a matrix in the device's memory. Each row starts at a whole beat; the memory is
+        not cleared.
+
+        Parameters
+        ----------
+        rows, cols: shape of the matrix
+        format: number format of its elements
+        transposed: True to store it by columns
 
         Raises
         ------
-        ValueError if a size or the format cannot be, or the memory is full.
+        ValueError: a size or a format that the engine does not have; a full memory
         """
         for name, size in (("rows", rows), ("cols", cols)):
             if not 0 < size < 1 << SIZE_BITS:
@@ -130,13 +137,14 @@ class Driver(JobDriver[EngineConfig]):
         )
 
     def scratch(self) -> AbstractContextManager[None]:
-        """Matrices made inside are gone afterwards."""
+        """Returns a context that frees, at its end, the matrices that were allocated inside."""
         return self._memory.scratch()
 
     def load_words(self, matrix: Matrix, words: npt.ArrayLike) -> None:
-        """Fill a matrix with container words, (rows, cols).
+        """Writes a matrix from words, shape (rows, cols).
 
-        Raises TypeError and ValueError for what are none, ValueError for another shape.
+        Raises TypeError and ValueError for values that are no words of the format, ValueError for
+        another shape.
         """
         _check_matrix("matrix", matrix)
         array = words_of(words, matrix.bits)
@@ -149,7 +157,7 @@ class Driver(JobDriver[EngineConfig]):
             self._device.write_memory(matrix.address + number * matrix.stride, line.tobytes())
 
     def store_words(self, matrix: Matrix) -> npt.NDArray[np.uint64]:
-        """The container words of a matrix, (rows, cols)."""
+        """Reads a matrix as words: uint64, (rows, cols)."""
         _check_matrix("matrix", matrix)
         lines, across = matrix.stored_shape
         content = self._device.read_memory(matrix.address, lines * matrix.stride)
@@ -159,7 +167,7 @@ class Driver(JobDriver[EngineConfig]):
         return words.T if matrix.transposed else words
 
     def loadmatrix(self, matrix: Matrix, values: npt.ArrayLike) -> None:
-        """Fill a matrix with numbers, (rows, cols), rounded to its format.
+        """Writes a matrix from numbers, shape (rows, cols), which are rounded to its format.
 
         Raises ValueError for another shape, and for imaginary parts or fractions that the format
         does not have.
@@ -168,23 +176,25 @@ class Driver(JobDriver[EngineConfig]):
         self.load_words(matrix, to_words(values, matrix.format))
 
     def fillmatrix(self, matrix: Matrix, value: complex) -> None:
-        """Fill a matrix with one number."""
+        """Writes one number to all elements of a matrix."""
         _check_matrix("matrix", matrix)
         self.loadmatrix(matrix, np.full((matrix.rows, matrix.cols), value))
 
     def storematrix(self, matrix: Matrix) -> npt.NDArray[Any]:
-        """The numbers of a matrix."""
+        """Reads a matrix as numbers, (rows, cols)."""
         return from_words(self.store_words(matrix), matrix.format)
 
     # Jobs
 
     def mmo(self, operation: str, d: Matrix, a: Matrix, b: Matrix, c: Matrix | None = None) -> None:
-        """``D = C (+) A (x) B``, or without C ``D = A (x) B``; only B may be transposed.
+        """Runs the job ``D = C (+) A (x) B``, or ``D = A (x) B`` without C. Only B may be
+        transposed.
 
         Raises
         ------
-        TypeError if one is no :class:`Matrix`, ValueError if shapes or formats do not fit, JobError
-        if the engine reports an error.
+        TypeError: an operand that is no :class:`Matrix`
+        ValueError: shapes or formats that do not fit the operation
+        JobError: the engine reports an error
         """
         self._check(operation, d, a, b, c)
         places = {"a": a, "b": b, "c": c or d, "d": d}
@@ -225,30 +235,30 @@ class Driver(JobDriver[EngineConfig]):
                 raise ValueError(f"`{name}` must not be transposed")
 
     def register(self, name: str) -> Register:
-        """A register's description, which packs and unpacks its fields."""
+        """Returns a register's description, which packs and unpacks its fields."""
         return self._registers.register(name)
 
     def write(self, name: str, value: int) -> None:
-        """Write a register by name."""
+        """Writes a register by name."""
         self._registers.write(name, value)
 
     def read(self, name: str) -> int:
-        """Read a register by name."""
+        """Reads a register by name."""
         return self._registers.read(name)
 
     def write_job(self, job: Job) -> None:
-        """Write the job registers."""
+        """Writes the registers of a job."""
         self._registers.write_all(job.registers)
 
     def submit(self, job: Job) -> None:
-        """Write the job registers and run. Raises as :meth:`run`."""
+        """Writes the registers of a job and runs it. Raises as :meth:`run`."""
         self.write_job(job)
         self.run()
 
     def run(self) -> None:
-        """Start the job of the registers, wait for its end, and take its counters.
+        """Starts the job of the registers, waits for its end, and reads the counters.
 
-        Raises JobError if it failed.
+        Raises JobError if the job failed.
         """
         status = self._registers.run()
         self.counts = Counts(**status.counts)
@@ -263,13 +273,22 @@ class Driver(JobDriver[EngineConfig]):
         b: npt.ArrayLike,
         c: npt.ArrayLike | None = None,
     ) -> npt.NDArray[Any]:
-        """D of NumPy matrices, which are rounded to the operation's formats.
+        """Computes D of NumPy matrices, which are rounded to the operation's formats.
+
+        Parameters
+        ----------
+        operation: name of an operation of the unit
+        a, b, c: numbers, (M, K), (K, N) and (M, N); C is optional
+
+        Returns
+        -------
+        The numbers of D, (M, N).
 
         Raises
         ------
-        ValueError if shapes do not fit, numbers are complex in a real format or have fractions in
-        one of integers, or the memory is too small, JobError if the engine reports
-        an error.
+        ValueError: shapes that do not match; imaginary parts or fractions that a format does not
+            have; a memory that is too small
+        JobError: the engine reports an error
         """
         element, result = formats_of(self.config, operation)
         left, right = np.asarray(a), np.asarray(b)
@@ -299,7 +318,8 @@ class Driver(JobDriver[EngineConfig]):
         *,
         mode: str | None = None,
     ) -> npt.NDArray[Any]:
-        """``D = C + A B``; ``mode``: of a multi-mode unit, by default its first."""
+        """Computes ``D = C + A B`` as :meth:`compute` does. ``mode`` chooses the format of a
+        multi-mode unit, by default its first one."""
         product, *others = self.config.unit.products
         if not others:
             if mode is not None:

@@ -26,12 +26,12 @@ from .vector.tiling import choose_vectors
 
 @dataclass(frozen=True, kw_only=True)
 class ProductCall:
-    """A product on some lanes.
+    """A product on some of the lanes.
 
     Parameters
     ----------
-    format, a, b, c, result, dataflow: see ``GtaDriver.pgemm``; not "simd"
-    lanes: the numbers of its lanes, which are a rectangle of the layout; None: the driver's choice
+    format, a, b, c, result, dataflow: as for ``GtaDriver.pgemm``, without "simd"
+    lanes: numbers of its lanes, which form a rectangle of the layout; None for the driver's choice
     """
 
     format: str
@@ -43,7 +43,7 @@ class ProductCall:
     lanes: tuple[int, ...] | None = None
 
     def checked(self, config: GtaConfig) -> GivenProduct:
-        """The operands. Raises TypeError and ValueError."""
+        """Returns the checked operands. Raises TypeError and ValueError."""
         if self.dataflow == "simd":
             raise ValueError("`dataflow` must be ws, is, os or auto for a product on separate "
                              "lanes, not "
@@ -65,7 +65,7 @@ def check_lanes(
     second: tuple[int, ...] | None,
     layout: tuple[int, int] | None,
 ) -> None:
-    """Raise ValueError unless two products can have these lanes, in this layout or in any."""
+    """Raises ValueError unless two products can have these lanes, in this layout or in any."""
     if config.lanes == 1:
         raise ValueError("`lanes` must be at least 2 for two products at the same time, not 1")
     if (first is None) != (second is None):
@@ -106,24 +106,27 @@ Patterns = npt.NDArray[np.uint64]
 
 
 class GtaDriver(VectorDriver):
-    """Multiplies matrices on a device, and computes with vectors.
+    """Multiplies matrices and computes with vectors on a GTA.
 
     Parameters
     ----------
     device: the accelerator and its memory
-    first_address: where the memory that the driver may use begins
+    first_address: lowest address that the driver may use
 
     Members
     -------
-    counts: the counters of the last job, of two of a product their sums; empty before the first
-    choice: how the last product was laid over the array; None: by vectors
-    schedule: the last product's, as the space of schedules has it; None before the first
-    left_over: how what was left over of it was done, by itself; None: there was no such part
-    choices: how the last two were that ran at the same time
+    counts: counters of the last job; their sums if a product took two jobs; empty before the first
+        one
+    choice: layout of the last product on the array; None if it ran on the vector path
+    schedule: schedule of the last product, as the space of schedules describes it; None before the
+        first one
+    left_over: how the remaining rows or columns of the last product ran as a job; None without such
+        a job
+    choices: layouts of the last two products that ran at the same time
 
     Raises
     ------
-    ValueError if the device's ID is not a GTA's.
+    ValueError: the device's register ID is not that of a GTA
     """
 
     choice: Choice | None
@@ -152,37 +155,37 @@ class GtaDriver(VectorDriver):
         along: bool | None = None,
         filled: bool = False,
     ) -> Patterns:
-        """``D = A B (+ C)``, as ``sim/gta/golden/pgemm.py`` has it, bit for bit.
+        """Computes ``D = A B (+ C)``, bit for bit as ``sim/gta/golden/pgemm.py``.
 
         Parameters
         ----------
-        format: of A and B
-        a, b, c: patterns of the format, (M, K) and (K, N), and of the result, (M, N), or
-            (M, N, 2) words if that is "long"
+        format: format of A and B
+        a, b: words of the format, (M, K) and (K, N)
+        c: words of the format of the result, (M, N); (M, N, 2) if that is "long"
         result: "wrap", "saturate" or "long"
-        dataflow: one of ``DATAFLOWS``; of floats "os" or "simd"; "auto" is never "simd", whose
-            elements work each by itself, and whose segments follow each other
-        layout: rows and columns of the lanes of a region; None: those that take fewest cycles
-        segments: parts into which K is cut at least. Of integers as many as there are lanes or
-            masks, a power of two, run at the same time in regions of their own, if the device has
-            the format as which their sums are added up, int32 for those of 4 bytes and int64 for
-            those of 8; others one after the other. In OS of integers there are as many more as the
-            elements' sums need. None: one, or as many at the same time as take fewest cycles
-        lateral: tiles and folds go along rows of D first, else along columns
-        overlap: a fold begins while the one before is under way
-        along: of "simd": True: the array's elements lie along rows of D, or columns if not
-            ``lateral``; False: as they stand in the layout; None: what takes fewest cycles by an
-            estimate, along rows and columns, too, if no layout is given
-        filled: what the last folds in the direction leave of the array idle is not left so: what is
-            over of all rows, or columns, is done behind the others, together, a job of its own
-            on the layout and in the dataflow that suit it. Not with segments, nor of "simd"
+        dataflow: one of ``DATAFLOWS``; for floats "os" or "simd". "auto" never chooses "simd", in
+            which each element computes alone and segments run one after the other
+        layout: rows and columns of the lanes of a region; None for the fastest
+        segments: least number of parts of K. For integers a power of two of them, up to the lanes
+            and the masks, runs at the same time in separate regions, if the device has the format
+            that adds their sums: int32 for sums of 4 bytes, int64 for sums of 8. Other parts run
+            one after the other. OS of integers has as many more parts as an element's sums need.
+            None chooses one part, or the fastest number at the same time
+        lateral: True to order tiles and folds along rows of D first, False along columns
+        overlap: True to start a fold before the one before has ended
+        along: for "simd": True to place the array's elements along rows of D, or along columns if
+            not ``lateral``; False to place them as in the layout; None for the faster one by an
+            estimate, which tries rows and columns if no layout is given
+        filled: True to run the rows or columns that would leave a part of the array idle in a job
+            after the others, with the layout and the dataflow that suit it. Not with segments or
+            "simd"
 
         Raises
         ------
-        TypeError for words that are no integers, and for options of another type; ValueError for
-        those too wide, for shapes that do not match, for what the device has not, for int64 to be
-        saturated whose sums may not fit 128 bits, and if its memory is too small. JobError if it
-        reports an error.
+        TypeError: words that are no integers; an option of another type
+        ValueError: words that are too wide; shapes that do not match; features that the device does
+            not have; saturated int64 whose sums may not fit 128 bits; a memory that is too small
+        JobError: the device reports an error
         """
         for name, given in (("lateral", lateral), ("overlap", overlap), ("filled", filled)):
             if not isinstance(given, bool):
@@ -217,14 +220,15 @@ class GtaDriver(VectorDriver):
         return self._laid_out(made, chosen)
 
     def _laid_out(self, made: GivenProduct, chosen: Choice) -> Patterns:
-        """The result of a job."""
+        """Returns the result of one job."""
         self.choice, self.schedule = chosen, chosen.schedule
         job = LaneJob(chosen.layout, rectangles(self.config, chosen.layout, chosen.regions))
         (found,) = self._run_programs(job, [made.laid_out(chosen)])
         return made.result_of(found, chosen)
 
     def _filled(self, made: GivenProduct, chosen: FilledChoice) -> Patterns:
-        """The results of two jobs; of K the second one's sums begin with the first one's."""
+        """Returns the results of two jobs. If K is divided, the second job adds to the sums of the
+        first."""
         full, rest = made.parts(chosen.axis, chosen.at)
         found = self._laid_out(full, chosen.full)
         counts = self.counts
@@ -244,19 +248,22 @@ class GtaDriver(VectorDriver):
         *,
         only: int | None = None,
     ) -> list[Patterns]:
-        """Two products at the same time, each on a region of lanes with a mask of its own; each
-        result is that of ``pgemm``.
+        """Computes two products at the same time, each on a region of lanes with a separate mask.
+
+        Each result is that of ``pgemm``.
 
         Parameters
         ----------
-        first, second: both with lanes, or both without: then they are cut in two as it takes fewest
-            cycles by the driver's estimate
-        layout: rows and columns of all lanes; None: those that take fewest cycles
-        only: 0 or 1: that product alone is run, and had, on the lanes that it would have beside the
-            other one; None: both
+        first, second: the products, both with lanes, or both without; the driver then chooses the
+            fastest division by its estimate
+        layout: rows and columns of all lanes; None for the fastest
+        only: 0 or 1 to run and return that product alone, on the lanes that it would have beside
+            the other one; None for both
 
-        Raises as ``pgemm``, and ValueError for lanes that there are not, that are no rectangle, or
-        that both products have.
+        Raises
+        ------
+        ValueError: unknown lanes, lanes that form no rectangle, or a lane in both products
+        ValueError, TypeError, JobError: as ``pgemm``
         """
         calls = first, second
         given = [call.checked(self.config) for call in calls]

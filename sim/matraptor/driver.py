@@ -27,12 +27,12 @@ from .result.outer import by_columns
 
 @dataclass(frozen=True, kw_only=True)
 class Tiles:
-    """C, cut into rows and columns.
+    """A division of C into tiles.
 
     Parameters
     ----------
-    shape: of C
-    rows, columns: of a tile; the last ones may be smaller
+    shape: shape of C
+    rows, columns: shape of a tile; the last tiles may be smaller
     """
 
     shape: tuple[int, int]
@@ -41,12 +41,12 @@ class Tiles:
 
     @property
     def count(self) -> int:
-        """Tiles in all."""
+        """Number of tiles."""
         return -(-self.shape[0] // self.rows) * -(-self.shape[1] // self.columns)
 
     @property
     def row_ranges(self) -> list[tuple[int, int]]:
-        """Rows of each row of tiles, from the first to behind the last."""
+        """Returns the ranges of rows, start and end, of the rows of tiles."""
         return list(pairwise([*range(0, self.shape[0], self.rows), self.shape[0]]))
 
     @property
@@ -57,14 +57,14 @@ class Tiles:
 def tiles_of(
     config: MatRaptorConfig, shape: tuple[int, int], inner: int, entries: tuple[int, int]
 ) -> Tiles:
-    """The tiles that fit and make the accelerator read the fewest bytes, if every lane needs every
-    row of B; a single one if C fits.
+    """Chooses the tiles that fit the chip and need the fewest bytes of reads, if every lane needs
+    every row of B. Returns a single tile if C fits.
 
     Parameters
     ----------
-    shape: of C, at least 1 x 1
-    inner: columns of A, rows of B
-    entries: of A and of B
+    shape: shape of C, at least 1 x 1
+    inner: columns of A, which are the rows of B
+    entries: numbers of entries of A and of B
     """
     rows, columns = shape
     depth, lanes, entry = config.queue_depth, config.lanes, config.layout.entry_bytes
@@ -87,14 +87,14 @@ SparseDevice = AcceleratorDevice[MatRaptorConfig]
 
 @dataclass(frozen=True, kw_only=True)
 class SparseJob:
-    """A job that ran.
+    """A completed job.
 
     Parameters
     ----------
-    rows: of A and C
-    columns: range of B's columns that it was about
+    rows: number of rows of A and C
+    columns: range of B's columns that it computed
     mode: "rows" or "outer"
-    error: the name of its error: "none", or "overflow" if it was split afterwards
+    error: name of its error: "none", or "overflow" if the driver split it afterwards
     counts: its counters
     """
 
@@ -112,29 +112,29 @@ def most_entries(a: CsrPatterns, b: CsrPatterns, cols: int) -> Ints:
 
 
 class SparseDriver(JobDriver[MatRaptorConfig]):
-    """Multiplies sparse matrices on a device.
+    """Multiplies sparse matrices on a MatRaptor.
 
     A product is one job if every row fits the queues. If one does not, the job ends with an
-    overflow; then the rows that cannot overflow are computed in one job, the others in two, each
-    with half of B's columns, and so on. Columns of a row never depend on each other, so that
-    nothing is lost; only the order in which an element's products are added may differ from that of
-    a larger queue.
+    overflow. The driver then computes the rows that cannot overflow in one job, and the others in
+    two jobs, each with half of B's columns, and so on. Columns of a row do not depend on each
+    other, so the result is complete. Only the order in which products of an element are added may
+    differ from that of a larger queue.
 
-    In the mode "outer" of a device with outer products, C is computed in tiles that fit the chip, a
-    job each. Bits do not depend on the tiles.
+    In the mode "outer" of a device with outer products, C is computed in tiles that fit the chip,
+    one job each. Results do not depend on the tiles.
 
     Parameters
     ----------
     device: the accelerator and its memory
-    first_address: where the memory that the driver may use begins
+    first_address: lowest address that the driver may use
 
     Members
     -------
-    jobs: the jobs of the last product, in order
+    jobs: jobs of the last product in order
 
     Raises
     ------
-    ValueError if the device's ID is not a MatRaptor's.
+    ValueError: the device's register ID is not that of a MatRaptor
     """
 
     jobs: list[SparseJob]
@@ -151,21 +151,23 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         self.jobs = []
 
     def multiply(self, a: C2sr, b: C2sr, *, mode: str = "rows") -> C2sr:
-        """``C = A (x) B`` in the semiring of the device.
+        """Computes ``C = A (x) B`` in the semiring of the device.
 
-        Pointers of the result are the hardware's if it was one job, else without gaps.
+        The pointers of the result are those of the hardware if the product was one job, else
+        without gaps.
 
         Parameters
         ----------
-        a, b: in the layout of the device
-        mode: "rows", each of C from the rows of B that it needs; or "outer", C from outer products
+        a, b: matrices in the layout of the device
+        mode: "rows" computes each row of C from the rows of B that it needs, "outer" uses outer
+            products
 
         Raises
         ------
-        TypeError if an operand is not in C2SR.
-        ValueError if shapes or layouts do not fit, the memory is too small, the device does not
-        have the mode, or A has more columns than the mode takes.
-        JobError if the device reports an error other than an overflow.
+        TypeError: an operand that is not in C2SR
+        ValueError: shapes or layouts that do not fit; a memory that is too small; a mode that the
+            device does not have; more columns of A than the mode accepts
+        JobError: the device reports an error other than an overflow
         """
         self._check(a, b, mode)
         self.jobs = []
@@ -181,7 +183,7 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         return from_patterns(rows, shape, self.config.layout)
 
     def tiles(self, a: C2sr, b: C2sr) -> Tiles:
-        """The jobs of an outer product that is not empty."""
+        """Returns the tiles of an outer product that is not empty; each is one job."""
         return tiles_of(self.config, (a.shape[0], b.shape[1]), a.shape[1], (a.nnz, b.nnz))
 
     def _check(self, a: C2sr, b: C2sr, mode: str) -> None:
@@ -202,7 +204,7 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
             raise ValueError(f"`b` must have at most {most} rows, not {b.shape[0]}")
 
     def _outer(self, a: C2sr, b: C2sr) -> C2sr:
-        """Tile by tile, each computed in a job."""
+        """Computes the product tile by tile, one job each."""
         layout, shape, inner = self.config.layout, (a.shape[0], b.shape[1]), a.shape[1]
         if not shape[1]:
             return from_patterns(no_entries(shape[0]), shape, layout)
@@ -224,7 +226,7 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         return from_patterns(join_rows(shape[0], parts), shape, layout)
 
     def _tile(self, a: C2sr, b: C2sr, columns: tuple[int, int]) -> C2sr:
-        """One that fits."""
+        """Computes a tile that fits the chip."""
         most = most_entries(a.patterns(), b.patterns(), b.shape[1])
         stored = by_columns(self.config, a)
         found = self._job(stored, b, most, columns, mode="outer")
@@ -235,7 +237,7 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
     def _product(
         self, a: CsrPatterns, b: CsrPatterns, inner: int, columns: tuple[int, int]
     ) -> CsrPatterns:
-        """Rows of the product in a range of B's columns."""
+        """Returns the rows of the product in a range of B's columns."""
         layout = self.config.layout
         rows, cols = len(a.starts) - 1, columns[1]
         left = from_patterns(a, (rows, inner), layout)
@@ -245,7 +247,8 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
     def _split(
         self, a: CsrPatterns, b: CsrPatterns, inner: int, columns: tuple[int, int]
     ) -> CsrPatterns:
-        """The same in several jobs: rows that cannot overflow; the others, by halves of columns."""
+        """Computes the same in several jobs: the rows that cannot overflow; the others by halves of
+        columns."""
         low, high = columns
         heavy = most_entries(a, b, high - low) > self.config.queue_depth
         if not heavy.any():
@@ -263,16 +266,17 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         return join_rows(len(a.starts) - 1, parts)
 
     def _by_rows(self, a: C2sr, b: C2sr, columns: tuple[int, int]) -> C2sr | None:
-        """The product in one job; None if a queue overflowed."""
+        """Returns the product of one job; None if a queue overflowed."""
         most = most_entries(a.patterns(), b.patterns(), b.shape[1])
         return self._job(a, b, most, columns, mode="rows")
 
     def _job(
         self, a: C2sr, b: C2sr, most: Ints, columns: tuple[int, int], *, mode: str
     ) -> C2sr | None:
-        """Run one job; None if a queue overflowed.
+        """Runs one job; returns None if a queue overflowed.
 
-        ``a``: as the mode has it in memory; ``most``: entries that each row of C can have.
+        ``a`` is stored as the mode needs it; ``most`` is the largest number of entries of each row
+        of C.
         """
         rows, layout = len(most), self.config.layout
         capacity = self._capacity(most)
@@ -310,7 +314,7 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         )
 
     def _capacity(self, most: Ints) -> int:
-        """Entries that suffice for any lane in any of its channels."""
+        """Returns a number of entries that suffices for each lane in each of its channels."""
         groups = max(self.config.lanes, self.config.channels)
         sums = np.bincount(np.arange(len(most)) % groups, weights=most, minlength=groups)
         block = self.config.layout.block_entries

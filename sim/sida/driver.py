@@ -25,9 +25,11 @@ from .result.elementwise import begin
 
 
 def bank_span(config: SidaConfig) -> int:
-    """Bytes of a row of every bank of all channels, of an HBM: the vectors of a pass are read and
-    written side by side, and those that begin a multiple of it apart want other rows of the same
-    bank all along."""
+    """Returns the bytes of one row in every bank of all channels of an HBM.
+
+    Vectors of a pass are read and written together. Two that start a multiple of this span apart
+    would need different rows of the same bank all along.
+    """
     return config.channels * HBM.banks * HBM.page_bytes
 
 
@@ -36,21 +38,22 @@ SidaDevice = AcceleratorDevice[SidaConfig]
 
 
 class SidaDriver(JobDriver[SidaConfig]):
-    """Solves problems on a device.
+    """Solves iterative problems on a SIDA.
 
     Parameters
     ----------
     device: the accelerator and its memory
-    first_address: where the memory that the driver may use begins
-    rows: what it puts there of a matrix by rows, see ``images.ROWS``
+    first_address: lowest address that the driver may use
+    rows: which elements of a matrix it also stores by rows: "late", those below the diagonal band,
+        or "whole"
 
     Members
     -------
-    jobs: the counters of the last problem's jobs, in order
+    jobs: counters of the jobs of the last problem, in order
 
     Raises
     ------
-    ValueError if the device's ID is not a SIDA's, or ``rows`` is none of ``ROWS``.
+    ValueError: the device's register ID is not that of a SIDA; an unknown ``rows``
     """
 
     jobs: list[dict[str, int]]
@@ -69,18 +72,20 @@ class SidaDriver(JobDriver[SidaConfig]):
         self.jobs = []
 
     def solve(self, problem: Problem, most: int, *, passes_a_job: int | None = None) -> Solution:
-        """Runs a problem on the device, bit for bit as ``iterations.problem.solve``.
+        """Solves a problem on the device, bit for bit as ``iterations.problem.solve``.
 
         Parameters
         ----------
-        most: iterations
-        passes_a_job: None: one job does all of them. Else the next job begins with the vector that
-            has the result after the second iteration of a pass
+        problem: the matrix, the program, its vectors and its stop
+        most: largest number of iterations
+        passes_a_job: passes of one job; None for all passes in one job. The next job starts with
+            the vector that has the result after the second iteration of a pass
 
         Raises
         ------
-        ValueError if the problem does not fit the device, NoRoom if the memory is too small,
-        JobError if the device reports an error.
+        ValueError: a problem that does not fit the device
+        NoRoom: the memory is too small
+        JobError: the device reports an error
         """
         if most < 1:
             raise ValueError(f"`most` must be at least 1, not {most}")
@@ -126,7 +131,8 @@ class SidaDriver(JobDriver[SidaConfig]):
         )
 
     def _place(self, problem: Problem) -> tuple[dict[str, int], dict[str, int]]:
-        """Put a problem into memory; the registers of its jobs, and where everything is."""
+        """Writes a problem to memory; returns the registers of its jobs and the addresses of its
+        arrays."""
         config, program = self.config, problem.program
         self._check(problem)
         scalars = begin(program, config.format, problem.scalars)

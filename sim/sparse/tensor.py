@@ -22,17 +22,18 @@ _KEYS = 1 << 63
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tensor:
-    """A tensor by coordinates, in any order; entries of one place are meant to be added.
+    """A sparse tensor by coordinates, in any order; entries of one place count as their sum.
 
     Parameters
     ----------
-    shape: indices of each mode
-    indices: (entries, order), int64, where each entry is
-    values: (entries,), float64 or int64
+    shape: size of each mode
+    indices: int64, (entries, order), coordinates of each entry from 0
+    values: float64 or int64, (entries,)
 
     Raises
     ------
-    TypeError if indices or values are no arrays, ValueError if the parts do not fit each other.
+    TypeError: ``indices`` or ``values`` is no array of NumPy
+    ValueError: the shapes or dtypes differ from these; an index is out of range
     """
 
     shape: tuple[int, ...]
@@ -62,12 +63,12 @@ class Tensor:
 
     @property
     def order(self) -> int:
-        """Modes."""
+        """Number of modes."""
         return len(self.shape)
 
     @property
     def nnz(self) -> int:
-        """Entries, zeros and those of one place included."""
+        """Number of entries, zeros and repeated places included."""
         return len(self.values)
 
 

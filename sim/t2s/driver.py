@@ -28,7 +28,7 @@ from .sparse.running import laid_out_operands, missing_word
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """The counters after a job."""
+    """Values of the array's counters after a job."""
 
     cycles: int
     busy_cycles: int
@@ -51,21 +51,21 @@ T2sDevice = AcceleratorDevice[T2sConfig]
 
 
 class Driver(JobDriver[T2sConfig]):
-    """Programs an array.
+    """Runs jobs on an array that the T2S compiler has generated.
 
     Parameters
     ----------
     device: the array and its memory
-    first_address: where the memory that the driver may use begins
+    first_address: lowest address that the driver may use
 
     Members
     -------
-    counts: the counters of the last job
-    steps: vectors of tokens of its sparse operands, by tensor
+    counts: counters of the last job
+    steps: for each sparse operand the number of vectors of tokens
 
     Raises
     ------
-    ValueError if the device's ID is not an array's.
+    ValueError: the device's register ID is not that of an array
     """
 
     counts: Counts
@@ -82,21 +82,23 @@ class Driver(JobDriver[T2sConfig]):
         )
 
     def compute(self, bounds: Mapping[str, int] | None = None, **operands: Any) -> npt.NDArray[Any]:
-        """The result for tensors of numbers, which are rounded to the format of words.
+        """Computes the design's result for tensors of numbers, which are rounded to the format of
+        words.
 
         Parameters
         ----------
-        bounds: of indices, where the tensors' shapes do not tell them
-        operands: the tensors, by name. Sparse ones: sparse arrays or matrices of SciPy, sparse
-            tensors (:class:`~tilewright.sim.sparse.tensor.Tensor`), or dense arrays, of which what
-            is the pad of a tile has no entry: 0, an infinity
+        bounds: bounds of the indices that no tensor's shape determines
+        operands: tensors by name. A sparse one is a sparse array or matrix of SciPy, a sparse
+            tensor (:class:`~tilewright.sim.sparse.tensor.Tensor`), or a dense array, in which
+            elements equal to the tile's pad, 0 or an infinity, are no entries
 
         Raises
         ------
-        ValueError for tensors that the design does not have, shapes that contradict each other,
-        bounds that registers do not hold, numbers that are complex, or have fractions in a format
-        of integers, and if the memory is too small; TypeError for sparse operands that are dense in
-        the design; JobError if the array reports an error.
+        ValueError: tensors that the design does not have; shapes that contradict each other; bounds
+            that registers do not hold; imaginary parts or fractions that the format does not have;
+            a memory that is too small
+        TypeError: a sparse operand that the design has as dense
+        JobError: the array reports an error
         """
         design = self.config.plan
         result = self._run(bounds, operands, to_container, entries_of_numbers)
@@ -105,9 +107,9 @@ class Driver(JobDriver[T2sConfig]):
     def run_words(
         self, bounds: Mapping[str, int] | None = None, **operands: Any
     ) -> npt.NDArray[np.uint64]:
-        """Does as :meth:`compute`, on container words; sparse operands store each place once.
+        """Computes as :meth:`compute` does, on words; sparse operands store each place once.
 
-        Raises TypeError and ValueError for what are none, too.
+        Raises TypeError and ValueError also for values that are no words.
         """
 
         def as_words(given: Any, fmt: Format) -> npt.NDArray[np.uint64]:
@@ -116,7 +118,8 @@ class Driver(JobDriver[T2sConfig]):
         return self._run(bounds, operands, as_words, entries_of_words)
 
     def submit(self, job: Job) -> None:
-        """Write the job registers, run, and take the counters. Raises JobError if it failed."""
+        """Writes the registers of a job, runs it, and reads the counters. Raises JobError if it
+        failed."""
         status = self._registers.submit(job.registers(self.config))
         self.counts, self.steps = Counts(**status.counts), job.steps
         status.check()

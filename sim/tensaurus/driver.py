@@ -35,7 +35,8 @@ def plan_of(
     mode: int = 0,
     fixed: Mapping[str, int | tuple[int, ...]] | None = None,
 ) -> Plan:
-    """The best cut of a product; ``fixed``: what is not to be chosen, see ``tiles.plan``."""
+    """Returns the best tiling of a product. ``fixed`` has the sizes that are given, see
+    ``tiles.plan``."""
     if not isinstance(tensor, Tensor):
         return plan(config, work, None, fixed)
     order, first = arrangement(tensor, mode)
@@ -53,21 +54,21 @@ def plan_of(
 
 
 class TensorDriver(JobDriver[TensaurusConfig]):
-    """Multiplies tensors with matrices on a device.
+    """Multiplies tensors with matrices on a Tensaurus.
 
     Parameters
     ----------
     device: the accelerator and its memory
-    first_address: where the memory that the driver may use begins
+    first_address: lowest address that the driver may use
 
     Members
     -------
-    counts: the counters of the last product; none if it had no values
-    tiles: of it
+    counts: counters of the last product; empty if the tensor had no values
+    tiles: number of tiles of the last product
 
     Raises
     ------
-    ValueError if the device's ID is not a Tensaurus'.
+    ValueError: the device's register ID is not that of a Tensaurus
     """
 
     counts: dict[str, int]
@@ -87,22 +88,28 @@ class TensorDriver(JobDriver[TensaurusConfig]):
     def sparse(
         self, work: Work, cut: Cut, tensor: Tensor, operands: Mapping[int, Patterns], mode: int = 0
     ) -> Patterns:
-        """The product of a sparse tensor, whose slices are those of ``mode``.
+        """Computes the product of a sparse tensor and matrices.
 
         Parameters
         ----------
-        operands: of each other mode, as the slices' mode is the first: (indices, rank) patterns
+        work: the kernel and its formats
+        cut: the tiling
+        tensor: the sparse tensor
+        operands: for each other mode, counted as if the slices' mode were the first, a matrix of
+            words, (indices, rank)
+        mode: the mode whose indices are the slices
 
         Returns
         -------
-        Patterns of the format of sums, in ``work.result_shape``; where no value adds to an element
-        it is the identity of (+).
+        Words of the format of sums, in ``work.result_shape``. An element without any products is
+        the identity of (+).
 
         Raises
         ------
-        TypeError if it is not a :class:`Tensor`, ValueError if the parts do not fit each other or
-        the device, NoRoom if the memory is too
-        small, JobError if the device reports an error.
+        TypeError: ``tensor`` is no :class:`Tensor`
+        ValueError: operands that do not fit each other or the device
+        NoRoom: the memory is too small
+        JobError: the device reports an error
         """
         check_type("tensor", tensor, Tensor, "a Tensor")
         shape = tuple(tensor.shape[one] for one in modes_from(tensor.order, mode))
@@ -113,7 +120,8 @@ class TensorDriver(JobDriver[TensaurusConfig]):
     def dense(
         self, work: Work, cut: Cut, tensor: Patterns, operands: Mapping[int, Patterns]
     ) -> Patterns:
-        """The product of a dense tensor, slices first; see :meth:`sparse`."""
+        """Computes the product of a dense tensor, whose first axis has the slices; see
+        :meth:`sparse`."""
         self._check(work, cut, tensor.shape, operands, dense=True)
         tiles = dense_tiles(self.config, work, cut, tensor)
         return self._run(work, cut, tiles, operands)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
+import textwrap
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,7 @@ import pytest
 import tilewright
 from scipy.sparse import csr_array, random_array
 from tilewright import payloads
+from tilewright.api import reports
 from tilewright.api.computations import _SUFFIXES, _parameters
 from tilewright.cli import main
 from tilewright.hw.spec.host.words import UnknownName
@@ -218,6 +222,29 @@ def counters(driver: Any) -> Any:
     if not hasattr(driver, "jobs"):
         return driver.counts
     return [getattr(job, "counts", job) for job in driver.jobs]
+
+
+def docstring_examples() -> dict[str, str]:
+    """Returns the examples in the docstrings of public names, by the name."""
+    found = {}
+    for name in tilewright.__all__:
+        one = reports.synth if name == "synth" else getattr(tilewright, name)
+        kind = one if isinstance(one, type | ModuleType) else type(one)
+        for path, each in [(name, one), *((f"{name}.{key}", x) for key, x in vars(kind).items())]:
+            _, _, example = (inspect.getdoc(each) or "").partition("Example\n-------\n")
+            if example:
+                found[path] = textwrap.dedent(example)
+    return found
+
+
+@pytest.mark.parametrize("name", slow_but(["generate", "driver"], docstring_examples()))
+def test_examples_in_docstrings(name: str) -> None:
+    exec(compile(docstring_examples()[name], name, "exec"), {})
+
+
+def test_most_functions_have_an_example() -> None:
+    functions = {"run", "generate", "device", "driver", "registers", "synth", "table"}
+    assert functions | {"Generated.write", "formats.to_words"} <= set(docstring_examples())
 
 
 @pytest.mark.slow

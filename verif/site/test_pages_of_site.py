@@ -94,6 +94,11 @@ m0_*, ...: names
 Raises
 ------
 ValueError for a bad one.
+
+Example
+-------
+    for n in range(2):
+        print(n)
 """
     assert (
         as_markdown(text)
@@ -107,5 +112,12 @@ ValueError for a bad one.
 
 **Raises**
 
-ValueError for a bad one."""
+ValueError for a bad one.
+
+**Example**
+
+```python
+for n in range(2):
+    print(n)
+```"""
     )

@@ -38,17 +38,17 @@ def _check_name(kind: str, name: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """Neighbouring bits of a register with one meaning.
+    """Adjacent bits of a register with one meaning.
 
     Parameters
     ----------
-    name: unique in its register, in lower case
+    name: unique name in its register, in lower case
     low, width: lowest bit and number of bits
-    access: a key of ``ACCESSES``; empty: that of the register
+    access: a key of ``ACCESSES``; empty for that of the register
     reset: value after reset
-    constant: reads as ``reset`` for ever (only with access "ro")
-    doc: one line
-    values: what some of its values mean, by name
+    constant: True if it always reads as ``reset``; only with access "ro"
+    doc: description in one line
+    values: meanings of some of its values, by name
     """
 
     name: str
@@ -74,7 +74,7 @@ class Field:
 
     @property
     def mask(self) -> int:
-        """Ones at the field's bits of the register."""
+        """The mask of the field's bits in the register."""
         return ((1 << self.width) - 1) << self.low
 
 
@@ -84,12 +84,12 @@ class Register:
 
     Parameters
     ----------
-    name: unique in its map, in upper case
+    name: unique name in its map, in upper case
     offset: byte address, a multiple of the register's size
-    access: of the fields that do not say otherwise
-    fields: from low to high
+    access: access of the fields that do not have one
+    fields: its fields from low to high bits
     bits: 32, or 64: two words, the low one first; a field may have bits in both
-    doc: one line
+    doc: description in one line
     """
 
     name: str
@@ -127,24 +127,25 @@ class Register:
         return field.access or self.access
 
     def field(self, name: str) -> Field:
-        """A field by name. Raises UnknownName, a ValueError and a KeyError, if there is none."""
+        """Returns a field by name. Raises UnknownName, a ValueError and a KeyError, if there is
+        none."""
         fields = {field.name: field for field in self.fields}
         if name not in fields:
             raise UnknownName(not_one_of(f"the field of {self.name}", fields, name))
         return fields[name]
 
     def member(self, field: Field) -> str:
-        """Name of the field in the hardware."""
+        """Returns the name of a field in the hardware."""
         parts = (self.name,) if field.name == "value" else (self.name, field.name)
         return "_".join(parts).lower()
 
     def get(self, value: int, name: str) -> int:
-        """A field's value out of the register's."""
+        """Extracts a field from a value of the register."""
         field = self.field(name)
         return (value & field.mask) >> field.low
 
     def put(self, **values: int) -> int:
-        """The register's value with some fields set and zeros elsewhere.
+        """Returns a value of the register with these fields, and zeros elsewhere.
 
         Raises UnknownName for an unknown field, ValueError for a value that does not fit.
         """
@@ -158,7 +159,7 @@ class Register:
         return word
 
     def describe(self) -> dict[str, Any]:
-        """The register's entry in the sidecar."""
+        """Returns the register's entry in the sidecar."""
         fields = [
             {
                 "name": field.name,
@@ -180,7 +181,7 @@ class Register:
 class RegisterMap:
     """Registers at different addresses, in the order of the addresses.
 
-    ``registers["NAME"]`` and iteration give :class:`Register` objects.
+    ``registers["NAME"]`` returns a :class:`Register`, and iteration yields all of them.
     """
 
     registers: tuple[Register, ...]

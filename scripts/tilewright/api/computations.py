@@ -1,4 +1,4 @@
-"""The computations of ``tilewright run``, on arrays of a program: its options as keywords.
+"""Runs the computations of ``tilewright run`` on arrays of a program, with options as keywords.
 
 Each command runs as from a command line, in this process: arrays go to files in a temporary
 directory, and report and result are read from there.
@@ -40,13 +40,13 @@ class _Parameter:
 
     Parameters
     ----------
-    name: in Python
-    option: on the command line; empty of an argument
-    off: the option that says no, if there is one
-    flag: whether it has no value
-    many: whether it may be given more than once
-    file: whether it is the name of a file
-    help: what the command says of it
+    name: keyword in Python
+    option: option of the command line; empty for an argument
+    off: the option that negates it, if there is one
+    flag: True if it has no value
+    many: True if it may be given more than once
+    file: True if it names a file
+    help: help text of the command
     """
 
     name: str
@@ -232,26 +232,37 @@ def _chosen(
 
 
 def run(computation: str, /, *arguments: Any, **options: Any) -> Result:
-    """Run a computation of ``tilewright run`` on a unit, checked against a reference.
+    """Runs a computation of ``tilewright run`` on a unit and checks the result against a reference.
 
     Parameters
     ----------
-    computation: its name
-    arguments: in the order of the command line, or by name: names of files, or in their place what
-        these would hold: arrays, SciPy's sparse matrices, tensors of ``tilewright.formats``, large
-        integers
-    options: of the command line, underscores for dashes: flags are True or False; what may be given
-        more than once, a list or a dictionary (``set={"rows": 4}``); files as for ``arguments``
+    computation: name of the computation; ``tilewright run`` lists them
+    arguments: arguments of the command in its order: file names, or their content as arrays,
+        SciPy's sparse matrices, tensors of ``tilewright.formats`` or large integers
+    options: arguments by name, and options of the command with underscores for dashes. A flag is
+        True or False. A repeatable option is a list, or a dictionary if it is NAME=VALUE:
+        ``set={"rows": 4}``. Files as for ``arguments``
+
+    Only files that an option names are written.
 
     Returns
     -------
-    The result, with what was computed as its ``result``, and ``passed`` unless a check failed.
+    The report, with the computed values as ``result``. ``passed`` is False if a check failed.
 
     Raises
     ------
-    ValueError for an unknown computation or option and for a wrong value, TypeError for too many
-    arguments; ``ToolMissing`` and ``BuildError`` of ``tilewright.sim.rtl`` as
-    :func:`tilewright.device`. No file is written but those that an option names.
+    ValueError: an unknown computation or option; a wrong value
+    TypeError: too many arguments; one that is missing before another
+    ToolMissing, BuildError: as :func:`tilewright.device`
+
+    Example
+    -------
+        import numpy as np
+        import tilewright
+
+        a, b = np.ones((4, 3)), np.ones((3, 2))
+        product = tilewright.run("gemm", a, b, backend="model", set={"rows": 2, "cols": 2})
+        assert product.passed and (product.result == 3).all()
     """
     known = commands()
     if not isinstance(computation, str) or computation not in known:

@@ -1,4 +1,4 @@
-"""Accelerators as devices with memory: their RTL, their models; and what drives them."""
+"""Makes devices: accelerators with memory, as RTL or model, and their drivers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["device", "driver", "registers"]
 
 _TIME_OUT = 1 << 40
-"""Cycles of RTL that `wait` waits: it can be interrupted."""
+"""Cycles that ``wait`` of the RTL runs at most; Ctrl-C interrupts it before."""
 
 
 def device(
@@ -39,30 +39,49 @@ def device(
     waves: str | Path | None = None,
     **parameters: Any,
 ) -> OpenDevice[Any]:
-    """An accelerator of the catalogue with a memory, which begins at address 0.
+    """Makes an accelerator of the catalogue with a memory that begins at address 0.
 
-    Use it in a ``with`` statement, or close it.
+    Use the device in a ``with`` statement, or call ``close``.
 
     Parameters
     ----------
-    unit: its name
+    unit: name of the accelerator
     config, parameters: as for :func:`tilewright.generate`
-    backend: "model", what a job leaves, with the counters that do not depend on time; "cycles", the
-        same with all counters, from the cycle model; "rtl", the Verilog itself under Verilator
-    memory_bytes: size of the memory
-    memory: what each memory channel does: "flat" answers each burst after 20 cycles and moves a
-        beat a cycle; "hbm", "hbm32" and models of one's own are for the backend "cycles" alone. To
-        "rtl" a flat model of one's own says the latency
-    gigahertz: clock of the accelerator, to the backend "cycles"; None: the unit's own
-    waves: file to write, of the backend "rtl", in FST if its name ends in .fst, else in VCD;
-        complete when the device is closed
+    backend: "model" computes what a job leaves in memory, bit for bit, and the counters that do not
+        depend on time. "cycles" adds the other counters, from the cycle model. "rtl" runs the
+        Verilog under Verilator
+    memory_bytes: size of the memory in bytes
+    memory: timing of each memory channel. "flat" answers each burst after 20 cycles and moves one
+        beat per cycle. The backend "cycles" also accepts "hbm", "hbm32" and other memory models;
+        "rtl" also accepts a flat model with another latency
+    gigahertz: clock of the accelerator in GHz, for the backend "cycles"; None for the unit's
+        default
+    waves: waveform file that the backend "rtl" writes: FST if the name ends in ``.fst``, else VCD.
+        It is complete when the device is closed
+
+    Returns
+    -------
+    The device, with its registers and memory.
 
     Raises
     ------
-    ValueError for a unit that is no accelerator, a backend that it has not, and what a backend does
-    not take; ValueError and TypeError as :func:`tilewright.generate`. With the backend "rtl"
-    ``ToolMissing`` without Verilator or a C++ compiler, ``BuildError`` if one of them fails; both
-    are in ``tilewright.sim.rtl.build``.
+    ValueError: a unit that is no accelerator; a backend that it does not have; an argument that the
+        backend does not accept
+    ValueError, TypeError: as :func:`tilewright.generate`
+    ToolMissing: with "rtl", if Verilator or a C++ compiler is missing
+    BuildError: with "rtl", if one of them fails; both are in ``tilewright.sim.rtl.build``
+
+    Example
+    -------
+        import numpy as np
+        import tilewright
+
+        roads = np.array([[0, 3, 9], [9, 0, 2], [5, 9, 0]])
+        with tilewright.device("engine_simd2", tile=2, ops="minplus") as device:
+            driver = tilewright.driver(device)
+            assert driver.simd2_minplus(roads, roads, roads).tolist() == [
+                [0, 3, 5], [7, 0, 2], [5, 8, 0]
+            ]
     """
     entry = entry_named(unit)
     if entry.unit.jobs is None:
@@ -122,7 +141,7 @@ def _memory_model(memory: str | MemoryModel) -> MemoryModel:
 
 
 _last: list[tuple[Unit, Any, Emitted]] = []
-"""The unit that was emitted last: a device that is made again with more memory is the same."""
+"""The unit that was emitted last. A device that is made again with more memory reuses it."""
 
 
 def _emitted(unit: Unit, config: Any) -> Emitted:
@@ -150,7 +169,7 @@ def _rtl(
 
 
 def _entry_of(device: AcceleratorDevice[Any]) -> Entry:
-    """The accelerator that a device is one of, by the class of its configuration."""
+    """Returns the accelerator of a device, by the class of the device's configuration."""
     config = getattr(device, "config", None)
     for entry in entries().values():
         if entry.unit.jobs is not None and entry.unit.config is type(config):
@@ -159,16 +178,32 @@ def _entry_of(device: AcceleratorDevice[Any]) -> Entry:
 
 
 def driver(device: AcceleratorDevice[Any], **options: Any) -> Any:
-    """The unit's driver on a device: of :func:`device`, or one's own; see the unit's page.
+    """Makes the driver of a device, which places operands in its memory and runs jobs.
+
+    The unit's page describes the driver's methods.
 
     Parameters
     ----------
-    options: of the driver: all have ``first_address``, where the memory that it may use begins
+    device: from :func:`tilewright.device`, or any object with the members of ``tilewright.Device``
+    options: options of the driver. Every driver has ``first_address``, the lowest address of the
+        memory that it may use
 
     Raises
     ------
-    TypeError if the configuration of the device is not that of an accelerator, or the driver has no
-    such option; ValueError if the device's register ID is another's, or for an option's value.
+    TypeError: the device's configuration is not that of an accelerator; an unknown option
+    ValueError: the register ID is that of another accelerator; a wrong value of an option
+
+    Example
+    -------
+        import scipy.sparse as sp
+        import tilewright
+        from tilewright import formats
+
+        matrix = sp.csr_array([[0, 2], [3, 0]])
+        with tilewright.device("matraptor", lanes=2, channels=2) as device:
+            a = formats.to_c2sr(matrix, device.config.layout)
+            product = formats.from_c2sr(tilewright.driver(device).multiply(a, a))
+        assert product.toarray().tolist() == [[6, 0], [0, 6]]
     """
     entry = _entry_of(device)
     make: Callable[..., Any] = named_object(entry.driver)
@@ -183,6 +218,15 @@ def driver(device: AcceleratorDevice[Any], **options: Any) -> Any:
 
 
 def registers(device: AcceleratorDevice[Any]) -> JobRegisters:
-    """The registers of a device by name, and jobs that are written there. Raises as
-    :func:`driver`."""
+    """Returns the registers of a device by name; they also submit jobs. Raises as :func:`driver`.
+
+    Example
+    -------
+        import tilewright
+
+        with tilewright.device("matraptor", lanes=2, channels=2) as device:
+            registers = tilewright.registers(device)
+            registers.write("ROWS", 12)
+            assert registers.read("ROWS") == 12
+    """
     return JobRegisters(device, _entry_of(device).unit.job_spec(device.config))

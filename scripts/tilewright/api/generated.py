@@ -1,4 +1,4 @@
-"""Verilog from Python."""
+"""Generates SystemVerilog from Python."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["Generated", "generate"]
 
 @dataclass(frozen=True, kw_only=True)
 class Generated:
-    """A unit as SystemVerilog.
+    """A generated unit: its SystemVerilog and its sidecar.
 
-    Parameters
-    ----------
-    unit: its name in the catalogue
-    name: the name of its top module, with which those of all other modules and types begin
-    config: what it was generated for
-    verilog: SystemVerilog, all modules
-    sidecar: what other tools need to know of it, see ``docs/sidecar.md``
+    Members
+    -------
+    unit: name of the unit in the catalogue
+    name: name of the top module, which is the prefix of the names of all other modules and types
+    config: the configuration that it was generated for
+    verilog: the SystemVerilog text of all modules
+    sidecar: ports, registers, operations and latencies as a dictionary, see ``docs/sidecar.md``
     """
 
     unit: str
@@ -33,15 +33,36 @@ class Generated:
     sidecar: dict[str, Any]
 
     def write(self, path: str | os.PathLike[str], **others: str | os.PathLike[str]) -> Path | None:
-        """Write the modules to ``path`` and the sidecar beside it, as ``.json``; returns the
-        latter's path.
+        """Writes the Verilog to ``path``, and the sidecar beside it with the suffix ``.json``.
 
-        ``others`` are files for what other tools read, by the names that the command line has for
-        them: ``package``, ``template``, ``header``, ``rdl``, ``ipxact``, ``core``, ``filelist``.
-        All files appear whole, or none. A device or a pipe has nothing beside it: then no sidecar
-        is written, and the result is None. Raises OSError if a file cannot be written; ValueError
-        if ``path`` itself ends in ``.json``, two texts would be in one file or the unit has not
-        what is asked for; TypeError for another name.
+        Either all files are written, each as a whole, or none.
+
+        Parameters
+        ----------
+        path: file of the Verilog. For a device or a pipe, such as ``/dev/stdout``, no sidecar is
+            written
+        others: files for other tools, by keyword: ``package`` (SystemVerilog types), ``template``
+            (an instantiation), ``header`` (C), ``rdl`` (SystemRDL), ``ipxact``, ``core`` (FuseSoC)
+            and ``filelist``
+
+        Returns
+        -------
+        The path of the sidecar; None if it was not written.
+
+        Raises
+        ------
+        OSError: a file cannot be written
+        ValueError: ``path`` ends in ``.json``; two texts would be in one file; the unit has no
+            registers, which ``rdl`` needs
+        TypeError: an unknown keyword
+
+        Example
+        -------
+            import tilewright
+
+            unit = tilewright.generate("matraptor", lanes=2, channels=2)
+            sidecar = unit.write("matraptor.sv", header="matraptor.h", filelist="matraptor.f")
+            assert sidecar.name == "matraptor.json"
         """
         from ..hw.emit.integration.outputs import OUTPUTS, files_to_read, integration_text
         from ..hw.emit.unit import Emitted, write
@@ -60,21 +81,34 @@ class Generated:
 def generate(
     unit: str, config: Config | None = None, /, *, name: str | None = None, **parameters: Any
 ) -> Generated:
-    """Generate a unit of the catalogue.
+    """Generates a unit of the catalogue as SystemVerilog.
 
     Parameters
     ----------
-    unit: its name
-    config: of its config class; by default the default one
-    name: of its top module, by default the unit's; the names of all other modules and types begin
-        with it, so that several configurations of a unit can be in one design
-    parameters: what is different there, by name
+    unit: name of the unit, a key of ``tilewright.units``
+    config: an instance of the unit's configuration class; None for the default configuration
+    name: name of the top module and prefix of the names of all other modules and types; None for
+        the unit's name. Several configurations of a unit in one design need several names
+    parameters: values of parameters by name, as changes to ``config``; ``tilewright show UNIT``
+        lists the parameters
+
+    Returns
+    -------
+    The Verilog and its sidecar.
 
     Raises
     ------
-    ValueError for a unit that there is not, an unknown parameter, a value that is not allowed, a
-    ``name`` that is not one in SystemVerilog or is a port's, or a unit that would be too large;
-    TypeError for a value, or a ``config``, of the wrong type.
+    ValueError: an unknown unit or parameter; a value that is not allowed; a ``name`` that is no
+        SystemVerilog identifier or is the name of a port; a unit that would be too large
+    TypeError: a value or a ``config`` of the wrong type
+
+    Example
+    -------
+        import tilewright
+
+        unit = tilewright.generate("simd2", tile=2, ops=["minplus"])
+        unit.write("simd2.sv")  # writes simd2.json, too
+        assert unit.sidecar["module"] == "simd2"
     """
     entry = entry_named(unit)
     chosen = configured(entry, config, parameters)

@@ -1,4 +1,4 @@
-"""Reports: simulation and synthesis of units, tables of results."""
+"""Simulates and synthesises units, and measures tables of results."""
 
 from __future__ import annotations
 
@@ -29,26 +29,27 @@ def simulate(
     waves: FileName | None = None,
     **parameters: Any,
 ) -> Result:
-    """Simulate a unit with random stimuli and check it against its model.
+    """Simulates a unit with random stimuli and checks it against its golden model.
 
     Parameters
     ----------
-    unit: its name
+    unit: name of the unit
     config, parameters: as for :func:`tilewright.generate`
-    count: operations of a unit of streams, half of them back to back, by default 1000; jobs of an
-        accelerator, by default 100; up to 1,000,000
-    seed: of the stimuli, from 0
+    count: number of operations of a unit of streams, half of them back to back; 1000 by default.
+        For an accelerator number of jobs; 100 by default. At most 1,000,000
+    seed: seed of the stimuli, at least 0
     sim: "verilator" or "icarus"
-    waves: file to write, .vcd or .fst
+    waves: waveform file to write, ``.vcd`` or ``.fst``
 
     Returns
     -------
-    The result, ``passed`` if nothing differed.
+    The report. ``passed`` is True if nothing differed.
 
     Raises
     ------
-    ValueError and TypeError as :func:`tilewright.generate`, and for options; ``ToolMissing`` and
-    ``BuildError`` of ``tilewright.sim.rtl`` without a simulator, and if it fails.
+    ValueError, TypeError: as :func:`tilewright.generate`, and for wrong values of these options
+    ToolMissing: the simulator or a C++ compiler is missing
+    BuildError: one of them fails; both errors are in ``tilewright.sim.rtl.build``
     """
     from ..commands.simulate import simulated, usual_count
     from ..numbers_given import whole
@@ -84,29 +85,38 @@ def synth(
     liberty_path: FileName | None = None,
     **parameters: Any,
 ) -> Result:
-    """Measure a unit's area and speed.
+    """Measures the area and the critical path of a unit.
 
     Parameters
     ----------
-    unit: its name
+    unit: name of the unit
     config, parameters: as for :func:`tilewright.generate`
-    target: "cmos", "liberty:FILE", a known library's name, "ecp5" or "ice40"
-    effort: "speed", the default of cell libraries, or "area"
-    wires: "none", the default, or "wireload"
-    curve: file to write the area over the period to, .csv, .svg or .png
-    check: analyse the timing by OpenSTA, too
-    dont_use: patterns of cells of the library to avoid
-    liberty_path: folder of the known libraries, by default that of ``TILEWRIGHT_LIBERTY``
-    period, frequency: one of them, if wanted: the clock to meet, in ns or in MHz
+    target: "cmos", the name of a known cell library, "liberty:FILE", "ecp5" or "ice40"
+    period: clock period to meet in ns; None without one
+    frequency: the same as a frequency in MHz, instead of ``period``
+    effort: for cell libraries "speed", the default, or "area"
+    wires: "none", the default, or "wireload", the library's wire-load model
+    curve: file for the curve of area over period, ``.csv``, ``.svg`` or ``.png``
+    check: True to analyse the timing by OpenSTA as well, and compare
+    dont_use: patterns of names of library cells to avoid
+    liberty_path: folder of the known libraries; None for that of ``TILEWRIGHT_LIBERTY``
 
     Returns
     -------
-    The result, ``passed`` unless the clock is not met, or OpenSTA does not agree.
+    The report. ``passed`` is False if the clock is not met, or OpenSTA disagrees.
 
     Raises
     ------
-    ValueError and TypeError as :func:`tilewright.generate`, for options, and for a unit that does
-    not fit a device; ``ToolError`` of ``tilewright.synth.base.errors`` if a tool fails.
+    ValueError, TypeError: as :func:`tilewright.generate`, and for wrong values of these options
+    ValueError: a unit that does not fit the FPGA
+    ToolError: a tool is missing or fails; it is in ``tilewright.synth.base.errors``
+
+    Example
+    -------
+        import tilewright
+
+        report = tilewright.synth("simd2", tile=2, ops=["minplus"], effort="area")
+        print(report.json["area"], report.json["area_unit"], report.json["path"]["ns"])
     """
     from ..commands.synth import cell_options, clock_period, drawn_curve
     from ..synth.flow import synthesize
@@ -148,23 +158,37 @@ def table(
     plot: FileName | None = None,
     **parameters: Any,
 ) -> Result:
-    """Measure a table of results, with the papers' numbers beside them.
+    """Measures a table of results, with the papers' numbers beside them.
 
     Parameters
     ----------
-    name: of the table, one of ``tilewright table``
-    files: what to measure, of tables that take files
+    name: name of a table; ``tilewright table`` lists them
+    files: input files, for tables of given files
     target: as for :func:`tilewright.synth`
-    full, scale, only: the paper's size, a part of it, what is named so: of tables that take these
-    unit, small, kept: of "clocks": names of units, their small configurations, and only what the
-        cache has; ``only`` names its libraries
-    liberty_path: of "clocks": folder of the known libraries
-    csv, plot: files to write the table to, as CSV and as .svg, .png or .pdf
-    parameters: of what is measured, of tables that take these
+    full: True for the paper's sizes, for tables that have smaller ones
+    scale: fraction of the paper's sizes, for tables that have it
+    only: rows or, for "clocks", cell libraries to measure; None for all
+    unit: for "clocks", names of units; all without any
+    small: for "clocks", True for small configurations
+    kept: for "clocks", True to measure nothing and to show what the cache has
+    liberty_path: for "clocks", folder of the known libraries
+    csv, plot: files to write the table to: as CSV, and as a plot in ``.svg``, ``.png`` or ``.pdf``
+    parameters: parameters of the measured unit, for tables that accept them
+
+    Returns
+    -------
+    The table; its ``json`` has ``columns`` and ``rows``, or ``parts`` with these.
 
     Raises
     ------
-    ValueError for an unknown table, an option that it does not take, and for a wrong value.
+    ValueError: an unknown table; an option that the table does not have; a wrong value
+
+    Example
+    -------
+        import tilewright
+
+        bandwidth = tilewright.table("c2sr-bandwidth", csv="bandwidth.csv")
+        assert len(bandwidth.json["rows"][0]["ours"]) == len(bandwidth.json["columns"])
     """
     from ..registry import tables
 
@@ -201,7 +225,7 @@ def table(
 
 
 def setting_text(value: object) -> str:
-    """A value as a command line has it: sequences by commas, yes and no as true and false."""
+    """Returns a value in the notation of the command line: commas between items, true and false."""
     if isinstance(value, (list, tuple, set, frozenset)):
         return ",".join(map(setting_text, value))
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,5 +1,4 @@
-"""Results that functions return, which print well, and errors of commands as Python programs get
-them."""
+"""Defines the results of functions, and turns errors of commands into those of Python programs."""
 
 from __future__ import annotations
 
@@ -28,19 +27,19 @@ _WIDTH = 120
 
 
 class Result:
-    """Result of :func:`tilewright.run`, ``simulate``, ``synth`` or ``table``.
+    """The result of :func:`tilewright.run`, ``simulate``, ``synth`` or ``table``.
 
     ``print`` shows the report of the command line, and so does a notebook.
 
-    Parameters
-    ----------
-    name: of the function and of what it was asked for, such as "synth m3xu"
-    json: the figures: what the command writes with ``--json``, but for its command line if it was
-        called with objects of Python
-    text: the report for people
-    passed: whether all checks held; the command's exit status is 0 then, else 1
-    result: of a computation its result: an array, a SciPy CSR array, an integer, or arrays by name;
-        None of anything else
+    Members
+    -------
+    name: the function and its subject, such as "synth m3xu"
+    json: the results as plain values: the content of the command's ``--json`` file. Only ``run``
+        has its entry ``command``
+    text: the report of the command line
+    passed: True if all checks passed, for which the command's exit status is 0, else False
+    result: result of a computation: an array, a SciPy CSR array, an integer, or arrays by name;
+        None for other functions, and for computations without values
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class Result:
         self.result = result
 
     def to_json(self) -> dict[str, Any]:
-        """A copy of the figures, of plain values."""
+        """Returns a deep copy of ``json``."""
         return deepcopy(self.json)
 
     def __str__(self) -> str:
@@ -81,7 +80,7 @@ def result_of(
     *,
     passed: bool = True,
 ) -> Result:
-    """The result that a report is, which ``shown`` writes to a Rich console."""
+    """Returns the result of a report, which ``shown`` writes to a Rich console."""
     from rich.console import Console
 
     console = Console(file=StringIO(), width=_WIDTH, highlight=False)
@@ -92,7 +91,7 @@ def result_of(
 
 
 def as_keyword(option: str) -> str:
-    """The keyword that an option of the command line is in Python."""
+    """Returns the keyword argument of a command line's option."""
     return option.removeprefix("--").replace("-", "_")
 
 

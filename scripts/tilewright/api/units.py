@@ -1,4 +1,4 @@
-"""The units of the catalogue, as Python programs see them."""
+"""Describes the units of the catalogue to Python programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["UnitInfo", "Units", "configured", "entry_named", "units"]
 
 
 def entry_named(name: str) -> Entry:
-    """The registered unit of a name. Raises UnknownName, a ValueError, if there is none."""
+    """Returns the registered unit of a name. Raises UnknownName, a ValueError, if there is none."""
     known = entries()
     if not isinstance(name, str) or name not in known:
         raise UnknownName(unknown("unit", name, known, "tilewright.units"))
@@ -27,7 +27,7 @@ def entry_named(name: str) -> Entry:
 
 
 def configured(entry: Entry, config: Any, parameters: Mapping[str, Any]) -> Any:
-    """A configuration of a unit: the default one, or ``config``, with parameters by name.
+    """Returns a configuration of a unit: ``config``, or the default one, with parameters changed.
 
     Raises TypeError if ``config`` is of another unit, TypeError or ValueError for an unknown
     parameter or a value that is not allowed.
@@ -44,17 +44,25 @@ def configured(entry: Entry, config: Any, parameters: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class UnitInfo:
-    """A unit of the catalogue.
+    """A unit of the catalogue, as ``tilewright.units[NAME]`` returns it.
 
-    Parameters
-    ----------
-    name: of the unit and, unless it is generated under another one, of its top module
-    summary: one line
-    source: where the idea comes from
-    config: its configuration class, whose parameters are keyword arguments; ``config.parameters()``
-        says what they may be
-    pages: its pages below ``docs``
-    backends: of an accelerator, what :func:`tilewright.device` makes of it; else none
+    Members
+    -------
+    name: name of the unit, and of its top module by default
+    summary: one line on what the unit does
+    source: the paper that the unit follows, and the section
+    config: the configuration class, whose parameters are keyword arguments; ``config.parameters()``
+        returns their names, defaults and ranges
+    pages: file names of its pages in ``docs``
+    backends: backends that :func:`tilewright.device` accepts for it; empty for a unit of streams
+
+    Example
+    -------
+        import tilewright
+
+        unit = tilewright.units["matraptor"]
+        assert unit.backends == ("rtl", "model", "cycles")
+        assert unit.config(lanes=2, channels=2).lanes == 2
     """
 
     name: str
@@ -66,13 +74,32 @@ class UnitInfo:
     _entry: Entry = field(repr=False, compare=False)
 
     def registers(self, config: Config | None = None, /, **parameters: Any) -> RegisterMap:
-        """The registers of an accelerator: an iterable, and by name. Raises ValueError if the unit
-        has none, and as :func:`tilewright.generate`."""
+        """Returns the registers of an accelerator, by name and in order.
+
+        Parameters
+        ----------
+        config, parameters: as for :func:`tilewright.generate`
+
+        Raises
+        ------
+        ValueError: the unit has no registers
+        ValueError, TypeError: as :func:`tilewright.generate`
+
+        Example
+        -------
+            import tilewright
+
+            registers = tilewright.units["matraptor"].registers(lanes=2, channels=2)
+            offsets = {register.name: register.offset for register in registers}
+            assert offsets["ROWS"] == registers["ROWS"].offset == 0x100
+        """
         return self._entry.unit.job_spec(configured(self._entry, config, parameters)).registers
 
     def component(self, config: Config | None = None, /, **parameters: Any) -> Component:
-        """The unit as an Amaranth component, to be a part of a design of one's own; every call
-        makes a new one. Raises as :func:`tilewright.generate`."""
+        """Returns the unit as a new Amaranth component, a submodule for a design of your own.
+
+        Raises as :func:`tilewright.generate`.
+        """
         return self._entry.unit.build(configured(self._entry, config, parameters))
 
     def compute(
@@ -84,17 +111,38 @@ class UnitInfo:
         /,
         **parameters: Any,
     ) -> dict[str, Any]:
-        """The results of an operation of the sidecar by name, from the unit's golden model.
+        """Computes the results of one operation by the unit's golden model.
 
         Parameters
         ----------
-        operation: its name
-        operands: by name. A matrix is an array of container words, see
-            :func:`tilewright.formats.to_words`, a sparse one ``{(row, column): word}``
-        sizes: by name, of an operation whose sizes are no constants
+        operation: name of an operation of the sidecar
+        operands: input operands by name. A matrix is an array of words (rows, columns), see
+            :func:`tilewright.formats.to_words`; one in structured sparsity is a dictionary,
+            ``{(row, column): word}``
+        config, parameters: as for :func:`tilewright.generate`
+        sizes: sizes by name, if the operation's sizes are not constant
 
-        Raises ValueError for an unknown operation, for operands that it has not or that are
-        missing, and for a unit that runs programs; and as :func:`tilewright.generate`.
+        Returns
+        -------
+        The output operands by name, as matrices of words, dtype uint64.
+
+        Raises
+        ------
+        ValueError: an unknown operation; a missing or unknown operand; a unit that runs programs
+        ValueError, TypeError: as :func:`tilewright.generate`
+
+        Example
+        -------
+            import tilewright
+            from tilewright import formats
+
+            words = {
+                "a": formats.to_words([[1, 2], [3, 4]], "fp16"),
+                "b": formats.to_words([[5, 6], [7, 8]], "fp16"),
+                "c": formats.to_words([[0, 0], [0, 0]], "fp32"),
+            }
+            found = tilewright.units["simd2"].compute("mma", words, tile=2)
+            assert formats.from_words(found["d"], "fp32").tolist() == [[19, 22], [43, 50]]
         """
         import numpy as np
 
@@ -121,10 +169,19 @@ class UnitInfo:
 
 
 class Units(Mapping[str, UnitInfo]):
-    """The registered units by name, in the order of ``tilewright list``."""
+    """All units of the catalogue by name, a mapping in the order of ``tilewright list``.
+
+    Example
+    -------
+        import tilewright
+
+        accelerators = [name for name, unit in tilewright.units.items() if unit.backends]
+        assert "matraptor" in accelerators and "simd2" not in accelerators
+    """
 
     def __getitem__(self, name: str) -> UnitInfo:
-        """A unit by name. Raises UnknownName, a ValueError and a KeyError, if there is none."""
+        """Returns a unit by name. Raises UnknownName, a ValueError and a KeyError, if there is
+        none."""
         entry = entry_named(name)
         pages = next(system.pages for system in systems() if entry in system.entries)
         return _info(entry, pages)

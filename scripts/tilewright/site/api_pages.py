@@ -59,7 +59,17 @@ def api_pages() -> dict[str, tuple[str, str]]:
 
 
 _DRIVERS = """`tilewright.driver(device)` makes the driver of a device. Typed programs make it from
-its class."""
+its class. `tilewright.registers(device)` returns `JobRegisters`, and `registers` of a unit a
+`RegisterMap`."""
+
+_REGISTERS = (
+    "tilewright.sim.device.driver:JobRegisters",
+    "tilewright.sim.device.driver:JobStatus",
+    "tilewright.hw.spec.registers.register_map:RegisterMap",
+    "tilewright.hw.spec.registers.register_map:Register",
+    "tilewright.hw.spec.registers.register_map:Field",
+)
+"""Classes that all drivers share."""
 
 _CONFIGURATIONS = """A configuration is frozen, and checked when it is made. The pages of the units
 list the parameters with their ranges and defaults."""
@@ -116,7 +126,8 @@ def _classes(title: str, about: str, places: Iterable[str]) -> Iterator[str]:
 
 
 def _drivers() -> Iterator[str]:
-    return (entry.driver for entry in entries().values() if entry.driver)
+    yield from _REGISTERS
+    yield from (entry.driver for entry in entries().values() if entry.driver)
 
 
 def _configurations() -> Iterator[str]:

@@ -1,12 +1,13 @@
 """Docstrings as Markdown: an extension of Griffe, which reads them for mkdocstrings.
 
 Sections are titled as NumPy's, but an entry is ``name: text``, and ``Raises`` may be prose. So they
-become bold titles and lists; the signature above has the types.
+become bold titles and lists, and an ``Example`` is Python; the signature above has the types.
 """
 
 from __future__ import annotations
 
 import re
+from textwrap import dedent
 from typing import Any
 
 import griffe
@@ -24,7 +25,12 @@ def as_markdown(text: str) -> str:
     head, *rest = _SECTION.split(text)
     parts = [head.rstrip()]
     for title, body in zip(rest[::2], rest[1::2], strict=True):
-        parts += [f"**{title}**", "\n".join(map(_entry, body.strip("\n").split("\n")))]
+        body = body.strip("\n")
+        if title == "Example":
+            text = f"```python\n{dedent(body)}\n```"
+        else:
+            text = "\n".join(map(_entry, body.split("\n")))
+        parts += [f"**{title}**", text]
     return "\n\n".join(filter(None, parts))
 
 
