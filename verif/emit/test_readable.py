@@ -193,7 +193,8 @@ def test_no_counter_has_the_name_of_a_port(unit: str) -> None:
 
 def test_states_have_names() -> None:
     text = emit_component(Machine(), name="machine").verilog
-    assert "  localparam logic IDLE = 1'h0, RUN = 1'h1;\n" in text
+    assert "  typedef enum logic {IDLE = 1'h0, RUN = 1'h1} control_state_t;\n" in text
+    assert "  control_state_t control_state;\n" in text
     assert "  assign busy = control_state == RUN;\n" in text
     assert re.search(r"if \(rst\) control_state <= IDLE;|control_state <= IDLE;", text)
 
@@ -203,9 +204,34 @@ def test_states_have_names() -> None:
 def test_states_of_a_job_have_names(unit: str) -> None:
     text = emitted_unit(unit).verilog
     states = text.partition(f"module {unit}_job_states (")[2].partition("endmodule")[0]
-    assert "localparam logic [1:0] IDLE = 2'h0, CHECK = 2'h1, RUN = 2'h2, STOP = 2'h3;" in states
+    values = "{IDLE = 2'h0, CHECK = 2'h1, RUN = 2'h2, STOP = 2'h3}"
+    assert f"  typedef enum logic [1:0] {values} job_state_t;\n" in states
+    assert "  job_state_t job_state;\n" in states
     assert "case (job_state)" in states
     assert re.findall(r"job_state <=? (?![A-Z]+;)", states) == []
+
+
+class Way(enum.Enum, shape=2):  # type: ignore[call-arg]
+    AHEAD = 0
+    LEFT = 1
+    BACK = 2
+
+
+def test_enumerations_need_no_casts() -> None:
+    def body(m: Module, ports: dict[str, Signal]) -> None:
+        chosen, read = Signal(Way, name="chosen"), Signal(Way, name="read")
+        m.d.sync += chosen.eq(Mux(ports["i"][0], Way.LEFT, Way.BACK))
+        m.d.sync += read.eq(ports["i"])
+        with m.If(chosen == Way.AHEAD):
+            m.d.sync += ports["shown"].eq(Way.LEFT)
+        m.d.comb += [ports["o"].eq(chosen == Way.LEFT), ports["same"].eq(read == Way.BACK)]
+
+    text = _emitted(body, i=In(2), o=Out(1), shown=Out(Way), same=Out(1))
+    assert "  typedef enum logic [1:0] {AHEAD = 2'h0, LEFT = 2'h1, BACK = 2'h2} chosen_t;\n" in text
+    assert "  chosen_t chosen;\n" in text
+    assert "localparam" not in text
+    assert re.search(r"  output logic \[1:0\] shown\b", text)
+    assert re.search(r"  logic \[1:0\] read\b", text)
 
 
 def test_registers_and_texts_have_names() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, count
 
 from .expressions import Node, Scope
-from .statements import Assign, Branch, Instance, Item, Process, Statement, Switch, wrapped
+from .registers import assigned, expressions
+from .statements import Assign, Branch, Instance, Item, Process, Raw, Statement, Switch, wrapped
 
-__all__ = ["with_codes"]
+__all__ = ["with_codes", "with_enumerations"]
 
 
 LOGIC = {("binary", "&"), ("binary", "|"), ("unary", "!")}
@@ -141,3 +143,100 @@ def with_codes(
         words = [text for _, text in sorted(texts)]
         lines.append(wrapped(words, f"  localparam logic{size}", "    ") + ";\n")
     return named, "".join(lines)
+
+
+_PARAMETERS = re.compile(r"^(  localparam logic(?: \[[^]]+\])?)\s+([^;]*);\n", re.M)
+_SIGNAL = re.compile(r"logic(?: \[(\d+):0\])? (\w+)")
+
+
+def _choices(value: Node) -> Iterator[Node]:
+    """The values that an expression chooses from."""
+    if value.kind == "?":
+        yield from chain.from_iterable(map(_choices, value.parts[1:]))
+    else:
+        yield value
+
+
+def _labels(body: Sequence[Statement]) -> Iterator[tuple[str, str]]:
+    """Signals, each with a label of a case statement that reads it."""
+    for statement in body:
+        if isinstance(statement, Switch):
+            for branch in statement.branches:
+                if statement.subject is not None:
+                    yield from ((statement.subject.word, label.word) for label in branch.labels)
+                yield from _labels(branch.body)
+
+
+def _named_values(items: Sequence[Item], names: Set[str]) -> tuple[dict[str, set[str]], set[str]]:
+    """The names of values that each signal has or is compared with, and the signals that may have
+    other values."""
+    found: dict[str, set[str]] = {}
+    others: set[str] = set()
+    compared: list[tuple[str, str]] = []
+    for item in items:
+        body: Sequence[Statement] = ()
+        if isinstance(item, Raw):
+            others.update(re.findall(r"\w+", item.text))
+        elif isinstance(item, Instance):
+            pins = [pin for _, pin in item.pins if pin is not None]
+            others.update(*(p.signals() for p in pins if p.kind not in ("unary", "binary", "?")))
+        else:
+            body = item.body if isinstance(item, Process) else [item]
+        for one in assigned(body):
+            words = {value.word for value in _choices(one.value)}
+            if one.target.kind == "name" and words <= names:
+                found.setdefault(one.target.word, set()).update(words)
+            else:
+                others |= one.target.signals()
+        compared += _labels(body)
+        for node in chain.from_iterable(value.walk() for value in expressions(item)):
+            if node.kind == "binary" and node.word in ("==", "!="):
+                compared.append((node.parts[0].word, node.parts[1].word))
+    for signal, value in compared:
+        found.setdefault(signal, set()).update({value} & names)
+    return found, others
+
+
+def with_enumerations(
+    items: Sequence[Item], codes: str, declared: Iterable[str], taken: Set[str]
+) -> tuple[str, dict[str, str]]:
+    """The declarations of names of values with some of them as enumerations; and the type of each
+    signal that is one.
+
+    A signal is one if nothing but values with names is assigned to it, and to all of it at a time:
+    so it needs no casts. Two signals that share a name are none.
+
+    Parameters
+    ----------
+    items: a module's body
+    codes: the declarations, as of ``with_codes``
+    declared: the declarations of the signals that are neither ports nor structures
+    taken: names that are used otherwise
+    """
+    if not codes:
+        return "", {}
+    lines = [(start, re.split(r",\s+", words)) for start, words in _PARAMETERS.findall(codes)]
+    known = dict(word.split(" = ", 1) for _, words in lines for word in words)
+    found, others = _named_values(items, {*known})
+    widths = {m[2]: int(m[1] or 0) + 1 for m in map(_SIGNAL.fullmatch, declared) if m}
+    closed = sorted(found.keys() & widths.keys() - others)
+    uses = Counter(chain.from_iterable(found[signal] for signal in closed))
+    types: dict[str, str] = {}
+    text = ""
+    for signal in closed:
+        bits, kind = widths[signal], f"{signal.removeprefix('state_') or signal}_t"
+        names = [name for name in known if name in found[signal]]
+        numbers = {known[name] for name in names}
+        sized = all(re.fullmatch(rf"{bits}'h[0-9a-f]+", number) for number in numbers)
+        alone = all(uses[name] == 1 for name in names)
+        if not 1 < len(names) == len(numbers) or not (sized and alone) or kind in taken:
+            continue
+        types[signal] = kind
+        members = [f"{name} = {known.pop(name)}" for name in names]
+        members[0], members[-1] = f"{{{members[0]}", f"{members[-1]}}} {kind}"
+        size = f" [{bits - 1}:0]" if bits > 1 else ""
+        text += wrapped(members, f"  typedef enum logic{size}", "    ") + ";\n"
+    for start, words in lines:
+        if left := [word for word in words if word.split(" = ", 1)[0] in known]:
+            text += wrapped(left, start, "    ") + ";\n"
+    return text, types

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..blocks import Block
 from ..layouts import Struct, ranges_of
+from .codes import with_enumerations
 from .fields import StructUse
 from .statements import COLUMNS, Item, wrapped, written
 
@@ -103,7 +104,11 @@ class Draft:
         ports = [f"  {kind:6} {declared.pop(port)}" for port, kind in self.ports.items()]
         order = _declaration_order(declared, self.derived)
         flat = {n: layout for n, layout in self.layouts.items() if n not in self.structs}
-        inner = self.codes + _declarations([declared[name] for name in order], flat)
+        plain = [text for name, text in declared.items() if name not in self.structs]
+        taken = {*declared, *self.ports, *self.parameters, *self.widths, *types.values()}
+        codes, enumerated = with_enumerations(self.items, self.codes, plain, taken)
+        declared.update({name: f"{kind} {name}" for name, kind in enumerated.items()})
+        inner = codes + _declarations([declared[name] for name in order], flat)
         ends = [","] * (len(ports) - 1) + [""]
         heads = zip(self.ports, map(str.__add__, ports, ends), strict=True)
         lines = "\n".join(_with_ranges(line, flat.get(port)) for port, line in heads)
