@@ -23,6 +23,8 @@ _LEFT_OUT = {"quick": ("slow", "long"), "default": ("long",), "long": ()}[SIZE]
 _LONGEST = 40
 # Simulations of the shorter tests are so short that building them takes longer.
 os.environ.setdefault("TILEWRIGHT_OPTIMISE", {"quick": "0", "default": "1", "long": "2"}[SIZE])
+# Tests compare what commands write to standard error.
+os.environ.setdefault("TILEWRIGHT_PROGRESS", "off")
 _run_wasm_tool = wasm_tools.run_wasm_tool
 _spent: dict[str, float] = defaultdict(float)
 _workers: list[float] = []

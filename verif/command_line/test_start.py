@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from tilewright.cli import main
 from tilewright.commands import COMMANDS
-from tilewright.commands.application import in_words, shown_on_terminal
+from tilewright.commands.application import in_words, progress
 from tilewright.hw.spec.host.activity import Activity, activity
 from tilewright.hw.spec.unit import named_object
 from tilewright.registry import commands
@@ -266,6 +266,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
     """Standard error is one."""
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", str(_COLUMNS))
+    monkeypatch.delenv("TILEWRIGHT_PROGRESS")
     ours, theirs = pty.openpty()
     with open(theirs, "w") as file, monkeypatch.context() as patch:
         patch.setattr("sys.stderr", file)
@@ -282,7 +283,7 @@ def plain(shown: bytes) -> str:
 
 def test_a_terminal_shows_the_innermost(monkeypatch: pytest.MonkeyPatch) -> None:
     with terminal(monkeypatch) as end:
-        with shown_on_terminal(), activity("outer"):
+        with progress(), activity("outer"):
             assert "outer" in plain(end.shown())
             with activity("compiling the RTL, once", total=7) as inner:
                 assert "compiling the RTL, once: 0 of 7" in plain(end.shown())
@@ -295,7 +296,7 @@ def test_a_terminal_shows_the_innermost(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_an_error_gives_the_cursor_back(monkeypatch: pytest.MonkeyPatch) -> None:
     with terminal(monkeypatch) as end:
-        with pytest.raises(KeyboardInterrupt), shown_on_terminal(), activity("outer"):
+        with pytest.raises(KeyboardInterrupt), progress(), activity("outer"):
             raise KeyboardInterrupt
         shown = end.shown()
     hidden, given_back = shown.rfind(b"\x1b[?25l"), shown.rfind(b"\x1b[?25h")
@@ -303,9 +304,41 @@ def test_an_error_gives_the_cursor_back(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_pipe_stays_quiet(capfd: pytest.CaptureFixture[str]) -> None:
-    with shown_on_terminal(), activity("unseen", total=2) as one:
+    with progress(), activity("unseen", total=2) as one:
         one.step()
     assert capfd.readouterr() == ("", "")
+
+
+LONG_WORK = """
+import sys, time
+from contextlib import nullcontext, redirect_stderr
+from io import StringIO
+from tilewright.commands import application
+from tilewright.hw.spec.host.activity import activity
+application._FIRST_SECONDS, application._NEXT_SECONDS = 0.2, 0.1
+collected = redirect_stderr(StringIO()) if sys.argv[1:] else nullcontext()
+with collected as text:
+    with application.progress(), activity("outer"), activity("simulating", total=2) as one:
+        one.step()
+        time.sleep(1)
+print(repr(text.getvalue()) if text else "end")
+"""
+
+
+@pytest.mark.parametrize(
+    ("setting", "words", "printed"), [("", [], "end"), ("off", [], "end"), ("", ["text"], "''")]
+)
+def test_long_work_in_a_pipe_writes_lines(setting: str, words: list[str], printed: str) -> None:
+    """Long work writes lines, unless that is turned off or a Python program collects the text."""
+    environment = {**os.environ, "TILEWRIGHT_PROGRESS": setting}
+    done = subprocess.run(
+        [sys.executable, "-c", LONG_WORK, *words],
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == f"{printed}\n"
+    lines = done.stderr.splitlines()
+    assert all(line.startswith("simulating: 1 of 2") for line in lines)
+    assert (len(lines) < 2) is bool(setting or words)
 
 
 @pytest.mark.slow
@@ -315,6 +348,7 @@ def test_generate_shows_its_steps(tmp_path: Path) -> None:
     words = [*COMMAND, "generate", "simd2", "--set", "tile=2", "-o", "unit.v"]
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(_COLUMNS)}
+    environment["TILEWRIGHT_PROGRESS"] = ""
     with subprocess.Popen(
         words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, env=environment
     ) as child:

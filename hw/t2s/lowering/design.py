@@ -172,7 +172,7 @@ def check_stalls(computation: Computation, element: ElementPart, *, cut: bool) -
     operations = "an operation" if interval.operations == 1 else f"{interval.operations} operations"
     raise ValueError(
         f"{place}: {computation.name}.accumulate: an element keeps {sums}, and one takes {latency} "
-        f"cycles: {operations} every {interval.cycles} cycles; to have that say "
+        f"cycles: {operations} every {interval.cycles} cycles; to allow that, write "
         f'{computation.name}.accumulate(stall="allowed")'
     )
 

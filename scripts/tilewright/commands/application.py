@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +17,8 @@ import typer
 from .. import __version__
 from ..errors import UserError
 from ..hw.spec.host import outputs
-from ..hw.spec.host.activity import Activity, Event, listening
+from ..hw.spec.host.activity import Activity, listening
+from ..hw.spec.host.activity import Event as ActivityEvent
 from ..reports import reported
 from . import COMMANDS
 from .help_option import HelpedCommand, HelpedGroup
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 _PER_SECOND = 8
 _SILENT_SECONDS = 1.0
 """An activity shorter than this is shown without its time."""
+_FIRST_SECONDS = 20.0
+_NEXT_SECONDS = 60.0
 
 
 def in_words(one: Activity, now: float) -> str:
@@ -48,7 +53,7 @@ class _Shown:
         self._live: Live | None = None
         self._spinner: Spinner | None = None
 
-    def __call__(self, event: Event, one: Activity) -> None:
+    def __call__(self, event: ActivityEvent, one: Activity) -> None:
         if event == "begin":
             self._under_way.append(one)
             self._live = self._live or self._begin()
@@ -91,13 +96,57 @@ class _Shown:
             live.stop()
 
 
+class _Written:
+    """A listener that writes a line on the innermost activity, first after ``_FIRST_SECONDS``, then
+    every ``_NEXT_SECONDS``."""
+
+    def __init__(self) -> None:
+        self._under_way: list[Activity] = []
+        self._ended = Event()
+        self._writer: Thread | None = None
+
+    def __call__(self, event: ActivityEvent, one: Activity) -> None:
+        if event == "begin":
+            self._under_way.append(one)
+            if self._writer is None:
+                self._writer = Thread(target=self._write, daemon=True)
+                self._writer.start()
+        elif event == "end":
+            self._under_way.remove(one)
+
+    def _write(self) -> None:
+        seconds = _FIRST_SECONDS
+        while not self._ended.wait(seconds):
+            for innermost in self._under_way[-1:]:
+                print(in_words(innermost, time.perf_counter()), file=sys.stderr, flush=True)
+            seconds = _NEXT_SECONDS
+
+    def end(self) -> None:
+        self._ended.set()
+        if self._writer is not None:
+            self._writer.join()
+
+
+def _listener() -> _Shown | _Written | None:
+    """Returns the listener for standard error; None if it is closed, replaced, or to be quiet."""
+    if sys.stderr is None or os.environ.get("TILEWRIGHT_PROGRESS") == "off":
+        return None
+    if sys.stderr.isatty():
+        return _Shown()
+    try:
+        return _Written() if sys.stderr.fileno() == 2 else None
+    except OSError:  # a stream without a descriptor: a Python program collects the text
+        return None
+
+
 @contextmanager
-def shown_on_terminal() -> Iterator[None]:
-    """Meanwhile standard error, if it is a terminal, shows what is under way."""
-    if sys.stderr is None or not sys.stderr.isatty():
+def progress() -> Iterator[None]:
+    """Shows the activity in progress on standard error while the context is open: in place on a
+    terminal, else by a line from time to time."""
+    shown = _listener()
+    if shown is None:
         yield
         return
-    shown = _Shown()
     with listening(shown):
         try:
             yield
@@ -128,7 +177,7 @@ def command_class(words: Sequence[str]) -> type[HelpedCommand]:
         def invoke(self, ctx: Any) -> Any:
             _check_files(self.params, ctx.params)
             report = reported(words, ctx.params.get("json_file"), ctx.params.get("seed"))
-            with report, shown_on_terminal():
+            with report, progress():
                 return super().invoke(ctx)
 
     return Invoked

@@ -273,12 +273,12 @@ def test_refused(tmp_path: Path) -> None:
     """The error names the definition, or the directive that refuses the stall."""
     assert refused(tmp_path, (1, 1)) == (
         "mine.py:5: C.accumulate: an element keeps 1 sum, and one takes 4 cycles: an operation "
-        'every 5 cycles; to have that say C.accumulate(stall="allowed")'
+        'every 5 cycles; to allow that, write C.accumulate(stall="allowed")'
     )
     said = 'C.accumulate(stall="refused")\n'
     assert refused(tmp_path, (2, 4), said, largest=2) == (
         "mine.py:7: C.accumulate: an element keeps 4 sums, and one takes 4 cycles: 4 operations "
-        'every 5 cycles; to have that say C.accumulate(stall="allowed")'
+        'every 5 cycles; to allow that, write C.accumulate(stall="allowed")'
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hw.spec.formats import Format, IntFormat
+from ...hw.spec.host.activity import activity
 from ...hw.spec.semirings import Semiring
 from ...sim.numbers.values import decode, encode
 from .limits import counted
@@ -176,6 +177,7 @@ class SparseAgreement:
     special: int = 0
 
 
+@activity("comparing with the reference")
 def compare_sparse(semiring: Semiring, fmt: Format, a: Any, b: Any, result: Any) -> SparseAgreement:
     """Compare a product with that of SciPy (sums of products) or NumPy (all other semirings).
 

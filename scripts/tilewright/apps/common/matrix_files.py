@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UserError
+from ...hw.spec.host.activity import activity
 from .files import MARKET, check_array_name, kind_of, read_content, write_whole
 from .limits import check_size, counted
 from .market_header import (
@@ -197,14 +198,15 @@ def read_matrix_file(path: Path, check_shape: Callable[..., None] = check_size) 
     malformed.
     """
     check_array_name(path)
-    content, kind = read_content(path), kind_of(path)
-    if kind == ".npy":
-        return _read_npy(path, content)
-    if kind == ".npz":
-        return read_npz(path, content, check_shape)
-    if kind == ".mtx.gz":
-        content = unpack_market(path, content)
-    return _read_mtx(path, content, check_shape)
+    with activity(f"reading {path.name}"):
+        content, kind = read_content(path), kind_of(path)
+        if kind == ".npy":
+            return _read_npy(path, content)
+        if kind == ".npz":
+            return read_npz(path, content, check_shape)
+        if kind == ".mtx.gz":
+            content = unpack_market(path, content)
+        return _read_mtx(path, content, check_shape)
 
 
 def _read_npy(path: Path, content: bytes) -> NDArray[Any]:

@@ -152,7 +152,8 @@ class Session(Generic[Driver]):
             driver = self.driver
             watch = Stopwatch()
             try:
-                done = work(driver)
+                with activity(f"computing on {self._unit.name}"):
+                    done = work(driver)
             except NoRoom as lacking:
                 if lacking.end > self._reach:
                     raise UserError(f"{self._about}{lacking}") from None

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ...errors import UserError
 from ...hw.spec.ciss import ORDERS
+from ...hw.spec.host.activity import activity
 from ...sim.sparse.tensor import Tensor, from_csr
 from .files import ARRAYS, MARKET, kind_of, read_content, write_whole
 from .matrix_files import numeric, read_matrix_file
@@ -253,8 +254,9 @@ def read_tensor(
     """
     kind = kind_of(path)
     if kind == ".tns":
-        content = read_content(path)
-        return parse_tns(path, content, zero_based=zero_based, shape=shape, largest=largest)
+        with activity(f"reading {path.name}"):
+            content = read_content(path)
+            return parse_tns(path, content, zero_based=zero_based, shape=shape, largest=largest)
     if kind not in ARRAYS:
         allowed = ", ".join((".tns", *ARRAYS[:-1]))
         raise UserError(f"{path}: must be a {allowed} or {ARRAYS[-1]} file, not {kind!r}")

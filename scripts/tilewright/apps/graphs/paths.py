@@ -151,7 +151,8 @@ def best_paths(
 ) -> None:
     """Compute the closure of a graph, write the requested files, and report it."""
     notation = Notation(problem, choice.numbers)
-    reference = problem.reference(graph)
+    with activity("computing the reference"):
+        reference = problem.reference(graph)
     foresee(notation, graph, reference)
     if problem.name == "apsp" and (graph.weights < 0).any():
         _check_rounded_cycles(notation, graph)

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 
 from ...errors import UserError
 from ...hw.spec.formats import IntFormat
+from ...hw.spec.host.activity import activity
 from ...sim.sparse.c2sr import C2sr, to_csr
 from ..common.graph import Graph
 from ..common.graph_references import has_negative_cycle
@@ -40,7 +41,8 @@ def sparse_paths(problem: Problem, graph: Graph, choice: SparseChoice, how: Grap
     """Compute the closure of a graph by sparse products, and report it."""
     fmt = choice.config.format
     notation = Notation(problem, Numbers(element=fmt, result=fmt))
-    reference = problem.reference(graph)
+    with activity("computing the reference"):
+        reference = problem.reference(graph)
     _foresee(notation, choice, graph, reference.values)
     if (graph.weights < 0).any() and has_negative_cycle(graph, notation.rounded(graph.weights)):
         raise UserError(f"{graph.name}: rounded to {fmt.name}, the weights have a cycle of "

@@ -21,6 +21,7 @@ from scipy.sparse import csr_array
 
 from ...errors import UserError
 from ...hw.spec.formats import FloatFormat
+from ...hw.spec.host.activity import activity
 from ...sim.sparse.c2sr import to_csr
 from ..common.files import need
 from ..common.graph import Graph
@@ -79,6 +80,7 @@ def _check_counts(fmt: Any, lower: Any, graph: Path) -> None:
                         f"--set value=int32 does")  # fmt: skip
 
 
+@activity("counting triangles by NetworkX")
 def _reference(vertices: int, rows: Any, cols: Any) -> int:
     networkx = need("networkx", "NetworkX")
     graph = networkx.Graph()

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hw.spec.formats import Format, IntFormat
+from ...hw.spec.host.activity import activity
 from ...sim.sparse.tensor import Tensor, modes_from
 from ..common.rounding import largest, say
 
@@ -86,6 +87,7 @@ def reference(
     return found
 
 
+@activity("comparing with the reference")
 def compare(
     fmt: Format,
     tensor: Tensor,
