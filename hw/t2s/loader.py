@@ -24,6 +24,7 @@ from ..spec.t2s.config import T2sConfig
 from ..spec.t2s.parts import ElementPart, MemoryPart, Step
 from ..spec.t2s.sparse_parts import STEPS_BITS
 from ..stream.gearbox import Gearbox
+from ..stream.stream_registers import SkidBuffer
 
 
 class WordFunction(wiring.Component):
@@ -147,14 +148,25 @@ class RunWalker(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        # What takes addresses is ready late, and all counters and pointers move with an address.
+        m.submodules.skid = skid = SkidBuffer(
+            self._config.addr_bits, output_register=False, clearable=True
+        )
+        walks = Signal()
         moved = Signal()
-        m.d.comb += [self.o.valid.eq(self.running), moved.eq(self.running & self.o.ready)]
+        m.d.comb += [
+            skid.clear.eq(self.stop),
+            skid.i.valid.eq(walks),
+            moved.eq(walks & skid.i.ready),
+            self.running.eq(skid.o.valid),
+        ]
+        wiring.connect(m, skid.o, wiring.flipped(self.o))
         enters, ends = self._count(m, moved)
-        self._point(m, moved, enters)
+        self._point(m, skid.i.payload, moved, enters)
         with m.If((moved & ends) | self.stop):
-            m.d.sync += self.running.eq(0)
+            m.d.sync += walks.eq(0)
         with m.If(self.start):
-            m.d.sync += self.running.eq(1)
+            m.d.sync += walks.eq(1)
         return m
 
     def _count(self, m: Module, moved: Value) -> tuple[dict[str, Signal], Value]:
@@ -181,9 +193,9 @@ class RunWalker(wiring.Component):
             return trips
         return Const(step.count.extent or 1)
 
-    def _point(self, m: Module, moved: Value, enters: dict[str, Signal]) -> None:
-        """Move the pointers: all of the loops that are entered to the same place, which does not
-        depend on ``moved``: that is late."""
+    def _point(self, m: Module, address: Value, moved: Value, enters: dict[str, Signal]) -> None:
+        """Set the address, and move the pointers: all of the loops that are entered to the same
+        place."""
         bits = self._config.addr_bits
         pointers: dict[str, Signal] = {}
         begin: Value = self.base
@@ -196,7 +208,7 @@ class RunWalker(wiring.Component):
                 pointers[name] = begin = Signal(bits, name=f"at_{name}", reset_less=True)
                 stride = getattr(self, f"stride_{name}")
             choices.append((enters[name], begin, stride))
-        m.d.comb += self.o.payload.eq(begin)
+        m.d.comb += address.eq(begin)
         if not pointers:
             return
         _, origin, distance = choices.pop()

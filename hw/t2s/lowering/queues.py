@@ -207,8 +207,8 @@ class Queues:
 
 
 def depth_of(design: Design, link: Link, more: Mapping[str, int]) -> int:
-    """Words that a link's queue holds: what the mapping says; or a register between neighbours, two
-    registers elsewhere, and so many ``more``; 0 where both ends hold some themselves."""
+    """Words that a link's queue holds: what the mapping says; or those of a skid buffer, through
+    which no ready passes, and so many ``more``; 0 where both ends hold some themselves."""
     for channel in design.program.channels:
         if channel.name == link.channel and channel.depth:
             return channel.depth
@@ -217,8 +217,8 @@ def depth_of(design: Design, link: Link, more: Mapping[str, int]) -> int:
     # Functions that read or write memory have registers of their own.
     joined = ends & memory or link.channel in {one.name for one in design.routes}
     # A sum that leaves its ring has a register, too.
-    drained = link.source.function == design.element.name and not design.element.overlaps
-    usual = 1 if len(ends) == 1 or drained else 2
+    drained = link.source.function == design.element.name != link.sink.function
+    usual = 1 if drained else 2
     if joined or _is_result(design, link):
         usual = 0
     return usual + more.get(link.channel, 0)
