@@ -90,8 +90,8 @@ PORTS = Harness(Path(__file__).with_name("cpp") / "ports.cpp", (), _glue, slow=T
 class _Port:
     """A port's value in the memory of the model."""
 
-    def __init__(self, place: int, width: int) -> None:
-        self._mask = (1 << width) - 1
+    def __init__(self, place: int, width: int, *, signed: bool = False) -> None:
+        self._mask, self.signed = (1 << width) - 1, signed
         self._bytes = next((n for n in (1, 2, 4, 8) if width <= 8 * n), -(-width // 32) * 4)
         kind: Any = ctypes.c_char * self._bytes
         self._place = kind.from_address(place)
@@ -116,6 +116,11 @@ class NativeSimulator:
 
     def set(self, port: Any, value: Any) -> None:
         """Drive an input, or a part of one."""
+        direct = self._ports.get(id(port))
+        if direct is not None and isinstance(value, int):
+            direct.set(value)
+            self._stale = True
+            return
         if isinstance(port, ValueCastable):
             shape: Any = port.shape()
             value = value if isinstance(value, int | data.Const) else shape.const(value)
@@ -133,6 +138,9 @@ class NativeSimulator:
         if self._stale:
             self._library.native_settle(self._handle)
             self._stale = False
+        direct = self._ports.get(id(port))
+        if direct is not None and not direct.signed:
+            return direct.get()
         if isinstance(port, ValueCastable):
             shape: Any = port.shape()
             return shape.from_bits(self._bits(port.as_value()))
@@ -194,7 +202,8 @@ class NativeParts:
         for name, part in parts.items():
             ports, inputs = self._ports.setdefault(name, {}), self._inputs.setdefault(name, [])
             for path_of, direction, signal in ports_of(part):
-                place = _Port(self._place(f"{name}__{path_of}"), len(signal))
+                at, signed = self._place(f"{name}__{path_of}"), signal.shape().signed
+                place = _Port(at, len(signal), signed=signed)
                 ports[id(signal)] = place
                 if direction == "i":
                     inputs.append((place, signal.init))

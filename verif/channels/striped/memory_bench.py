@@ -76,7 +76,7 @@ class ChannelMemory:
         self._chosen: _Burst | None = None
         self._shown: tuple[int, int] | None = None
         self._payload = Value.cast(self.r.payload)
-        self._fields = self.r.payload.shape()
+        self._lows = {name: field.offset for name, field in self.r.payload.shape()}
 
     @property
     def quiet(self) -> bool:
@@ -109,21 +109,21 @@ class ChannelMemory:
         return self._random.choice(due) if self.manner.mixed else due[0]
 
     def _beat(self, burst: _Burst) -> int:
-        width = self.geometry.beat_bytes
-        address = burst.address + width * burst.sent
-        number = int.from_bytes(self.word(address), "little")
-        found = self._fields.const(
-            {
-                "data": number,
-                "response": 2 if address in self.bad else 0,
-                "last": burst.sent == burst.beats - 1,
-                "id": burst.id,
-            }
-        )
-        return int(found.as_bits())
+        address = burst.address + self.geometry.beat_bytes * burst.sent
+        fields = {
+            "data": int.from_bytes(self._data(burst, address), "little"),
+            "response": 2 * (address in self.bad),
+            "last": burst.sent == burst.beats - 1,
+            "id": burst.id,
+        }
+        return sum(value << self._lows[name] for name, value in fields.items())
+
+    def _data(self, burst: _Burst, address: int) -> bytes:
+        """The bytes of a beat of a burst."""
+        return self.word(address)
 
     def word(self, address: int) -> bytes:
-        """The bytes of a beat."""
+        """The bytes of a beat at an address."""
         at, width = address - self.base, self.geometry.beat_bytes
         assert 0 <= at <= len(self.content) - width, f"{address:#x} is no memory"
         return self.content[at : at + width]
@@ -277,6 +277,10 @@ def high_base(config: Lined, addr_bits: int, seed: int) -> int:
 _PATTERN = 0xB4D2_6A59_C5A3_96E4
 
 
+_RESTS = 3
+"""Cycles at the end of a run in which the part must be idle."""
+
+
 class MemoryBench:
     """Runs a part until the expected output has arrived.
 
@@ -341,13 +345,13 @@ class MemoryBench:
         return self.beats / (last - first + 1) / len(self.memories)
 
     def run(self, done: Callable[[Any], bool], *, settles: bool = False) -> None:
-        """Runs until all is done and idle or, if an error is expected (``settles``), until nothing
-        moves."""
+        """Runs until all is done and idle, and stays so, or, if an error is expected
+        (``settles``), until nothing moves."""
         broken = self._stop_at is None
-        moved, since = (0, 0), 0
+        moved, since, rests = (0, 0), 0, 0
 
         def until(sim: Any, cycle: int) -> bool:
-            nonlocal broken, moved, since
+            nonlocal broken, moved, since, rests
             quiet = all(memory.quiet for memory in self.memories)
             idle = bool(sim.get(self.part.idle))
             assert quiet or not idle, "idle though the bus owes something"
@@ -365,7 +369,9 @@ class MemoryBench:
             complete = done(sim)
             if not settles:
                 assert self.error is None
-                return complete and idle
+                assert idle or not rests, "idle, and no more"
+                rests += complete and idle
+                return rests > _RESTS
             now = (self.beats, sum(len(s.cycles) for s in self._streams()))
             since = 0 if now != moved else since + 1
             moved = now

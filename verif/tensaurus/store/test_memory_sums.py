@@ -34,18 +34,9 @@ class ReadChannel(ChannelMemory):
         end = burst.address + burst.beats * self.geometry.beat_bytes
         self._held[burst.id] = bytes(self.content[burst.address : end])
 
-    def _beat(self, burst: Any) -> int:
-        width = self.geometry.beat_bytes
-        first = width * burst.sent
-        found = self._fields.const(
-            {
-                "data": int.from_bytes(self._held[burst.id][first : first + width], "little"),
-                "response": 2 if burst.address + first in self.bad else 0,
-                "last": burst.sent == burst.beats - 1,
-                "id": burst.id,
-            }
-        )
-        return int(found.as_bits())
+    def _data(self, burst: Any, address: int) -> bytes:
+        first, width = address - burst.address, self.geometry.beat_bytes
+        return self._held[burst.id][first : first + width]
 
 
 @dataclass
