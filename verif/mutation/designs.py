@@ -25,9 +25,11 @@ from tilewright.verif.mutation.proof import (
     SELECT,
     Mutation,
     all_mutations,
+    reached_outputs,
     sample,
     with_selector,
 )
+from tilewright.verif.native import parts
 
 # Repeats the recorded simulations of tests on a mutant, without the tests around them.
 #
@@ -46,10 +48,12 @@ class Story:
     ----------
     steps: what does each again, and says whether it gives the same
     complete: whether these are all
+    parts: of `NativeParts`, a top and one of its parts each, that the test simulates
     """
 
     steps: list[Callable[[], bool]] = field(default_factory=list)
     complete: bool = True
+    parts: set[tuple[str, str]] = field(default_factory=set)
 
     def differs(self) -> bool:
         """Returns whether a simulation now has another result."""
@@ -88,6 +92,14 @@ class Recorder:
         kind.reset = lambda simulation: self._noted_reset(simulation)
         for name in _OPAQUE:
             setattr(kind, name, opaque(getattr(kind, name)))
+        simulate = parts.NativeParts.simulate
+
+        def simulate_part(native: Any, name: str, bench: Any) -> None:
+            if self.story is not None:
+                self.story.parts.add((native._name, name))
+            simulate(native, name, bench)
+
+        setattr(parts.NativeParts, "simulate", simulate_part)  # noqa: B010
 
     def reset_all(self) -> None:
         """Every simulation, noting nothing."""
@@ -203,6 +215,14 @@ class Design:
         call."""
         if self.library.native_mutant_used():
             self.users.add(test)
+
+    def is_seen(self, mutation: Mutation, story: Story) -> bool:
+        """Returns whether a test may see a mutation: it simulates the part with the mutated cell,
+        or does not say which parts it simulates."""
+        mine = [part for top, part in story.parts if top == self.name.rpartition("-")[0]]
+        netlist = (self.directory / "prepared.il").read_text()
+        ports = reached_outputs(netlist, mutation.cell) if mine else set()
+        return not mine or any(port.startswith(f"{part}__") for port in ports for part in mine)
 
     def select(self, number: int) -> None:
         """Let a mutation be there, in all models of it; 0: none."""

@@ -269,7 +269,11 @@ class Mutants:
         log = _Log(settings, chosen)
         for design, mutation in chosen:
             if not log.has(design.name, mutation):
-                its = [use for name, use in uses.items() if name in design.users]
+                its = [
+                    use
+                    for name, use in uses.items()
+                    if name in design.users and design.is_seen(mutation, use.story)
+                ]
                 number = 1 + design.candidates.index(mutation)
                 outcome = self._mutant(design, number, mutation, its)
                 before = log.survived(design.name, mutation)

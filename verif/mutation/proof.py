@@ -11,6 +11,7 @@ import sysconfig
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 from pathlib import Path
 
@@ -200,6 +201,8 @@ _ABC = (
 strash
 scleanup
 lcorr
+ifraig
+scleanup
 dc2
 write_aiger left.aig
 bmc3 -F 12 -C 20000
@@ -216,8 +219,9 @@ pdr
 write_status status.txt
 """,
 )
-"""First registers that are always equal are merged, by induction, and a difference within a few
-cycles is looked for; then all nodes that are always equal are merged, often until none is left."""
+"""First registers that are always equal are merged, by induction, and nodes that are equal then;
+nothing is left if a mutant changes no register's next value. Then a difference within a few cycles
+is looked for; then all nodes that are always equal are merged, often until none is left."""
 
 _YOSYS = """read_rtlil prepared.il
 rename mutated gold
@@ -270,7 +274,24 @@ _OUTPUTS = ("Y", "Q", "DATA", "RD_DATA", "CO", "X")
 def reached_outputs(netlist: str, cell: str) -> set[str]:
     """The output ports of a netlist in RTLIL that may depend on a cell: through wires, registers
     and memories."""
+    reached, driven = _graph(netlist)
+    # A mutation of an output pin is seen on what it drives.
+    first = driven.get(cell)
+    assert first, cell
+    seen, left_over = set(first), list(first)
+    while left_over:
+        for further in reached[left_over.pop()] - seen:
+            seen.add(further)
+            left_over.append(further)
+    outputs = re.findall(r"^  wire (?:width \d+ )?output \d+ \\(\w+)$", netlist, re.M)
+    return {name for name in outputs if f"\\{name}" in seen}
+
+
+@lru_cache(maxsize=8)
+def _graph(netlist: str) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Returns what each wire, cell and memory drives, and what each cell drives by its pins."""
     reached: dict[str, set[str]] = defaultdict(set)
+    driven: dict[str, set[str]] = {}
 
     def add(sources: Iterable[str], sinks: Iterable[str]) -> None:
         for source in sources:
@@ -279,7 +300,6 @@ def reached_outputs(netlist: str, cell: str) -> set[str]:
     for left, right in re.findall(r"^  connect (.*?\S) (\S+|\{.*\}|\S+ \[.*\])$", netlist, re.M):
         add(_names(right), _names(left))
     body = r"^  cell (\S+) (\S+)\n(.*?)^  end$"
-    first: set[str] = set()
     for kind, name, text in re.findall(body, netlist, re.M | re.S):
         ins: set[str] = {f"cell {name}"}
         outs: set[str] = set()
@@ -292,17 +312,8 @@ def reached_outputs(netlist: str, cell: str) -> set[str]:
         elif memory:
             ins.add(f"memory {memory[1]}")
         add(ins, outs)
-        if name == cell:
-            # A mutation of an output pin is seen on what it drives.
-            first = outs
-    assert first, cell
-    seen, left_over = set(first), list(first)
-    while left_over:
-        for further in reached[left_over.pop()] - seen:
-            seen.add(further)
-            left_over.append(further)
-    outputs = re.findall(r"^  wire (?:width \d+ )?output \d+ \\(\w+)$", netlist, re.M)
-    return {name for name in outputs if f"\\{name}" in seen}
+        driven[name] = outs
+    return reached, driven
 
 
 def _names(signal: str) -> list[str]:

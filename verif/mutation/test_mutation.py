@@ -6,10 +6,12 @@ import importlib
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tilewright.hw.emit.unit import emit_component
 from tilewright.verif.mutation.__main__ import PARTS, ROOT, STAND_INS, run
+from tilewright.verif.mutation.designs import Design, Story
 from tilewright.verif.mutation.example.bench import Parity
 from tilewright.verif.mutation.proof import (
     ORIGIN,
@@ -136,6 +138,27 @@ def test_payloads_are_compared_while_valid_is_high(tmp_path: Path) -> None:
         if one.change.startswith("-mode inv") and "?" in one.where
     }
     assert compared == {"A": True, "B": False}
+
+
+PARTS_BESIDE = f"""
+// {ORIGIN}{EXAMPLE.replace("/", ".")}beside.Beside
+module beside (input clk, input a__i, input b__i, output reg a__o, output b__o);
+always @(posedge clk) a__o <= ~a__i;
+assign b__o = ~b__i;
+endmodule
+"""
+
+
+def test_a_test_of_one_part_sees_mutants_of_it_only(tmp_path: Path) -> None:
+    mutations = all_mutations(PARTS_BESIDE, "beside", tmp_path, (EXAMPLE,), {})
+    library: Any = None
+    design = Design("beside-0", tmp_path, mutations, library, tmp_path, 0)
+    for one in mutations:
+        mine, other = ("b", "a") if "-wire b__" in one.change else ("a", "b")
+        assert design.is_seen(one, Story(parts={("beside", mine)})), one.where
+        assert not design.is_seen(one, Story(parts={("beside", other)})), one.where
+        assert design.is_seen(one, Story(parts={("another", other)}))
+        assert design.is_seen(one, Story())
 
 
 TABLE = f"""
