@@ -296,6 +296,7 @@ LONGER = {
     "hw.emit.blocks": "processes of a module, from cells to statements",
     "hw.arith.round": "one algorithm: rounding and packing, with its parameters",
     "hw.t2s.compiler.passes": "all passes in their order",
+    "verif.tensaurus.load.test_matrix_loader": "one loader, and the rows that it serves",
     "verif.tensaurus.load.test_tensor_loader": "one loader, all its formats and faults",
     "verif.tensaurus.test_native": "random and wrong jobs of one accelerator, at native speed",
     "verif.gta.apps.test_vector": "one command, its cases and refusals",

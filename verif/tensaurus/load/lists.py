@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
 
+from amaranth.hdl import Value
+from tilewright.hw.spec.jobs.tensaurus_operations import TILE_BYTES, tile_words
 from tilewright.hw.spec.tensaurus import KERNELS, TensaurusConfig
 from tilewright.hw.tensaurus.layouts import SlotKind, job_layout, tile_layout
 from tilewright.hw.tensaurus.load.matrix_loader import MatrixLoader
 from tilewright.hw.tensaurus.load.tensor_loader import TensorLoader
 from tilewright.hw.tensaurus.load.tile_fetcher import TileFetcher
+from tilewright.verif.channels.striped.memory_bench import (
+    MANNERS,
+    ChannelMemory,
+    Image,
+    high_base,
+)
 from tilewright.verif.native.parts import NativeParts
 from tilewright.verif.stream.agents import simulate
 
@@ -29,9 +38,10 @@ class SparseTile:
 
     Parameters
     ----------
-    shape: slices, then the sizes of the other modes
+    shape: slices, then the sizes of the other modes; of more than 1000 slices up to 20 are drawn
     share: of the slices that are not empty
     longest: values of a slice at most
+    first_row: rows before it have no slice
 
     Members
     -------
@@ -44,6 +54,7 @@ class SparseTile:
     rng: random.Random
     share: float = 0.8
     longest: int = 12
+    first_row: int = 0
     entries: list[list[int]] = field(default_factory=list)
     rows: list[list[Slot]] = field(default_factory=list)
 
@@ -51,10 +62,10 @@ class SparseTile:
         self.layout = layout = self.config.layout(len(self.shape))
         slots: list[list[int]] = [[] for _ in range(self.config.rows)]
         self.rows = [[] for _ in slots]
-        for slice_ in range(self.shape[0]):
+        for slice_ in self._numbers():
             if self.rng.random() >= self.share:
                 continue
-            row = min(range(len(slots)), key=lambda n: (len(slots[n]), n))
+            row = min(range(self.first_row, len(slots)), key=lambda n: (len(slots[n]), n))
             slots[row].append(layout.header(slice_))
             self.rows[row].append((SlotKind.HEADER, 0, (slice_,)))
             for _ in range(self.rng.randint(1, self.longest)):
@@ -68,6 +79,14 @@ class SparseTile:
             got += [layout.no_op] * (entries - len(got))
             self.rows[row].append(END)
         self.entries = [list(entry) for entry in zip(*slots, strict=True)]
+
+    def _numbers(self) -> Sequence[int]:
+        most = self.shape[0] - 1
+        if most < 1000:
+            return range(most + 1)
+        bits = most.bit_length()
+        drawn = [self.rng.getrandbits(self.rng.randint(1, bits)) for _ in range(20)]
+        return sorted({most, *(number for number in drawn if number < most)})
 
     def _value(self) -> int:
         bits = self.config.format.bits
@@ -177,13 +196,15 @@ def tile_bits(config: TensaurusConfig, **fields: int) -> int:
 
 @dataclass
 class List:
-    """A job and its tiles, drawn so that they hold, some of them barely."""
+    """A job and its tiles, drawn so that they hold, some of them barely. The job has ``further``
+    tiles, which are not here."""
 
     name: str
     seed: int
     tiles: int = 12
     kernel: str = ""
     dense: int | None = None
+    further: int = 0
     fields: list[dict[str, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -275,6 +296,62 @@ class List:
             scalars_1=self.scalars[1],
             scalars_2=self.scalars[2],
             **{f"region_{mode}": region for mode, region in self.regions.items()},
-            tiles=self.tiles,
+            tiles=self.tiles + self.further,
             list=base,
         )
+
+
+def fetched(lists: Sequence[List]) -> list[tuple[int, int | None]]:
+    """Returns the number of tiles that all users get of each list from a fetcher of the small
+    configuration, and the number of the wrong one. Of a job with further tiles behind its list it
+    takes those of the list, and stops."""
+    part, simulate = under_test(TileFetcher, CONFIGS["small"])
+    found: list[tuple[int, int | None]] = []
+
+    async def bench(sim: Any) -> None:
+        for seed, tiles in enumerate(lists):
+            config = tiles.config
+            image = Image(config, seed, high_base(config, config.addr_bits, seed))
+            behind = bytes(16 * TILE_BYTES if tiles.further else 0)
+            base = image.place(b"".join(map(tile_words, tiles.fields)) + behind)
+            memory = ChannelMemory(
+                part.ar[0], part.r[0], config.geometry, 0, image.bytes, MANNERS["even"],
+                seed=seed, base=image.base,
+            )  # fmt: skip
+            sim.set(Value.cast(part.job), tiles.job(base))
+            for out in part.tiles:
+                sim.set(out.ready, 1)
+            counts = [0] * len(part.tiles)
+            quiet = wrong = 0
+            assert sim.get(part.idle)
+            for cycle in range(3000):
+                sim.set(part.start, int(cycle == 0))
+                memory.drive(sim, cycle)
+                memory.observe(sim, cycle)
+                valid = [sim.get(out.valid) for out in part.tiles]
+                for user, out in enumerate(part.tiles):
+                    if valid[user]:
+                        final = counts[user] == tiles.tiles - 1 and not tiles.further
+                        assert sim.get(out.payload).final == final
+                counts = [count + one for count, one in zip(counts, valid, strict=True)]
+                await sim.tick()
+                if tiles.further and counts[0] == tiles.tiles:
+                    break
+                wrong, idle = sim.get(part.wrong), sim.get(part.idle)
+                quiet = quiet + 1 if memory.quiet and not any(valid) else 0
+                if (wrong and quiet > 12) or (idle and cycle > 1):
+                    break
+            else:
+                raise AssertionError("the tiles neither end nor are wrong")
+            assert len(set(counts)) == 1, "not all users got the tiles"
+            found.append((counts[0], sim.get(part.number) if wrong else None))
+            sim.set(part.stop, 1)
+            for later in range(cycle + 1, cycle + 40):
+                memory.drive(sim, later)
+                memory.observe(sim, later)
+                await sim.tick()
+            assert memory.quiet
+            sim.set(part.stop, 0)
+
+    simulate(bench)
+    return found

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from amaranth.hdl import Value
 from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.hw.tensaurus.layouts import SlotKind, slot_layout
 from tilewright.hw.tensaurus.load.tensor_loader import TensorLoader
 from tilewright.verif.channels.striped.memory_bench import (
     MANNERS,
     PERFECT,
+    ChannelMemory,
     Image,
     Manner,
     MemoryBench,
@@ -59,10 +62,12 @@ class Run:
         dense = isinstance(tiles[0], DenseTile)
         image = Image(config, seed, high_base(config, config.addr_bits, len(tiles)))
         self.bases = [image.place(tile.bytes) for tile in tiles]
+        self.first = random.Random(f"first {seed}").getrandbits(32) >> 1
         words = [self._tile(number, base) for number, base in enumerate(self.bases)]
         self.part, simulate = under_test(TensorLoader, config)
         part = self.part
-        source = Source(part.tiles, words, gap=stall / 2, seed=seed)
+        self._source = source = Source(part.tiles, words, gap=stall / 2, seed=seed)
+        self._stopped = 0
         self.sinks = [
             Sink(slots, stall=stall if row or slow is None else slow, seed=f"{seed} {row}")
             for row, slots in enumerate(part.slots)
@@ -72,6 +77,7 @@ class Run:
         ]
 
         def again() -> None:
+            self._stopped = len(source.cycles)
             source.words += words
             for sink in self.sinks:
                 sink.words.clear()
@@ -93,7 +99,8 @@ class Run:
     def _tile(self, number: int, base: int) -> int:
         tile = self.tiles[number]
         sizes = {f"size_{mode}": size for mode, size in enumerate(tile.shape) if mode}
-        fields: dict[str, int] = {"slices": tile.shape[0], "number": number, "tensor": base}
+        fields: dict[str, int] = {"slices": tile.shape[0], "tensor": base}
+        fields["number"] = self.first + number
         if isinstance(tile, DenseTile):
             fields["pitch"] = tile.pitch
             fields["elements"] = len(tile.rows[0]) and self._elements(tile)
@@ -113,7 +120,13 @@ class Run:
         self.errors = [name for name in _ERRORS if sim.get(getattr(part, f"{name}_error"))]
         if self.errors:
             assert self._goes_wrong
-            self.where = sim.get(part.error_tile), sim.get(part.error_entry)
+            self.where = sim.get(part.error_tile) - self.first, sim.get(part.error_entry)
+        if sim.get(part.idle):
+            # Every row has its end of every tile.
+            took = len(self._source.cycles) - self._stopped
+            ends = [tile.rows for tile in self.tiles[:took]]
+            counts = [sum(len(rows[n]) for rows in ends) for n in range(self.config.rows)]
+            assert [len(sink.words) for sink in self.sinks] == counts, "idle too early"
         return all(
             len(sink.words) >= len(slots)
             for sink, slots in zip(self.sinks, self.expected, strict=True)
@@ -124,22 +137,25 @@ class Run:
         for row, (sink, slots, count) in enumerate(
             zip(self.sinks, self.expected, counts, strict=True)
         ):
-            got = [self._slot(word) for word in sink.words]
+            got = [slot_of(self.config, len(self.tiles[0].shape), word) for word in sink.words]
             assert got == slots[:count], row
 
-    def _slot(self, word: int) -> Slot:
-        """Returns the fields of a slot word that its kind uses."""
-        slot = slot_layout(self.config).from_bits(word)
-        kind = SlotKind(slot.kind)
-        modes = {SlotKind.END: 0, SlotKind.HEADER: 1}.get(kind, len(self.tiles[0].shape) - 1)
-        index = tuple(slot.index[n] for n in range(modes))
-        return kind, slot.value if kind == SlotKind.VALUE else 0, index
+
+def slot_of(config: TensaurusConfig, order: int, word: int) -> Slot:
+    """Returns the fields of a slot word that its kind uses."""
+    slot = slot_layout(config).from_bits(word)
+    kind = SlotKind(slot.kind)
+    modes = {SlotKind.END: 0, SlotKind.HEADER: 1}.get(kind, order - 1)
+    index = tuple(slot.index[n] for n in range(modes))
+    return kind, slot.value if kind == SlotKind.VALUE else 0, index
 
 
 def _shape(config: TensaurusConfig, rng: random.Random) -> tuple[int, ...]:
     order = rng.randint(2, config.order)
     widest = min(config.spm_scalars, 1 << config.index_bits - 1)
-    slices = rng.choice([1, config.rows, 3 * config.rows + 1])
+    most = config.layout(order).largest_slice
+    many = most >> rng.randrange(most.bit_length() - 10)
+    slices = rng.choice([1, config.rows, 3 * config.rows + 1, rng.randint(many // 2, many)])
     return slices, *(rng.choice([1, 2, 7, widest]) for _ in range(order - 1))
 
 
@@ -151,8 +167,9 @@ def sparse_tiles(name: str, seed: int, count: int = 4) -> list[SparseTile]:
     while len(tiles) < count:
         shape = _shape(config, rng)
         if len(shape) == order:
-            share = rng.choice([0.0, 0.3, 1.0])
-            tiles.append(SparseTile(config, shape, rng, share, rng.choice([1, 4, 20])))
+            share, longest = rng.choice([0.0, 0.3, 1.0]), rng.choice([1, 4, 20])
+            first_row = rng.choice([0, 0, config.rows - 1])
+            tiles.append(SparseTile(config, shape, rng, share, longest, first_row))
     return tiles
 
 
@@ -202,6 +219,85 @@ def test_rows_without_a_slice_end_before_all_lines_are_asked_for() -> None:
 def test_a_long_dense_slice() -> None:
     """Its elements have 15 bits, and its indices 8."""
     Run(CONFIGS["small"], [DenseTile(CONFIGS["small"], (1, 150, 130), random.Random(1))], PERFECT)
+
+
+class AnyMemory(ChannelMemory):
+    """Memory with a value at every address."""
+
+    def word(self, address: int) -> bytes:
+        width = self.geometry.beat_bytes
+        return b"".join(
+            value_at(at).to_bytes(4, "little") for at in range(address, address + width, 4)
+        )
+
+
+def value_at(address: int) -> int:
+    return (address * 0x9E37_79B1 ^ address >> 7) % (1 << 32)
+
+
+def begun(tiles: Sequence[dict[str, int]], cycles: int) -> list[list[list[Slot]]]:
+    """Returns the slots of each row that the loader sends of each tile, dense, in so many cycles,
+    after which it is stopped."""
+    config = CONFIGS["small"]
+    part, simulate = under_test(TensorLoader, config)
+    found: list[list[list[Slot]]] = []
+
+    async def bench(sim: Any) -> None:
+        for seed, fields in enumerate(tiles):
+            rows: list[list[Slot]] = [[] for _ in part.slots]
+            found.append(rows)
+            memory = AnyMemory(part.ar[0], part.r[0], config.geometry, 0, b"", PERFECT, seed=seed)
+            order = 3 if "size_2" in fields else 2
+            sim.set(Value.cast(part.job), job_bits(config, order=order, dense=1))
+            sim.set(Value.cast(part.tiles.payload), tile_bits(config, **fields))
+            sim.set(part.tiles.valid, 1)
+            for cycle in range(cycles + 40):
+                memory.drive(sim, cycle)
+                memory.observe(sim, cycle)
+                sim.set(part.stop, int(cycle >= cycles))
+                for slots, row in zip(part.slots, rows, strict=True):
+                    sim.set(slots.ready, 1)
+                    if sim.get(slots.valid) and cycle < cycles:
+                        word = sim.get(Value.cast(slots.payload))
+                        row.append(slot_of(config, order, word))
+                taken = sim.get(part.tiles.ready)
+                await sim.tick()
+                if taken or cycle >= cycles:
+                    sim.set(part.tiles.valid, 0)
+            assert memory.quiet
+            assert sim.get(part.idle)
+            sim.set(part.stop, 0)
+
+    simulate(bench)
+    return found
+
+
+@pytest.mark.slow
+def test_a_dense_tensor_of_any_size_begins() -> None:
+    """Each bit of the number of slices, of the pitch, and of the elements of a slice."""
+    config, rng = CONFIGS["small"], random.Random(1)
+    plain = {"slices": 1 << 20, "pitch": 64, "size_1": 3, "elements": 3}
+    tiles = [
+        *(plain | {"slices": 1 << bit} for bit in range(5, 32)),
+        *(plain | {"pitch": 1 << bit} for bit in range(6, 32)),
+        *(plain | {"size_1": 1 << n, "size_2": 3, "elements": 3 << n} for n in range(5, 9)),
+        *(plain | {"size_1": 3, "size_2": 1 << n, "elements": 3 << n} for n in range(5, 9)),
+        *(plain | {"size_1": 256, "size_2": 1 << n, "elements": 256 << n} for n in range(9)),
+    ]
+    tiles = [one | {"tensor": rng.getrandbits(26) << 6} for one in tiles]
+    for fields, rows in zip(tiles, begun(tiles, 150), strict=True):
+        sizes = [fields[name] for name in ("size_1", "size_2") if name in fields]
+        indices = list(itertools.islice(itertools.product(*map(range, sizes)), 400))
+        for number, row in enumerate(rows):
+            expected: list[Slot] = []
+            for slice_ in range(number, 40, config.rows):
+                expected.append((SlotKind.HEADER, 0, (slice_,)))
+                base = fields["tensor"] + slice_ * fields["pitch"]
+                for place, index in enumerate(indices):
+                    value = value_at((base + 4 * place) % (1 << config.addr_bits))
+                    expected.append((SlotKind.VALUE, value, index))
+            assert len(row) > 20
+            assert row == expected[: len(row)], fields
 
 
 @pytest.mark.slow
@@ -284,14 +380,15 @@ def _large_slice(tile: SparseTile, rng: random.Random) -> tuple[int, int, int] |
 
 
 def _slice_again(tile: SparseTile, rng: random.Random) -> tuple[int, int, int] | None:
-    """A slice that an earlier header names, or one below it."""
+    """A slice that an earlier header names, or one below it, by any or by one bit."""
     places = sorted(_places(tile, SlotKind.HEADER))
     if len(places) < 2:
         return None
     at = rng.randrange(1, len(places))
     entry, row = places[at - 1]
     before = tile.rows[row][entry][2][0]
-    return *places[at], tile.layout.header(rng.randint(0, before))
+    number = rng.choice([before, rng.randint(0, before), before & ~(1 << rng.randrange(32))])
+    return *places[at], tile.layout.header(number)
 
 
 def _headless(tile: SparseTile, rng: random.Random) -> tuple[int, int, int] | None:
@@ -360,6 +457,20 @@ def test_a_wrong_entry_reaches_no_row(name: str) -> None:
             assert run.where == (1, entry), (seed, number)
             before = tiles[1].before(entry)
             run.check([len(a) + b for a, b in zip(tiles[0].rows, before, strict=True)])
+
+
+@pytest.mark.slow
+def test_a_late_entry_is_wrong() -> None:
+    """Its number has eleven bits."""
+    config = CONFIGS["small"]
+    tile = SparseTile(config, (300, 7), random.Random(1), 1.0, 30)
+    values = [place for place in _places(tile, SlotKind.VALUE) if place[0] < 1 << 11]
+    entry, row = max(values)
+    assert entry > 2000
+    tile.entries[entry][row] = tile.pack(1, (7,))
+    run = Run(config, [tile], PERFECT, wrong=True)
+    assert (run.errors, run.where) == (["index"], (0, entry))
+    run.check(tile.before(entry))
 
 
 @pytest.mark.long

@@ -16,63 +16,16 @@ from tilewright.hw.tensaurus.layouts import tile_layout
 from tilewright.hw.tensaurus.load.tile_fetcher import USERS, TileCheck, TileFetcher
 from tilewright.verif.channels.striped.memory_bench import (
     MANNERS,
-    ChannelMemory,
     Image,
     MemoryBench,
     high_base,
 )
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Agent, Sink, Wire
-from tilewright.verif.tensaurus.load.lists import CONFIGS, List, under_test
+from tilewright.verif.tensaurus.load.lists import CONFIGS, List, fetched, under_test
 
 SETTLING = 10
 """Cycles from a job to its first description."""
-
-
-def fetched(lists: Sequence[List]) -> list[tuple[int, int | None]]:
-    """Does the same with the whole fetcher, of the small configuration: the tiles that all users
-    get."""
-    part, simulate = under_test(TileFetcher, CONFIGS["small"])
-    found: list[tuple[int, int | None]] = []
-
-    async def bench(sim: Any) -> None:
-        for seed, tiles in enumerate(lists):
-            sim.set(part.stop, 1)
-            await sim.tick()
-            sim.set(part.stop, 0)
-            config = tiles.config
-            image = Image(config, seed, high_base(config, config.addr_bits, seed))
-            base = image.place(b"".join(map(tile_words, tiles.fields)))
-            memory = ChannelMemory(
-                part.ar[0], part.r[0], config.geometry, 0, image.bytes, MANNERS["even"],
-                seed=seed, base=image.base,
-            )  # fmt: skip
-            sim.set(Value.cast(part.job), tiles.job(base))
-            for out in part.tiles:
-                sim.set(out.ready, 1)
-            counts = [0] * len(part.tiles)
-            quiet = 0
-            assert sim.get(part.idle)
-            for cycle in range(3000):
-                sim.set(part.start, int(cycle == 0))
-                memory.drive(sim, cycle)
-                memory.observe(sim, cycle)
-                valid = [sim.get(out.valid) for out in part.tiles]
-                counts = [count + one for count, one in zip(counts, valid, strict=True)]
-                await sim.tick()
-                wrong, idle = sim.get(part.wrong), sim.get(part.idle)
-                quiet = quiet + 1 if memory.quiet and not any(valid) else 0
-                if (wrong and quiet > 12) or (idle and cycle > 1):
-                    break
-            else:
-                raise AssertionError("the tiles neither end nor are wrong")
-            assert len(set(counts)) == 1
-            found.append((counts[0], sim.get(part.number) if wrong else None))
-            for _ in range(3):
-                await sim.tick()
-
-    simulate(bench)
-    return found
 
 
 def checked(config: TensaurusConfig, lists: Sequence[List]) -> list[tuple[int, int | None]]:
@@ -254,6 +207,13 @@ def test_an_operand_that_begins_behind_its_scratchpad(kernel: str) -> None:
 
 
 @pytest.mark.slow
+def test_a_job_of_very_many_tiles_begins() -> None:
+    """Each bit of their number, and the tiles before the last one are not the last."""
+    lists = [List("small", bit, tiles=4, further=1 << bit) for bit in range(3, 31)]
+    assert fetched(lists) == [(4, None)] * len(lists)
+
+
+@pytest.mark.slow
 def test_the_last_tile_ends_an_output() -> None:
     tiles = List("small", 5, tiles=3)
     tiles.fields[2]["last"] = 2
@@ -339,7 +299,10 @@ class Run:
         if sim.get(self.part.wrong):
             assert self._goes_wrong
             self.wrong = sim.get(self.part.number)
-        return all(len(sink.words) == self.list.tiles for sink in self.sinks)
+        complete = all(len(sink.words) == self.list.tiles for sink in self.sinks)
+        if self.cycle > max(self.starts) and sim.get(self.part.idle):
+            assert complete or self.wrong is not None
+        return complete
 
     def check(self, count: int) -> None:
         """Everyone has the first ``count`` tiles, and no others."""
