@@ -98,15 +98,31 @@ class Matrix:
         return [b"".join(n.to_bytes(size, "little") for n in array) for array, size in words]
 
 
-def drawn(config: SidaConfig, seed: Any, size: int | None = None) -> Matrix:
-    """A matrix with empty, short and long columns."""
+def drawn(config: SidaConfig, seed: Any, size: int | None = None, far: int = 0) -> Matrix:
+    """A matrix with empty, short and long columns; a large one has few elements."""
     rng = random.Random(f"matrix {seed}")
     if size is None:
         size = rng.choice([1, config.pes, rng.randint(2, 30), by_size(20, 20, 64)])
     most = rng.choice([1, 3, size, size])
     share = rng.choice([0.0, 0.3, 0.9, 1.0])
+    if size > 64:
+        most, share = rng.randint(1, 6), min(share, 0.3)
     lengths = [rng.randint(0, min(most, size)) if rng.random() < share else 0 for _ in range(size)]
-    return Matrix(config, lengths, rng)
+    return Matrix(config, lengths, rng, far)
+
+
+def large_size(config: SidaConfig, seed: int) -> int | None:
+    """Rows of the largest matrices for every third seed; None for the others."""
+    most = min(config.most_rows, 256)
+    return random.Random(seed).randint(most // 2, most) if seed % 3 == 2 else None
+
+
+def lengths_of_wrong(config: SidaConfig, rng: random.Random) -> list[int]:
+    """Lengths of the columns of a matrix that is to be spoilt; a large one has few elements."""
+    size = rng.choice([5, 5, 20, min(config.most_rows, 256) - rng.randrange(4)])
+    if size > 64:
+        return [rng.choice([0, 0, 0, 0, 2, 3]) for _ in range(size)]
+    return [rng.randint(2, size) for _ in range(size)]
 
 
 def far_outside(rng: random.Random) -> int:
@@ -114,11 +130,12 @@ def far_outside(rng: random.Random) -> int:
     return 1 << rng.randrange(10, 32) | rng.getrandbits(rng.randrange(1, 33))
 
 
-def too_long(matrix: Matrix, rng: random.Random) -> int:
-    """A column has any number of elements more than are in memory; behind it are rows that are not
-    there. Returns the column."""
+def too_long(matrix: Matrix, rng: random.Random, bit: int | None = None) -> int:
+    """A column has a power of two of elements more than are in memory; behind it are rows that are
+    not there. Returns the column."""
     column = rng.randrange(matrix.size)
-    more, at = 1 << rng.randrange(7, 31), matrix.pointers[column + 1] - matrix.far
+    more = 1 << (rng.randrange(7, 31) if bit is None else bit)
+    at = matrix.pointers[column + 1] - matrix.far
     for later in range(column + 1, matrix.size + 1):
         matrix.pointers[later] += more
     matrix.rows[at:] = sorted(far_outside(rng) for _ in range(400))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,9 +22,12 @@ from tilewright.verif.channels.striped.memory_bench import (
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.load.matrices import (
     CONFIGS,
+    Element,
     Matrix,
     drawn,
     far_outside,
+    large_size,
+    lengths_of_wrong,
     read_sets,
     too_long,
     under_test,
@@ -114,7 +117,7 @@ class Run:
             self._start.due = True
             return False
         self._waits -= 1
-        return self._waits == 0
+        return self._waits <= 0
 
     @property
     def rate(self) -> float:
@@ -130,7 +133,8 @@ every_config = pytest.mark.parametrize("name", slow_but([], CONFIGS, ["small"]))
 def test_every_element_is_in_its_place(name: str) -> None:
     for seed in range(by_size(1, 12, 40)):
         manner = MANNERS["rough" if seed % 2 else "even"]
-        matrix = drawn(CONFIGS[name], f"{name} {seed}")
+        config = CONFIGS[name]
+        matrix = drawn(config, f"{name} {seed}", large_size(config, seed))
         Run(matrix, manner, stall=0.4 * (seed % 3), seed=seed, passes=1 + seed % 2)
 
 
@@ -228,18 +232,76 @@ def test_every_wrong_matrix(number: int) -> None:
     fault, spoil = FAULTS[number]
     for seed in range(by_size(1, 12, 30)):
         rng = random.Random(f"{seed} {number}")
-        size = rng.choice([5, 5, 20])
         config = CONFIGS[
             rng.choice([*by_size([], [], ["a set a step", "three channels"]), "small"])
         ]
-        matrix = Matrix(config, [rng.randint(2, size) for _ in range(size)], rng)
+        matrix = Matrix(config, lengths_of_wrong(config, rng), rng)
         right = matrix.elements
         column = spoil(matrix, rng)
-        run = Run(matrix, PERFECT, stall=0.2, seed=seed, wrong=True)
-        assert (run.errors, run.column) == ([fault], column), seed
-        found = read_sets(matrix.config, run.passes[0], matrix.size)
-        assert found == right[: len(found)]
-        assert all(element[0] <= column for element in found)
+        assert_wrong(matrix, right, fault, column, seed)
+
+
+def assert_wrong(
+    matrix: Matrix, right: Sequence[Element], fault: str, column: int, seed: int
+) -> None:
+    """The loader reports this error of the column, and sends only elements that are right."""
+    run = Run(matrix, PERFECT, stall=0.2, seed=seed, wrong=True)
+    assert (run.errors, run.column) == ([fault], column), seed
+    found = read_sets(matrix.config, run.passes[0], matrix.size)
+    assert found == right[: len(found)]
+    assert all(element[0] <= column for element in found)
+
+
+def ends_by_a_bit_before(matrix: Matrix, rng: random.Random, bit: int) -> int:
+    """All elements but three are of column 0; the end of column 1 lacks a bit of that of column 0.
+    Only the first of the elements are in memory."""
+    end = rng.randint(1, 3)
+    matrix.pointers[1:] = [end | 1 << bit, end, *((1 << bit) + 3 for _ in matrix.pointers[3:])]
+    matrix.rows[:] = sorted(far_outside(rng) for _ in range(400))
+    matrix.values[:] = [rng.getrandbits(matrix.config.format.bits) for _ in range(400)]
+    return 1
+
+
+def ends_by_a_bit_behind(matrix: Matrix, rng: random.Random, bit: int) -> int:
+    """The end of column 1 has a bit more than the number of elements."""
+    matrix.pointers[2] = len(matrix.rows) ^ 1 << bit
+    if matrix.pointers[2] < len(matrix.rows):
+        matrix.pointers[2] += 2 << bit
+    return 1
+
+
+def begins_by_a_bit_behind(matrix: Matrix, rng: random.Random, bit: int) -> int:
+    matrix.pointers[0] = 1 << bit
+    return 0
+
+
+BITS: list[tuple[str, Callable[[Matrix, random.Random, int], int], int, int]] = [
+    ("pointer", begins_by_a_bit_behind, 0, 32),
+    ("pointer", ends_by_a_bit_before, 2, 32),
+    ("pointer", ends_by_a_bit_behind, 0, 32),
+    ("row", too_long, 7, 31),
+]
+"""Errors of a single bit of a pointer, how they are made, and the bits."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(BITS)))
+def test_every_bit_of_a_pointer(number: int) -> None:
+    fault, spoil, least, most = BITS[number]
+    for bit in range(least, by_size(least + 1, most, most)):
+        rng = random.Random(f"{bit} {number}")
+        matrix = Matrix(CONFIGS["small"], [2] * 5, rng)
+        right = matrix.elements
+        column = spoil(matrix, rng, bit)
+        assert_wrong(matrix, right, fault, column, bit)
+
+
+@pytest.mark.slow
+def test_many_elements() -> None:
+    """Their number has 13 bits."""
+    lengths = [0, 1, 255, *([240] * 17), *([0] * 236)]
+    matrix = Matrix(CONFIGS["small"], lengths, random.Random(1))
+    Run(matrix, PERFECT)
 
 
 @pytest.mark.slow

@@ -23,9 +23,12 @@ from tilewright.verif.channels.striped.memory_bench import (
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.load.matrices import (
     Asked,
+    Element,
     Matrix,
     asked_of,
     far_outside,
+    large_size,
+    lengths_of_wrong,
     panel_elements,
     read_panels,
     too_long,
@@ -136,16 +139,20 @@ def drawn(config: SidaConfig, seed: Any, size: int | None = None) -> Matrix:
         size = rng.choice([1, config.pes, rng.randint(2, 30), by_size(40, 40, 80)])
     most = rng.choice([1, 3, size, size])
     share = rng.choice([0.0, 0.3, 0.9, 1.0])
+    if size > 64:
+        most = min(most, 6)
     lengths = [rng.randint(0, min(most, size)) if rng.random() < share else 0 for _ in range(size)]
-    # The pointers of a matrix by rows may begin anywhere.
+    # The pointers of a matrix by rows may begin anywhere, and a block may have a carry.
     steps = (1 << 32) // config.line_bytes - 10_000
-    return Matrix(config, lengths, rng, far=rng.randrange(steps) * config.line_bytes)
+    far = rng.choice([rng.randrange(steps), (1 << rng.randrange(1, steps.bit_length())) - 1])
+    return Matrix(config, lengths, rng, far=far * config.line_bytes)
 
 
 @pytest.mark.parametrize("name", slow_but([], CONFIGS, ["small"]))
 def test_every_element_is_in_its_order(name: str) -> None:
     for seed in range(by_size(1, 12, 40)):
-        matrix = drawn(CONFIGS[name], f"{name} {seed}")
+        config = CONFIGS[name]
+        matrix = drawn(config, f"{name} {seed}", large_size(config, seed))
         asked = asked_of(matrix, random.Random(seed), 4)
         manner = MANNERS["rough" if seed % 2 else "even"]
         Run(matrix, asked, manner, stall=0.4 * (seed % 3), seed=seed)
@@ -233,17 +240,54 @@ def test_every_wrong_matrix(number: int) -> None:
     fault, spoil = FAULTS[number]
     for seed in range(by_size(1, 12, 30)):
         rng = random.Random(f"{seed} {number}")
-        size = rng.choice([5, 5, 21])
         config = CONFIGS[rng.choice(["small", *by_size([], [], ["three channels", "one panel"])])]
         far = rng.randrange(1 << 31) // config.line_bytes * config.line_bytes
-        matrix = Matrix(config, [rng.randint(2, size) for _ in range(size)], rng, far=far)
-        asked = [(n, size) for n in range(-(-size // config.subtensor))]
-        right = [panel_elements(matrix, *one) for one in asked]
+        matrix = Matrix(config, lengths_of_wrong(config, rng), rng, far=far)
+        right = matrix.elements
         row = spoil(matrix, rng)
-        run = Run(matrix, asked, PERFECT, stall=0.2, seed=seed, wrong=True)
-        assert (run.errors, run.row) == ([fault], row), seed
-        assert is_begun(run.found, right)
-        assert all(element[0] <= row for one in run.found for element in one)
+        assert_wrong(matrix, right, fault, row, seed)
+
+
+def assert_wrong(matrix: Matrix, right: Sequence[Element], fault: str, row: int, seed: int) -> None:
+    """All panels are asked for; the loader reports this error of the row, and sends only elements
+    that are right."""
+    asked = [(n, matrix.size) for n in range(-(-matrix.size // matrix.config.subtensor))]
+    run = Run(matrix, asked, PERFECT, stall=0.2, seed=seed, wrong=True)
+    assert (run.errors, run.row) == ([fault], row), seed
+    assert is_begun(run.found, [right])
+    assert all(element[0] <= row for one in run.found for element in one)
+
+
+def ends_by_a_bit_before(matrix: Matrix, rng: random.Random, bit: int) -> int:
+    """The end of row 2 lacks a bit of that of row 1."""
+    matrix.pointers[3] = matrix.pointers[2] & ~(1 << bit)
+    return 2
+
+
+def ends_by_a_bit_behind(matrix: Matrix, rng: random.Random, bit: int) -> int:
+    """The end of row 2 has a bit more than the end of its panel."""
+    matrix.pointers[3] = matrix.pointers[8] + (1 << bit)
+    return 2
+
+
+BITS: list[tuple[str, Callable[[Matrix, random.Random, int], int], int, int]] = [
+    ("pointer", ends_by_a_bit_before, 7, 32),
+    ("pointer", ends_by_a_bit_behind, 0, 31),
+    ("column", too_long, 7, 31),
+]
+"""Errors of a single bit of a pointer, how they are made, and the bits."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(BITS)))
+def test_every_bit_of_a_pointer(number: int) -> None:
+    fault, spoil, least, most = BITS[number]
+    for bit in range(least, by_size(least + 1, most, most)):
+        rng = random.Random(f"{bit} {number}")
+        far = {0: rng.getrandbits(31) | 1 << bit, 1: rng.getrandbits(31), 2: 0}[number]
+        matrix = Matrix(CONFIGS["small"], [2] * 8, rng, far=far & -64)
+        right = matrix.elements
+        assert_wrong(matrix, right, fault, spoil(matrix, rng, bit), bit)
 
 
 WIDE = SidaConfig(channels=16, data_bits=128, addr_bits=32, vector_words=1024)
