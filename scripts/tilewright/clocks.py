@@ -2,7 +2,7 @@
 
 ``clocks.json`` beside this module is the record: for each unit, configuration and cell library the
 period of the netlist mapped for speed. ``python -m tilewright.clocks REPORT.json`` puts the results
-of ``tilewright table clocks --json REPORT.json`` into it.
+of ``tilewright table clocks --json REPORT.json`` into it, and ``--plot FILE.svg`` plots it.
 """
 
 from __future__ import annotations
@@ -11,18 +11,24 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import UserError, user_errors
 from .hw.spec.host import inputs
+from .hw.spec.host.plots import COLOURS, PLOT_SUFFIXES, can_plot, write_plot
+from .registry import entries
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = [
     "PAPERS",
     "SHOWN",
     "ReachedClock",
     "clock_rows",
+    "draw_periods",
     "duration",
     "measured",
     "merged",
@@ -35,6 +41,12 @@ RECORD = Path(__file__).with_name("clocks.json")
 
 SHOWN = ("asap7", "gscl45nm")
 """Libraries whose clocks are printed beside a time."""
+
+GOAL_FO4 = 44.0
+"""Period in FO4 that every unit should reach: 1.0 ns in ``cmos``."""
+
+_MARKS = {"cmos": "o", "gscl45nm": "s", "sg13g2": "^", "sky130hd": "v", "asap7": "D"}
+"""Marks of the libraries in plots, in their order."""
 
 PAPERS = {
     "gta": (1.0, "the paper's 1 GHz"),
@@ -196,26 +208,83 @@ def merged(rows: Iterable[Mapping[str, Any]], report: Mapping[str, Any]) -> list
     return [kept[key] for key in sorted(kept)]
 
 
+def _label(row: Mapping[str, Any]) -> str:
+    """Returns the name of a row's unit, with the size of its configuration."""
+    entry = entries().get(row["unit"])
+    sizes = {"small": entry.small_config, "default": entry.unit.config()} if entry else {}
+    for size, config in sizes.items():
+        if json.loads(json.dumps(config.resolved())) == row["config"]:
+            return f"{row['unit']}, {size}"
+    return f"{row['unit']}, other"
+
+
+def draw_periods(figure: Figure, periods: Iterable[tuple[str, str, float]]) -> None:
+    """Draws periods in FO4, a line for each configuration and a mark for each library.
+
+    Parameters
+    ----------
+    periods: label of the configuration, library and period in FO4
+    """
+    each = list(periods)
+    labels = list(dict.fromkeys(label for label, _, _ in each))
+    figure.set_size_inches(7.6, 1.4 + 0.28 * len(labels))
+    axes = figure.subplots()
+    for colour, (library, mark) in zip(COLOURS, _MARKS.items(), strict=False):
+        found = [(fo4, labels.index(label)) for label, name, fo4 in each if name == library]
+        if found:
+            axes.plot(*zip(*found, strict=True), mark, color=colour, label=library)
+    axes.axvline(GOAL_FO4, color="#222222", linestyle="--", linewidth=1, zorder=1)
+    axes.annotate(
+        f"goal: {GOAL_FO4:g} FO4", (GOAL_FO4, 1), (3, 3), xycoords=("data", "axes fraction"),
+        textcoords="offset points", fontsize="small",
+    )  # fmt: skip
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.5, -0.5)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("period in FO4, mapped for speed, without wires")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
+
+
 def main(words: Sequence[str] | None = None) -> int:
-    """Put reports into the record; returns 2 for a file that is no report."""
+    """Puts reports into the record and plots it; returns 2 for a wrong file."""
     parser = argparse.ArgumentParser(
-        prog="python -m tilewright.clocks", description="Put measured clocks into the record."
+        prog="python -m tilewright.clocks",
+        description="Put measured clocks into the record, and plot the record.",
     )
     parser.add_argument(
-        "report", nargs="+", type=Path, help="file that `tilewright table clocks --json` wrote"
+        "report", nargs="*", type=Path, help="file that `tilewright table clocks --json` wrote"
     )
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg|png|pdf", help="plot the record")
     rows: list[Mapping[str, Any]] = list(_record())
+    given = parser.parse_args(words)
+    if not given.report and given.plot is None:
+        parser.error("give a report, or --plot")
     try:
-        for file in parser.parse_args(words).report:
+        for file in given.report:
             with user_errors(OSError, ValueError):
                 rows = merged(rows, json.loads(inputs.read_bytes(file)))
+        if given.plot is not None:
+            _plot(given.plot, rows)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    lines = ",\n".join(json.dumps(row) for row in rows)
-    RECORD.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
-    print(f"{len(rows)} clocks in {RECORD}")
+    if given.report:
+        lines = ",\n".join(json.dumps(row) for row in rows)
+        RECORD.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+        print(f"{len(rows)} clocks in {RECORD}")
     return 0
+
+
+def _plot(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Plots a record. Raises UserError if the file cannot be written."""
+    if path.suffix.lower() not in PLOT_SUFFIXES:
+        raise UserError(f"{path}: must end in {', '.join(PLOT_SUFFIXES)}")
+    if not can_plot():
+        raise UserError("--plot needs Matplotlib: pip install 'tilewright[apps]'")
+    periods = [(_label(row), row["library"], row["fo4"]) for row in rows]
+    with user_errors(OSError):
+        title = "Periods of units in FO4, by library"
+        write_plot(path, title, partial(draw_periods, periods=periods))
 
 
 if __name__ == "__main__":

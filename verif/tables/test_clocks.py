@@ -22,6 +22,7 @@ from tilewright.synth.tables import clocks as measuring
 from tilewright.synth.targets import KNOWN
 from tilewright.tables.clocks import LIBRARIES, Clocks, clocks
 from tilewright.verif.kit.data import empty_cache, needs_data, real_libraries
+from tilewright.verif.kit.plots import panels, points
 from tilewright.verif.tables.made_up import BIT_AREA, made_up
 
 UNIT = "c2sr_converter"
@@ -123,6 +124,8 @@ def test_the_figures_of_all_units(made: MadeUp) -> None:
                           for effort in ("area", "speed")]  # fmt: skip
     found = json.loads(json.dumps(table.to_json()))
     assert list(found) == ["table", "parts", "fo4_ns", "results", "missing"]
+    (axes,) = panels(table)
+    assert points(axes, "cmos") == [(20, place) for place in range(len(entries()))]
     assert found["missing"][0]["what"] == "gscl45nm"
     assert found["results"][1]["limit"] == {
         "kind": "register to register", "start": "a.held", "end": "c.sum",

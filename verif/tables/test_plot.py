@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 from tilewright.cli import main
+from tilewright.commands.table import other_outputs
+from tilewright.errors import UserError
 from tilewright.registry import System, Work, registered
 from tilewright.synth.tables import Row, Table, Tables, csv_of
+from tilewright.tables.plot import has_figures
 from tilewright.verif.kit.plots import lengths, panels, points
 
 ROWS = [Row("a <b>", [None, 3.0], [1.0, None]), Row("c", [None, None], [500.0, 0.5])]
@@ -57,6 +60,13 @@ def test_files(name: str, begin: bytes, tmp_path: Path) -> None:
         ["one", "x", "y"], ["a <b>", "1.0", ""], ["paper: a <b>", "", "3.0"], ["c", "500.0", "0.5"],
         [], ["two", "z"],
     ]  # fmt: skip
+
+
+def test_a_table_without_figures_is_not_plotted(tmp_path: Path) -> None:
+    empty = Table("t", "cmos", ["x"], [Row("a", [None], [None])])
+    assert not has_figures(empty.parts)
+    with pytest.raises(UserError, match="--plot: the table has no results to plot"):
+        other_outputs(None, tmp_path / "a.svg")(empty)
 
 
 def test_csv_of_one_table() -> None:

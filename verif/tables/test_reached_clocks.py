@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 from tilewright import clocks
-from tilewright.clocks import clock_rows, duration, merged, reached_clocks, times
+from tilewright.clocks import (
+    clock_rows,
+    draw_periods,
+    duration,
+    merged,
+    reached_clocks,
+    times,
+)
 from tilewright.errors import UserError
 from tilewright.hw.emit.unit import emit
 from tilewright.registry import entries
+from tilewright.verif.kit.plots import points
 
 
 def row(unit: str, library: str, ns: float, **config: Any) -> dict[str, Any]:
@@ -85,6 +95,30 @@ def test_a_report_is_put_into_the_record(tmp_path: Path, monkeypatch: pytest.Mon
     assert json.loads((tmp_path / "clocks.json").read_text()) == found
     with pytest.raises(UserError, match="must be what `table clocks --json` writes"):
         merged(ROWS, {"results": [{"unit": "matraptor"}]})
+
+
+def test_the_plot() -> None:
+    """The plot has a mark for each library, and the goal."""
+    figure = Figure()
+    draw_periods(figure, [("a", "cmos", 40.0), ("b", "asap7", 50.0), ("b", "cmos", 60.0)])
+    (axes,) = figure.get_axes()
+    assert points(axes, "cmos") == [(40, 0), (60, 1)]
+    assert points(axes, "asap7") == [(50, 1)]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
+    assert [text.get_text() for text in axes.texts] == ["goal: 44 FO4"]
+
+
+def test_the_record_as_a_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.svg"
+    before = clocks.RECORD.read_bytes()
+    assert clocks.main(["--plot", str(file)]) == 0
+    text = file.read_text()
+    assert {"m3xu, small", "cmos", "goal: 44 FO4"} <= set(re.findall(r">([^<>]+)</text>", text))
+    assert clocks.RECORD.read_bytes() == before
+    assert clocks.main(["--plot", "a.gif"]) == 2
+    assert capsys.readouterr().err == "error: a.gif: must end in .svg, .png, .pdf\n"
+    with pytest.raises(SystemExit):
+        clocks.main([])
 
 
 def test_the_record_is_sound() -> None:

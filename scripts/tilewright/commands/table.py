@@ -125,14 +125,16 @@ def other_outputs(csv: Path | None, plot: Path | None) -> Callable[[Any], None]:
 
     def write(measured: Any) -> None:
         from ..synth.tables import csv_of
-        from ..tables.plot import bars
+        from ..tables.plot import bars, has_figures
 
         if csv is not None:
             text = csv_of(measured.parts)
             write_whole(csv, lambda file: file.write(text.encode()))
         if plot is not None:
+            if measured.drawing is None and not has_figures(measured.parts):
+                raise UserError("--plot: the table has no results to plot")
             draw = measured.drawing or partial(bars, parts=measured.parts)
-            write_plot(plot, measured.parts[0].table, draw)
+            write_plot(plot, measured.table, draw)
 
     return write
 

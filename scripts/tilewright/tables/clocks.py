@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from ..clocks import draw_periods
 from ..errors import UserError
 from ..hw.spec.host.words import not_one_of, unknown
 from ..registry import Entry, entries
@@ -235,6 +237,12 @@ def clocks(
     if len(libraries) > 1:
         parts.insert(0, _grid(work.found, list(units), libraries, size))
     fo4 = {name: library.fo4 for name, library in work.libraries.items()}
+    periods = [
+        (name, library, clock.fo4)
+        for (name, library, effort), clock in work.found.items()
+        if effort == "speed" and clock.fo4 is not None
+    ]
     return Clocks(
-        "clocks", parts, found=work.found, designs=work.designs, missing=work.missing, fo4=fo4
-    )
+        "clocks", parts, found=work.found, designs=work.designs, missing=work.missing, fo4=fo4,
+        drawing=partial(draw_periods, periods=periods) if periods else None,
+    )  # fmt: skip

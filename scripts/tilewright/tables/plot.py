@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ..synth.tables import Table
 
-__all__ = ["bars"]
+__all__ = ["bars", "has_figures"]
 
 _SPREAD = 50
 """Positive values of a column whose largest is more times the least have a logarithmic axis."""
@@ -40,6 +40,11 @@ def bars(figure: Figure, parts: Sequence[Table]) -> None:
             _panel(panel, part, column)
         for panel in panels[len(columns) :]:
             panel.set_axis_off()
+
+
+def has_figures(parts: Sequence[Table]) -> bool:
+    """Returns whether any table has a figure, so that there is something to draw."""
+    return any(map(_drawn, parts))
 
 
 def _drawn(part: Table) -> list[int]:
