@@ -38,10 +38,10 @@ class RowWalker(wiring.Component):
     start: take ``base`` and begin; needs ``stop`` low
     stop: end at once, forget the row that was offered
     base, step_i, step_j, step_k, step_row: address of the first row, distances; constant
-    i_last, j_last, k_last: the last number of each level; constant
+    i_last, j_last, k_last: the last number of each level; constant from ``start`` on
     row_last, beat_last: last row of the block, last beat of its rows, at the present position
     credit: a buffer is free for the next block
-    at_i_last, at_j_last, at_k_last: the position is the last of its level
+    at_i_last, at_j_last, at_k_last: the position is the last of its level; from registers
     claim: a block's first row leaves
     running: rows are left
     o: see :func:`row_layout`
@@ -79,7 +79,7 @@ class RowWalker(wiring.Component):
         moved = Signal()
         first = Signal()
         at_last = {x: getattr(self, f"at_{x}_last") for x in position}
-        m.d.comb += [at_last[x].eq(position[x] == getattr(self, f"{x}_last")) for x in position]
+        last = {x: getattr(self, f"{x}_last") for x in position}
         m.d.comb += [
             row_end.eq(row == self.row_last),
             first.eq(row == 0),
@@ -92,19 +92,22 @@ class RowWalker(wiring.Component):
             moved.eq(self.o.valid & self.o.ready),
             self.claim.eq(moved & first),
         ]
-        # carry[x]: the move enters the next position of level x or of a level above it.
+        # enters[x]: a move enters the next position of level x or of a level above it; carry[x]:
+        # there is one. It is known late, so that its target does not wait for it.
+        enters = {x: Signal(name=f"enters_{x}") for x in levels}
         carry = {x: Signal(name=f"carry_{x}") for x in levels}
         m.d.comb += [
-            carry["row"].eq(moved),
-            carry["k"].eq(moved & row_end),
-            carry["j"].eq(moved & row_end & self.at_k_last),
-            carry["i"].eq(moved & row_end & self.at_k_last & self.at_j_last),
+            enters["row"].eq(1),
+            enters["k"].eq(row_end),
+            enters["j"].eq(row_end & self.at_k_last),
+            enters["i"].eq(row_end & self.at_k_last & self.at_j_last),
+            *(carry[x].eq(moved & enters[x]) for x in levels),
         ]
         target = Signal(self._addr_bits)
         source, step = pointers["row"], self.step_row
         for level in ("k", "j", "i"):
-            source = Mux(carry[level], pointers[level], source)
-            step = Mux(carry[level], getattr(self, f"step_{level}"), step)
+            source = Mux(enters[level], pointers[level], source)
+            step = Mux(enters[level], getattr(self, f"step_{level}"), step)
         m.d.comb += target.eq(source + step)
         for level in levels:
             with m.If(carry[level]):
@@ -112,8 +115,15 @@ class RowWalker(wiring.Component):
         with m.If(moved):
             m.d.sync += row.eq(Mux(row_end, 0, row + 1))
         for level in position:
+            # Whether it is the last position is known when that is entered: much depends on it.
+            following = position[level] + 1
             with m.If(carry[level]):
-                m.d.sync += position[level].eq(Mux(at_last[level], 0, position[level] + 1))
+                m.d.sync += [
+                    position[level].eq(Mux(at_last[level], 0, following)),
+                    at_last[level].eq(
+                        Mux(at_last[level], last[level] == 0, following == last[level])
+                    ),
+                ]
         with m.If(carry["k"]):
             m.d.sync += buffer.eq(~buffer)
         with m.If((carry["i"] & self.at_i_last) | self.stop):
@@ -122,6 +132,7 @@ class RowWalker(wiring.Component):
             m.d.sync += [self.running.eq(1), row.eq(0), buffer.eq(0)]
             m.d.sync += [pointer.eq(self.base) for pointer in pointers.values()]
             m.d.sync += [counter.eq(0) for counter in position.values()]
+            m.d.sync += [at_last[level].eq(last[level] == 0) for level in position]
         return m
 
 
