@@ -197,7 +197,7 @@ def tile_bits(config: TensaurusConfig, **fields: int) -> int:
 @dataclass
 class List:
     """A job and its tiles, drawn so that they hold, some of them barely. The job has ``further``
-    tiles, which are not here."""
+    tiles, which are not here; with ``direct`` the output is in memory."""
 
     name: str
     seed: int
@@ -205,6 +205,7 @@ class List:
     kernel: str = ""
     dense: int | None = None
     further: int = 0
+    direct: bool = False
     fields: list[dict[str, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -246,6 +247,8 @@ class List:
     def slices(self) -> int:
         """Slices that fit into the output."""
         config = self.config
+        if self.direct:
+            return config.memory_slices
         if self.kernel == "mv":
             return config.out_units * config.unit_values
         return config.out_units // (self.vectors * prod(self.scalars.values()))
@@ -292,6 +295,7 @@ class List:
             kernel=KERNELS.index(self.kernel),
             order=self.order,
             dense=int(bool(self.dense)),
+            direct=int(self.direct),
             vectors=self.vectors,
             scalars_1=self.scalars[1],
             scalars_2=self.scalars[2],

@@ -214,6 +214,18 @@ def test_a_job_of_very_many_tiles_begins() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("kernel", "direct"), [("mttkrp", True), ("mv", False)])
+def test_more_slices_by_any_bit(kernel: str, direct: bool) -> None:
+    """The output is in memory, or has as many values as the buffer."""
+    lists = []
+    for bit in range(32):
+        tiles = List("small", bit, tiles=2, kernel=kernel, direct=direct)
+        tiles.fields[1]["slices"] = min(tiles.slices + (1 << bit), (1 << 32) - 1)
+        lists.append(tiles)
+    assert checked(CONFIGS["small"], lists) == [(1, 1)] * 32
+
+
+@pytest.mark.slow
 def test_the_last_tile_ends_an_output() -> None:
     tiles = List("small", 5, tiles=3)
     tiles.fields[2]["last"] = 2
