@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tilewright.site.docstrings import as_markdown
-from tilewright.site.markdown import as_on_forges, slug, table
+from tilewright.site.markdown import as_on_forges, slug, table, unbroken_options
 from tilewright.site.navigation import KINDS, navigation, places
 
 pytestmark = pytest.mark.quick
@@ -80,6 +80,15 @@ def test_cells_of_tables() -> None:
         "",
     ]
     assert list(table(("p",), [])) == []
+
+
+def test_options_are_not_broken() -> None:
+    """Options in the code of cells are spans; other code and words are as they were."""
+    html = "<td><code>a-b --rank 8 -o x</code> --no</td> <code>--out</code>"
+    assert unbroken_options(html) == (
+        '<td><code>a-b <span class="option">--rank</span> 8 <span class="option">-o</span> x'
+        "</code> --no</td> <code>--out</code>"
+    )
 
 
 def test_docstrings_are_lists() -> None:

@@ -17,7 +17,7 @@ from mkdocs.structure.pages import Page
 from tilewright.registry import systems
 from tilewright.site.api_pages import api_pages
 from tilewright.site.command_pages import command_pages
-from tilewright.site.markdown import as_on_forges
+from tilewright.site.markdown import as_on_forges, unbroken_options
 from tilewright.site.navigation import navigation
 from tilewright.site.unit_pages import unit_pages
 
@@ -87,10 +87,15 @@ def on_page_markdown(text: str, page: Page, config: MkDocsConfig, files: Files) 
     if name.startswith("reference/"):
         return text
     for system in systems():
-        if system.pages and name == f"docs/{system.pages[0]}":
+        if system.entries and system.pages and name == f"docs/{system.pages[0]}":
             units = [entry.unit.name for entry in system.entries]
             links = ", ".join(f"[`{unit}`](../reference/units/{unit}.md)" for unit in units)
             heading, _, rest = text.partition("\n")
             said = f"Parameters, ports, registers, errors: {links}.\n{{ .reference }}"
             text = f"{heading}\n\n{said}\n{rest}"
     return as_on_forges(text)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Returns a page's HTML with options in tables that are not broken at their hyphens."""
+    return unbroken_options(html)

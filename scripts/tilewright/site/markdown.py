@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["as_on_forges", "slug", "table"]
+__all__ = ["as_on_forges", "slug", "table", "unbroken_options"]
 
 _FENCE = re.compile(r"^ *(```+|~~~+)")
 _ITEM = re.compile(r"^( *)([*+-]|\d+\.) ")
@@ -81,3 +81,16 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str
         yield f"|{'---|' * len(columns)}"
         yield from body
         yield ""
+
+
+_CELL_CODE = re.compile(r"<td[^>]*>.*?</td>", re.DOTALL)
+_OPTION = re.compile(r"(?<![\w<-])--?\w[\w-]*(?=[^<>]*</code>)")
+
+
+def unbroken_options(html: str) -> str:
+    """Returns HTML in which the options in the code of tables are spans of a class ``option``."""
+
+    def cell(found: re.Match[str]) -> str:
+        return _OPTION.sub(r'<span class="option">\g<0></span>', found[0])
+
+    return _CELL_CODE.sub(cell, html)
