@@ -17,9 +17,15 @@ from tilewright.hw.spec.t2s.config import T2S, T2sConfig
 from tilewright.hw.t2s.lowering.design import DESIGNS
 from tilewright.synth.fpga import FAMILIES, TooLarge
 from tilewright.tables.t2s import fpga
-from tilewright.tables.t2s.compile import t2s_compile, text_of
-from tilewright.tables.t2s.fpga import ARRAYS, t2s_fpga
-from tilewright.tables.t2s.resources import PAPER, small_sizes, t2s_periods, t2s_resources
+from tilewright.tables.t2s.designs import ARRAYS, t2s_fpga
+from tilewright.tables.t2s.resources import (
+    PAPER,
+    small_sizes,
+    t2s_compile,
+    t2s_periods,
+    t2s_resources,
+    text_of,
+)
 from tilewright.verif.kit.sampling import slow_but
 
 GROWN = {

@@ -13,10 +13,10 @@ from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.matraptor.cycles.state import REASONS
 from tilewright.synth.report import AsicReport
 from tilewright.synth.tables import Row, Table, matraptor_area, measure
-from tilewright.tables import matraptor_breakdown as breakdown
+from tilewright.tables import matraptor as breakdown
 from tilewright.tables.element_rate import Case, compare_modes, modes_device
 from tilewright.tables.generated_matrices import KINDS, products
-from tilewright.tables.matraptor_modes import CASES, matraptor_modes
+from tilewright.tables.matraptor import CASES, matraptor_modes
 from tilewright.verif.kit.pages import page
 from tilewright.verif.matraptor.jobs import fits
 from tilewright.verif.tables.made_up import BIT_AREA, made_up, ours_of

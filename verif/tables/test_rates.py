@@ -19,10 +19,10 @@ from tilewright.sim.rtl import accelerator, toolchain
 from tilewright.sim.rtl.build import BuildError
 from tilewright.sim.sida.model import SidaModel
 from tilewright.synth.tables import Table
-from tilewright.tables import converter_rate, cycle_deviation, element_rate, lane_rate
+from tilewright.tables import cycle_deviation, element_rate, lane_rate, matraptor
 from tilewright.tables.cycle_deviation import Deviation
 from tilewright.tables.generated_matrices import GRAPHS
-from tilewright.tables.matraptor_rates import matraptor_rates
+from tilewright.tables.matraptor import matraptor_rates
 from tilewright.tables.sida import rates as table
 from tilewright.tables.sida.rates import sida_rates
 from tilewright.tables.sida.speedup import COLUMNS, RATIOS, sida_speedup
@@ -40,13 +40,13 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     for part, name in (
         (element_rate, "element_unit"),
         (cycle_deviation, "device_of"),
-        (converter_rate, "converter_of"),
+        (matraptor, "converter_of"),
     ):
         monkeypatch.setattr(part, name, lambda *_: nullcontext())
     monkeypatch.setattr(element_rate, "element_rate", lambda _, lengths: (sum(lengths), 7.0))
     monkeypatch.setattr(lane_rate, "port_rate", lambda _, length: (length, 0.125))
     monkeypatch.setattr(
-        converter_rate,
+        matraptor,
         "converter_rate",
         lambda _, direction, length, latency: length + latency / 1000 + (direction[0] == "c"),
     )

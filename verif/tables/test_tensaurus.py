@@ -17,7 +17,7 @@ from tilewright.sim.timing.dram import FLAT, HBM
 from tilewright.synth.report import AsicReport
 from tilewright.synth.tables import measure, tensaurus_area
 from tilewright.synth.tables.tensaurus import SMALL
-from tilewright.tables.ciss_bandwidth import ciss_bandwidth
+from tilewright.tables.bandwidth import ciss_bandwidth
 from tilewright.tables.tensaurus_dense import CASES, FULL, tensaurus_dense
 from tilewright.verif.tables.made_up import BIT_AREA, made_up, ours_of
 

@@ -20,7 +20,7 @@ SYSTEM = System(
     ),
     tables={
         "gta-area": Work(
-            "tilewright.tables.gta.area:area",
+            "tilewright.tables.gta.simd:area",
             "Area and clock of GTA's lane by part, beside a lane with separate units.",
         )
     },

@@ -38,21 +38,21 @@ SYSTEM = System(
             "Area of MatRaptor by part, all lanes together.",
         ),
         "c2sr-bandwidth": Work(
-            "tilewright.tables.c2sr_bandwidth:c2sr_bandwidth",
+            "tilewright.tables.bandwidth:c2sr_bandwidth",
             "Memory bandwidth of lanes that read a matrix: C2SR beside CSR.",
         ),
         "matraptor-rates": Work(
-            "tilewright.tables.matraptor_rates:matraptor_rates",
+            "tilewright.tables.matraptor:matraptor_rates",
             "Products and elements per cycle of MatRaptor in RTL simulation; deviation of the "
             "cycle model.",
         ),
         "matraptor-modes": Work(
-            "tilewright.tables.matraptor_modes:matraptor_modes",
+            "tilewright.tables.matraptor:matraptor_modes",
             "Row-wise products beside outer products in RTL simulation: cycles, utilisation, "
             "bytes.",
         ),
         "matraptor-breakdown": Work(
-            "tilewright.tables.matraptor_breakdown:matraptor_breakdown",
+            "tilewright.tables.matraptor:matraptor_breakdown",
             "Cycles by cause when MatRaptor squares generated matrices.",
         ),
     },

@@ -44,15 +44,15 @@ SYSTEM = System(
             "axis.",
         ),
         "t2s-fpga": Work(
-            "tilewright.tables.t2s.fpga:t2s_fpga",
+            "tilewright.tables.t2s.designs:t2s_fpga",
             "Mapped matrix products on FPGAs: --target ecp5 or ice40.",
         ),
         "t2s-compile": Work(
-            "tilewright.tables.t2s.compile:t2s_compile",
+            "tilewright.tables.t2s.resources:t2s_compile",
             "Compilation of mappings to Verilog: seconds, modules, lines.",
         ),
         "t2s-steps": Work(
-            "tilewright.tables.t2s.steps:t2s_steps",
+            "tilewright.tables.t2s.designs:t2s_steps",
             "A matrix product's mapping from three lines to a complete one: cycles and bytes of "
             "each step.",
         ),

@@ -47,7 +47,7 @@ SYSTEM = System(
             "Area of Tensaurus by part.",
         ),
         "ciss-bandwidth": Work(
-            "tilewright.tables.ciss_bandwidth:ciss_bandwidth",
+            "tilewright.tables.bandwidth:ciss_bandwidth",
             "Memory bandwidth of elements that read a tensor: CISS beside extended CSR.",
         ),
         "tensaurus-dense": Work(

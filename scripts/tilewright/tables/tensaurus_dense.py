@@ -12,7 +12,7 @@ from ..sim.tensaurus.driver import TensorDriver, plan_of
 from ..sim.tensaurus.model import TensaurusModel
 from ..sim.tensaurus.work import Work
 from ..synth.tables import Row, Table
-from .matraptor_rates import needs_simulation
+from .matraptor import needs_simulation
 
 __all__ = ["CASES", "FULL", "SMALL", "tensaurus_dense"]
 

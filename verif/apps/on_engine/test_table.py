@@ -16,18 +16,18 @@ from tilewright.apps.graphs.problems import PROBLEMS
 from tilewright.cli import main
 from tilewright.hw.spec.engine import ENGINE_M3XU, M3xuEngineConfig
 from tilewright.hw.spec.simd2 import SIMD2, Simd2Config
-from tilewright.tables.simd2 import inputs, measured
+from tilewright.tables.simd2 import measured
 from tilewright.tables.simd2.measured import Times
 
-SIZES = dict.fromkeys(inputs.PAPERS_SIZES, (24, 40, 56))
+SIZES = dict.fromkeys(measured.PAPERS_SIZES, (24, 40, 56))
 BLOCKS = ("--set", "block_rows=2", "--set", "block_cols=2", "--set", "block_depth=2")
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reduces the sizes of every part of the table."""
-    monkeypatch.setattr(inputs, "PAPERS_SIZES", SIZES)
-    monkeypatch.setattr(inputs, "LAYER", 8)
+    monkeypatch.setattr(measured, "PAPERS_SIZES", SIZES)
+    monkeypatch.setattr(measured, "LAYER", 8)
     monkeypatch.setattr(measured, "FEATURES", 16)
     monkeypatch.setattr(measured, "GEMM", 32)
 
@@ -36,7 +36,7 @@ def iterations_of(name: str, size: int, algorithm: str, *, check: bool) -> int:
     """Returns the iterations of the unit's model on the same graph."""
     problem = PROBLEMS[name]
     unit = Simd2Config(format="bf16" if problem.joining == "product" else "fp16")
-    graph = inputs.generated(name, size, inputs.SEED)
+    graph = measured.generated(name, size, measured.SEED)
     start = graph.dense(problem.absent)
     np.fill_diagonal(start, problem.combine(np.diagonal(start), problem.empty))
     notation = Notation(problem, numbers_of(unit, problem.operation))

@@ -21,7 +21,7 @@ from tilewright.sim.rtl.streams import NativeSimulation, Pauses
 from tilewright.synth.report import AsicReport, PathReport
 from tilewright.synth.tables import gta_parts, measure
 from tilewright.synth.tables.gta import gta_area
-from tilewright.tables.gta.area import area
+from tilewright.tables.gta.simd import area
 from tilewright.verif.gta.float.exact_sums import accumulated, exactly
 from tilewright.verif.gta.separate.simulate import mixed_operations, packed, run
 from tilewright.verif.gta.separate.stimuli import KINDS, operands, operations

@@ -20,8 +20,7 @@ from tilewright.sim.tensaurus.model import TensaurusModel
 from tilewright.tables.t2s import sparse, sparse_sides
 from tilewright.tables.t2s.merge import t2s_merge
 from tilewright.tables.t2s.sparse import AREAS, DENSITIES, KERNELS, cases_of, t2s_sparse
-from tilewright.tables.t2s.sparse_inputs import dense_of, drawn, skewed
-from tilewright.tables.t2s.sparse_sides import Kernel, Sides
+from tilewright.tables.t2s.sparse_sides import Kernel, Sides, dense_of, drawn, skewed
 from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.oracles import stimuli
 from tilewright.verif.t2s.designs import SPARSE, bounds_of

@@ -24,7 +24,7 @@ from tilewright.hw.t2s.lowering.queues import Queues, depth_of
 from tilewright.hw.t2s.lowering.words_through import Stopped, run
 from tilewright.sim.rtl.accelerator import AcceleratorTimeout, AxiBehaviour, NativeAccelerator
 from tilewright.sim.t2s.driver import Driver
-from tilewright.tables.t2s.steps import t2s_steps
+from tilewright.tables.t2s.designs import t2s_steps
 from tilewright.verif.kit.pages import page
 from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import by_size, cases, slow_but

@@ -1,9 +1,9 @@
-"""GTA's lanes as a vector unit, on the RTL, beside a datapath of 64 bits of separate units."""
+"""GTA's lanes as a vector unit, on the RTL, beside a datapath of separate units; areas of both."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from ...errors import UserError
@@ -13,7 +13,8 @@ from ...synth.tables import Row, Table
 if TYPE_CHECKING:
     from ...hw.spec.gta import GtaConfig
 
-__all__ = ["COLUMNS", "PAPER", "SEPARATE", "gta_simd"]
+__all__ = ["COLUMNS", "PAPER", "SEPARATE", "area", "gta_simd"]
+
 
 COLUMNS = ["mul", "fma", "over separate units: mul", "fma", "cycles of 4,096: mul", "fma", "alone"]
 _DIGITS = (2, 2, 2, 2, 1, 1, 0)
@@ -140,3 +141,28 @@ def _measured(config: GtaConfig, name: str) -> Row:
 def _span(counts: Mapping[str, int]) -> int:
     """Cycles from the begin of the first EXECUTE to the end of the last one."""
     return counts["busy_cycles"] + counts["stalls"]
+
+
+def area(
+    target: str,
+    progress: Callable[[str], None] = lambda said: None,
+    *,
+    settings: Sequence[str] = (),
+) -> Table:
+    """See ``synth.tables.gta``.
+
+    Parameters
+    ----------
+    target: "cmos" or "liberty:FILE"
+    progress: is told what comes next
+    settings: parameters of the accelerator, NAME=VALUE
+
+    Raises UserError for a wrong parameter, ValueError for another target.
+    """
+    from ...hw.spec.gta import GTA
+    from ...settings import read_config
+    from ...synth.tables.gta import gta_area
+
+    config = read_config(GTA, None, settings)
+    given = {field.name: getattr(config, field.name) for field in fields(config)}
+    return gta_area(target, progress=progress, **given)

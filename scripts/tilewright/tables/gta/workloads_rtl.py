@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import UserError
 from ...synth.tables import Row, Table
-from ..matraptor_rates import needs_simulation
+from ..matraptor import needs_simulation
 
 if TYPE_CHECKING:
     from ...hw.spec.gta import GtaConfig

@@ -12,7 +12,7 @@ from ...hw.spec.semirings import SEMIRINGS
 from ...hw.spec.sida import SIDA, SidaConfig
 from ...synth.tables import Row, Table
 from ..generated_matrices import GRAPHS
-from ..matraptor_rates import needs_simulation
+from ..matraptor import needs_simulation
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...hw.spec.sida import SIDA, SidaConfig
 from ...synth.tables import Row, Table
-from ..matraptor_rates import needs_simulation
+from ..matraptor import needs_simulation
 from .rates import MEMORY_BYTES, VERTICES, matrix_bytes, one_pass
 
 if TYPE_CHECKING:

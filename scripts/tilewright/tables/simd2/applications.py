@@ -44,8 +44,7 @@ def simd2_applications(
     """
     if target != "cmos":
         raise UserError(f"simd2-applications is computed by a model: no --target, not {target!r}")
-    from .inputs import PAPERS_SIZES
-    from .measured import compared, measure, notes_of
+    from .measured import PAPERS_SIZES, compared, measure, notes_of
 
     names = [name for name in PAPERS_SIZES if only is None or only in name]
     if not names:

@@ -8,8 +8,8 @@ from typing import Any
 
 from ...errors import UserError
 from ...synth.tables import Row, Table
-from ..matraptor_rates import needs_simulation
-from .sparse_inputs import drawn
+from ..matraptor import needs_simulation
+from .sparse_sides import drawn
 
 __all__ = ["DENSITIES", "SIZE", "t2s_merge"]
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import UserError
 from ...synth.tables import Row, Table
-from .sparse_inputs import drawn, skewed
-from .sparse_sides import Kernel, Sides
+from .sparse_sides import Kernel, Sides, drawn, skewed
 
 if TYPE_CHECKING:
     from ...sim.sparse.tensor import Tensor
