@@ -341,3 +341,19 @@ def test_wrong_bytes_are_found() -> None:
             unit.device.write_memory(place, bytes([byte]))
             with pytest.raises(Mismatch, match=f"first {place:#x}, {what} result$"):
                 unit.check_memory(job, "a job")
+
+
+def _text(value: Any) -> str:
+    """A parameter as it is typed."""
+    return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("unit", entries())
+def test_random_operations(unit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    small = entries()[unit].small.items()
+    settings = [word for name, value in small for word in ("--set", f"{name}={_text(value)}")]
+    assert main(["simulate", unit, *settings, "--count", "20", "--seed", "3"]) == 0
+    said = capsys.readouterr().out
+    counted = "20 operations" if entries()[unit].unit.jobs is None else "20 jobs"
+    assert f"{unit}: pass, {counted}" in said

@@ -1,15 +1,18 @@
-"""Checks the layout of an entry: sizes, headers, ranges."""
+"""Checks the layout of an entry, and the page of CISS: sizes, headers, ranges, examples, tables."""
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 from tilewright.hw.spec.ciss import VALUES, CissLayout
 from tilewright.sim.sparse.ciss_stream import slot_type
 from tilewright.verif.ciss.cases import layout
 from tilewright.verif.ciss.oracle import BITS
+from tilewright.verif.kit.pages import examples, page
 
 
 def test_the_example_of_the_rules() -> None:
@@ -80,3 +83,40 @@ def test_refusals(changes: dict[str, Any], error: type[Exception], message: str)
 def test_shape_of_another_order() -> None:
     with pytest.raises(ValueError, match=r"^`shape` must have 3 modes, not 2$"):
         layout().check_shape((1, 1))
+
+
+PAGE = page("ciss.md")
+
+
+def test_examples_of_the_page_run_and_are_drawn() -> None:
+    found = examples(PAGE, "python")
+    assert len(found) >= 5
+    names: dict[str, object] = {}
+    for example in found:
+        exec(compile(example, str(PAGE), "exec"), names)
+    slots = names["ciss"].slots  # type: ignore[attr-defined]
+    expected = []
+    for slot in slots.reshape(-1):
+        first, second = slot["index"].tolist()
+        value = int(slot["value"].view(np.float32))
+        if value:
+            expected.append(f"{value}; {first}; {second}")
+        else:
+            expected.append("no-op" if first == 2**32 - 1 else f"header, i = {first}")
+    # The stream in memory, slot by slot.
+    lines = re.findall(r"^    (0x[0-9a-f]+): ((?:[0-9a-f]{2} ){12})", PAGE.read_text(), re.M)
+    assert [int(address, 16) for address, _ in lines] == [0x1000 + 12 * n for n in range(16)]
+    assert bytes.fromhex("".join(content for _, content in lines)) == slots.tobytes()
+    drawn = re.findall(r'class="m slot"[^>]*>([^<]*)<', page("ciss.svg").read_text())
+    assert drawn == expected
+
+
+def test_largest_indices_of_the_page() -> None:
+    rows = re.findall(
+        r"^\| (\d+) bits, `(\w+)` \| ([\d,]+) \| ([\d,]+) \|$", PAGE.read_text(), re.M
+    )
+    assert len(rows) == 4
+    for width, marker, slices, others in rows:
+        layout = CissLayout(index_bits=int(width), marker=marker)
+        assert f"{layout.largest_slice:,}" == slices
+        assert f"{layout.largest_index:,}" == others

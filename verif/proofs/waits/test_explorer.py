@@ -1,4 +1,4 @@
-"""Checks the numbers of the explorer on claims that are small enough to count by hand."""
+"""Checks the explorer of waits: numbers counted by hand, and the table of the longest waits."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from amaranth.hdl import Const, Mux, Signal
+from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.proofs.claim import Claim
 from tilewright.verif.proofs.waits.explorer import explore
-
-pytestmark = pytest.mark.slow
+from tilewright.verif.proofs.waits.table import WAITS, Wait
 
 
 def counts(claim: Claim) -> None:
@@ -49,6 +49,7 @@ def explored(describe: Callable[[Claim], None], directory: Path) -> tuple[object
     return found.longest, found.reached, found.stuck
 
 
+@pytest.mark.slow
 def test_waits_have_their_length(tmp_path: Path) -> None:
     # 5 counts, each after a pause. The states: 6 counts, 2 of what was before; 5 after a pause.
     expected = {"busy": 10, "at_two": 2}
@@ -56,11 +57,13 @@ def test_waits_have_their_length(tmp_path: Path) -> None:
     assert explore(Claim(counts), tmp_path).states == 12
 
 
+@pytest.mark.slow
 def test_a_wait_that_may_last_for_ever_is_found(tmp_path: Path) -> None:
     longest, _, _ = explored(wanders, tmp_path)
     assert longest == {"busy": 10, "at_two": 2, "for_ever": None}
 
 
+@pytest.mark.slow
 def test_states_without_a_way_on_are_counted(tmp_path: Path) -> None:
     _, reached, stuck = explored(promises_too_much, tmp_path)
     assert reached == {"five": None}
@@ -68,11 +71,13 @@ def test_states_without_a_way_on_are_counted(tmp_path: Path) -> None:
     assert stuck == 2
 
 
+@pytest.mark.slow
 def test_the_number_of_states_is_limited(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match=r"^more than 3 states$"):
         explore(Claim(counts), tmp_path, states=3)
 
 
+@pytest.mark.slow
 def test_data_is_left_out(tmp_path: Path) -> None:
     """A register that no output depends on makes no states."""
 
@@ -82,3 +87,21 @@ def test_data_is_left_out(tmp_path: Path) -> None:
         claim.m.d.sync += data.eq(claim.free("data", 32) + Const(1))
 
     assert explore(Claim(describe), tmp_path).states == 12
+
+
+SAMPLE = [one for one in WAITS if one.size == "default"][::3]
+"""Claims on waits of the default test."""
+
+
+@pytest.mark.parametrize("wait", slow_but([], WAITS, SAMPLE), ids=lambda wait: wait.name)
+def test_no_wait_is_longer(wait: Wait, tmp_path: Path) -> None:
+    found = explore(wait.claim(patience=wait.patience), tmp_path)
+    assert found.longest == wait.longest
+    if None not in wait.longest.values():
+        assert {name for name, cycle in found.broken.items() if cycle is not None} == set()
+        assert {name for name, cycle in found.reached.items() if cycle is None} == set()
+        assert found.stuck == 0
+
+
+def test_every_wait_has_a_name_of_its_own() -> None:
+    assert len({wait.name for wait in WAITS}) == len(WAITS)

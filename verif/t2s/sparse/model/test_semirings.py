@@ -1,6 +1,8 @@
-"""Sums of entries word by word: semirings, infinities and absent entries."""
+"""Sums of entries in all semirings, and random mappings against their definitions."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -9,11 +11,17 @@ from scipy.sparse import coo_array
 from tilewright.hw.spec.formats import FORMATS, FloatFormat
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.sim.numbers.values import decode, encode
+from tilewright.sim.sparse.tensor import Tensor
+from tilewright.sim.t2s.checking import random_operands
+from tilewright.sim.t2s.definition_result import definition_result
+from tilewright.sim.t2s.driver import Driver
+from tilewright.sim.t2s.model import T2sModel
 from tilewright.sim.t2s.sparse.entries import Entries
 from tilewright.verif.kit.commands import refused
-from tilewright.verif.kit.sampling import rng_of
+from tilewright.verif.kit.sampling import cases, rng_of
 from tilewright.verif.oracles.semirings import exact_result
 
+from ..random_mappings import FORMS, DrawnSparse
 from .plans import Kernel, made, operands
 
 Words = npt.NDArray[np.uint64]
@@ -89,3 +97,29 @@ def test_entries_that_do_not_ascend() -> None:
     turned = type(images[1])(content=bytes(content), steps=images[1].steps)
     with refused(ValueError, "image of B must have entries that ascend"):
         plan.decoded([images[0], turned])
+
+
+def as_tensor(words: Any) -> Tensor:
+    """Returns the words that are not None as a tensor in float64."""
+    places = np.argwhere(np.frompyfunc(lambda one: one is not None, 1, 1)(words)).astype(np.int64)
+    values = words[tuple(places.T)].astype(np.float64)
+    return Tensor(shape=words.shape, indices=places, values=values)
+
+
+@pytest.mark.parametrize("kernel", FORMS)
+@pytest.mark.parametrize("seed", range(cases(30)))
+def test_whole_numbers(kernel: str, seed: int) -> None:
+    """Whole numbers are exact in any order, on every semiring. Hardly any tile divides the
+    bounds."""
+    rng = rng_of(seed)
+    config = DrawnSparse(kernel=kernel, seed=seed)
+    program = config.plan.program
+    bounds = {name: int(rng.integers(1, 9)) for name in program.indices}
+    operands = random_operands(program, bounds, seed)
+    given = {
+        name: as_tensor(words) if name in program.sparse else words.astype(np.float64)
+        for name, words in operands.items()
+    }
+    found = Driver(T2sModel(config)).compute(bounds, **given)
+    wanted = definition_result(program, bounds, operands)
+    assert np.array_equal(found, wanted.astype(np.float64))
