@@ -189,7 +189,8 @@ class LaneSequencer(wiring.Component):
             "one": ~known.square,
         }
         active = self.vector & ~self.by_planes
-        m.d.comb += [self.mode[name].eq(mode[name] & active) for name, _ in self.mode.shape()]
+        # The first product comes later than the cycle behind that in which the command is taken.
+        m.d.sync += [self.mode[name].eq(mode[name] & active) for name, _ in self.mode.shape()]
 
 
 class Lane(wiring.Component):
