@@ -30,6 +30,7 @@ from tilewright.sim.rtl.build import (
     build_program,
     cache_errors,
     program_optimisation,
+    verilator_optimisation,
 )
 from tilewright.sim.rtl.toolchain import find_icarus, find_verilator, require_tools
 from tilewright.sim.rtl.waves import WaveFormat, complete_waves
@@ -106,6 +107,7 @@ class CocotbBuild:
         for part in (verilog, simulator, str(waves), str(_OPTIONS), str(_VERSION)):
             key.update(part.encode() + b"\0")
         key.update(f"{self._program} {sys.executable} {program_optimisation()}".encode())
+        key.update(str(verilator_optimisation()).encode())
         self._directory = cache_directory() / f"cocotb-{simulator}-{key.hexdigest()[:24]}"
         if not (self._directory / "built").exists():
             with activity(COMPILING, compiles=True):
@@ -142,7 +144,8 @@ class CocotbBuild:
             f'`verilator_config\npublic_flat_rw -module "{top}" -var "*"\n'
         )
         main = config.share_dir / "lib" / "verilator" / "verilator.cpp"
-        options = [*_OPTIONS["verilator"], *([self._waves.option] if self._waves else [])]
+        options = [*_OPTIONS["verilator"], *verilator_optimisation()]
+        options += [self._waves.option] if self._waves else []
         options += ["--top-module", top, "-Mdir", str(work)]
         command = [str(self._program), *options, str(work / "ports.vlt"), str(work / "unit.v")]
         done = run_program(command, scratch=work, environment=find_verilator().environment)
