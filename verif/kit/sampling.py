@@ -23,7 +23,7 @@ SIZE = os.environ.get("TILEWRIGHT_TESTS", "default")
 if SIZE not in _SIZES:
     raise ValueError(f"`TILEWRIGHT_TESTS` must be one of {', '.join(_SIZES)}, not {SIZE!r}")
 
-BARS = (240, 2373)
+BARS = (240, 2333)
 """The sums that the quick and the default test keep within: they grow by 20 and by 240 with a
 system, and by nothing else."""
 
@@ -58,7 +58,7 @@ BUDGET: dict[str, tuple[int, int]] = {
     "verif/package": (0, 15),
     "verif/proofs": (0, 42),
     "verif/protocol": (0, 3),
-    "verif/sida": (5, 198),
+    "verif/sida": (5, 158),
     "verif/site": (0, 55),
     "verif/soak": (0, 12),
     "verif/sparse": (1, 2),

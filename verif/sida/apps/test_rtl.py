@@ -13,12 +13,13 @@ from tilewright.registry import commands
 from tilewright.sim.sida.model import SidaModel
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.pages import examples, page
+from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.sida.apps.files import report, save_graph
-from tilewright.verif.sida.configs import WINDOWED, small
+from tilewright.verif.sida.configs import CONFIGS, WINDOWED, small
 from tilewright.verif.sida.iterations.solving import random_graph
 
-CONFIG = small()
-NAMES = ("pes", "subtensor", "buffer_words", "vector_words", "channels", "data_bits",
+CONFIG = small(**CONFIGS[by_size("tiny", "tiny", "small")])
+NAMES = ("pes", "subtensor", "buffer_words", "vector_words", "window", "channels", "data_bits",
          "outstanding")  # fmt: skip
 RTL = ("--backend", "rtl", *(
     word for name in NAMES for word in ("--set", f"{name}={getattr(CONFIG, name)}")

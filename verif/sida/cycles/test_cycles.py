@@ -97,7 +97,7 @@ OTHERS: dict[str, dict[str, Any]] = {
 ALL = CONFIGS | OTHERS
 
 
-@pytest.fixture(scope="module", params=slow_but([], ALL, ["small"]))
+@pytest.fixture(scope="module", params=slow_but([], ALL, ["tiny"]))
 def device(request: pytest.FixtureRequest) -> Iterator[SidaDevice]:
     config = small(**ALL[request.param])
     with NativeAccelerator(
