@@ -16,7 +16,6 @@ from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.t2s.config import T2S, T2sConfig
 from tilewright.hw.t2s.lowering.design import DESIGNS
 from tilewright.synth.fpga import FAMILIES, TooLarge
-from tilewright.tables.t2s import fpga
 from tilewright.tables.t2s.designs import ARRAYS, t2s_fpga
 from tilewright.tables.t2s.resources import (
     PAPER,
@@ -156,7 +155,7 @@ def test_what_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = t2s_fpga("ice40").rows
     assert [row.label for row in rows] == [f"{label}: does not fit" for label in ARRAYS]
     assert rows[0].ours == (9064, None, None, None, None)
-    assert fpga.ARRAYS["int8, one element"]["data_bits"] == 64
+    assert ARRAYS["int8, one element"]["data_bits"] == 64
 
 
 def test_resources_refused() -> None:
