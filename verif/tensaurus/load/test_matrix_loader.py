@@ -250,7 +250,7 @@ class Job:
         return self.kernel == "mv" or (self.kernel == "ttmc" and mode < self.order - 1)
 
     def _regions(self, full: bool) -> tuple[dict[int, int], dict[int, int]]:
-        """Where the region of each mode begins, and its units; there is space between them."""
+        """Returns the start and the units of each mode's region; there is space between regions."""
         units, rng = self.config.spm_units, self.rng
         if full:
             size = units // (self.order - 1)
