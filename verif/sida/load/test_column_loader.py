@@ -147,6 +147,16 @@ def test_many_columns_of_a_block() -> None:
         Run(Matrix(CONFIGS["small"], lengths, rng), PERFECT, seed=seed)
 
 
+@pytest.mark.slow
+def test_long_last_columns() -> None:
+    """The last window has any number of columns."""
+    for columns in by_size([3], range(1, 5), range(1, 9)):
+        rng = random.Random(columns)
+        lengths = [rng.randrange(3) for _ in range(112)]
+        lengths += [rng.randint(60, 110) for _ in range(columns)]
+        Run(Matrix(CONFIGS["small"], lengths, rng), MANNERS["even"], stall=0.3, seed=columns)
+
+
 @pytest.mark.parametrize("name", slow_but([], CONFIGS, ["small"]))
 def test_stop_in_the_middle_of_anything(name: str) -> None:
     for seed in range(by_size(1, 6, 20)):

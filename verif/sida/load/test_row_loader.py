@@ -158,6 +158,19 @@ def test_every_element_is_in_its_order(name: str) -> None:
         Run(matrix, asked, manner, stall=0.4 * (seed % 3), seed=seed)
 
 
+@pytest.mark.slow
+def test_a_last_panel_of_long_rows() -> None:
+    """It has any number of rows; pointers of other panels come behind its own."""
+    for rows in by_size([3], range(1, 9), range(1, 9)):
+        rng = random.Random(rows)
+        lengths = [rng.randrange(3) for _ in range(112)]
+        lengths += [rng.randint(60, 110) for _ in range(rows)]
+        far = rng.getrandbits(31) // 64 * 64
+        matrix = Matrix(CONFIGS["small"], lengths, rng, far=far)
+        asked = [(14, matrix.size), (0, matrix.size), (14, 9), (13, matrix.size)]
+        Run(matrix, asked, MANNERS["even"], stall=0.3, seed=rows)
+
+
 @pytest.mark.parametrize("name", slow_but([], CONFIGS, ["small"]))
 def test_stop_in_the_middle_of_anything(name: str) -> None:
     for seed in range(by_size(1, 12, 40)):
