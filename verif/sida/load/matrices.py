@@ -130,10 +130,12 @@ def far_outside(rng: random.Random) -> int:
     return 1 << rng.randrange(10, 32) | rng.getrandbits(rng.randrange(1, 33))
 
 
-def too_long(matrix: Matrix, rng: random.Random, bit: int | None = None) -> int:
+def too_long(
+    matrix: Matrix, rng: random.Random, bit: int | None = None, column: int | None = None
+) -> int:
     """A column has a power of two of elements more than are in memory; behind it are rows that are
     not there. Returns the column."""
-    column = rng.randrange(matrix.size)
+    column = rng.randrange(matrix.size) if column is None else column
     more = 1 << (rng.randrange(7, 31) if bit is None else bit)
     at = matrix.pointers[column + 1] - matrix.far
     for later in range(column + 1, matrix.size + 1):

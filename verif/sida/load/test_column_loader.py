@@ -307,6 +307,17 @@ def test_every_bit_of_a_pointer(number: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("column", range(4, 7))
+def test_every_bit_of_an_end_in_the_second_window(column: int) -> None:
+    """Columns of the first window end in the same block."""
+    for bit in range(7, by_size(8, 31, 31)):
+        rng = random.Random(f"{bit} {column}")
+        matrix = Matrix(CONFIGS["small"], [0, 0, 0, 1, 1, 1, 1, 2], rng)
+        right = matrix.elements
+        assert_wrong(matrix, right, "row", too_long(matrix, rng, bit, column), bit)
+
+
+@pytest.mark.slow
 def test_many_elements() -> None:
     """Their number has 13 bits."""
     lengths = [0, 1, 255, *([240] * 17), *([0] * 236)]
