@@ -171,9 +171,17 @@ def test_a_last_panel_of_long_rows() -> None:
         Run(matrix, asked, MANNERS["even"], stall=0.3, seed=rows)
 
 
+@pytest.mark.slow
+def test_a_panel_of_one_row_again() -> None:
+    """The first column of its second reading is no successor of the last one of the first."""
+    for length in (4, 8):
+        matrix = Matrix(CONFIGS["small"], [0, length, *[0] * 6], random.Random(length), far=64)
+        Run(matrix, [(0, matrix.size)] * 3, PERFECT, seed=length)
+
+
 @pytest.mark.parametrize("name", slow_but([], CONFIGS, ["small"]))
 def test_stop_in_the_middle_of_anything(name: str) -> None:
-    for seed in range(by_size(1, 12, 40)):
+    for seed in range(by_size(1, 30, 40)):
         matrix = drawn(CONFIGS[name], f"stop {name} {seed}", 25)
         stop_at = random.Random(seed).randint(1, 160)
         asked = asked_of(matrix, random.Random(seed), 3)
