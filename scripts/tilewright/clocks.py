@@ -39,7 +39,7 @@ __all__ = [
 RECORD = Path(__file__).with_name("clocks.json")
 """The record: a JSON list of rows with the members of ``_MEMBERS``."""
 
-SHOWN = ("asap7", "gscl45nm")
+SHOWN = ("asap7", "gscl45nm", "cmos")
 """Libraries whose clocks are printed beside a time."""
 
 GOAL_FO4 = 44.0
