@@ -123,7 +123,7 @@ class Implementer:
 
     @cached_property
     def flat(self) -> bool:
-        """Whether the modules are put together to one netlist."""
+        """True if the modules are assembled into one netlist."""
         mapped = self.mapping("area")
         return sum(cell_count(mapped[name]) * self._counts[name] for name in mapped) <= MOST_FLAT
 

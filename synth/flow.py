@@ -124,7 +124,7 @@ def _timing_by(memories: bool, flat: bool, wires: WireLoad | None) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class _Asked:
-    """What is asked of standard cells; see ``synthesize_verilog``."""
+    """The request of a synthesis in standard cells; see ``synthesize_verilog``."""
 
     period: float | None
     source: Source

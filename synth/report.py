@@ -62,7 +62,7 @@ class Report:
 
 
 CHECK_PERCENT = 0.1
-"""How far OpenSTA's slowest path may be from ours."""
+"""The largest accepted difference between OpenSTA's slowest path and ours, in percent."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,8 @@ class Memo:
     def __call__(
         self, objects: tuple[object, ...], values: tuple[Hashable, ...], make: Callable[[], Result]
     ) -> Result:
-        """What ``make`` returned when it was last called with these."""
+        """Returns the result of the last call with these objects and values; makes it if there is
+        none."""
         key = tuple(map(id, objects)), values
         if key not in self._kept:
             self._kept[key] = objects, make()  # an object that is kept keeps its identity

@@ -153,7 +153,7 @@ class Cell:
 
     @property
     def sequential(self) -> bool:
-        """Whether the cell has state."""
+        """True if the cell has state."""
         return bool(self.state)
 
     @property

@@ -18,7 +18,7 @@ __all__ = ["Sample", "flatten", "joined_through"]
 
 @dataclass(frozen=True)
 class Sample:
-    """Which instances a netlist has; the others are loads alone.
+    """The instances that a netlist has; the others are loads alone.
 
     Of the instances of a module in an instance that it has, it has those that together have
     ``most`` cells, and at least one; besides all that contain an instance of ``always``, which are
@@ -26,8 +26,8 @@ class Sample:
 
     Members
     -------
-    loads: of each module, at its ``boundary``
-    sizes: of each module, cells with those inside
+    loads: loads of each module, at its ``boundary``
+    sizes: number of cells of each module, with those inside its children
     """
 
     most: int

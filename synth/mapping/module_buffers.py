@@ -28,7 +28,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class _Boundary:
-    """Of each net of a module's boundary: how many loads are inside, whether it is a clock, and
+    """For each net of a module's boundary: the number of loads inside, whether it is a clock, and
     whether it is an output, which is driven inside."""
 
     loads: Nets

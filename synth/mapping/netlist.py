@@ -50,8 +50,9 @@ class MappedModule:
         return found[found >= 0]
 
     def outside(self, connections: Mapping[str, Nets]) -> Nets:
-        """Of each net of ``boundary`` the net of the parent that an instance has there; ``NONE``
-        where it has none. ``connections``: port -> nets, as in ``children`` of the parent."""
+        """Returns for each net of ``boundary`` the net of the parent that an instance has there;
+        ``NONE`` where it has none. ``connections``: port -> nets, as in ``children`` of the
+        parent."""
         numbers = np.full(len(self.net_names) + 1, NONE, dtype=np.int64)
         for port, (_, inner) in self.ports.items():
             if port in connections:
@@ -191,8 +192,8 @@ class Netlist:
         return Counter(module.name for _, module, _ in self._owner)
 
     def owners(self, kind: str) -> list[tuple[int, str, int]]:
-        """Of the cells of a kind, in order: the number of the instance that has them, its module,
-        and how many they are there. Buffers of the flat design come behind all of these."""
+        """Returns for the cells of a kind, in order: the number of their instance, its module, and
+        their number there. Buffers of the flat design come after all of these."""
         found = []
         for _, owner in self._rows.get(kind, []):
             module = self._owner[owner][1]

@@ -1,4 +1,4 @@
-"""How a memory is realised in a library, and what that takes."""
+"""Chooses the realisation of a memory in a library and estimates its area, time and energy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BANK_FO4 = 2.0
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a memory takes.
+    """The cost of a memory.
 
     Members
     -------
@@ -51,12 +51,12 @@ class Estimate:
 
     @property
     def macros(self) -> int:
-        """How many there are."""
+        """Number of macros."""
         return self.copies * self.banks * self.beside
 
     @property
     def realised(self) -> str:
-        """In words."""
+        """The realisation in words."""
         return f"{self.macros} x {self.words} x {self.width}, {self.ports} ports"
 
 

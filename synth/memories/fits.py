@@ -113,7 +113,7 @@ def fitted(terms: Sequence[str], sizes: Sequence[Size], figures: Sequence[float]
 
 
 def inside(sizes: Sequence[Size], size: Size) -> bool:
-    """Whether a size is in the convex hull of others, words on a logarithmic scale."""
+    """Returns whether a size is in the convex hull of others, words on a logarithmic scale."""
     here = np.array([np.log2(size[0]), size[1]])
     points = np.array([[np.log2(words), width] for words, width in sizes]) - here
     if not np.abs(points).sum(axis=1).all():

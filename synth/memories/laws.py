@@ -37,7 +37,7 @@ class Pins:
 
 @dataclass(frozen=True)
 class Law:
-    """What a single-port macro takes, and how two ports and large memories are made.
+    """The cost of a single-port macro, and the composition of two ports and large memories.
 
     Members
     -------
@@ -82,8 +82,8 @@ class Law:
         return max(words * width for words, width in self.sizes)
 
     def between(self, words: int, width: int) -> bool:
-        """Whether a size is between those that the law is fitted over: in their convex hull, words
-        on a logarithmic scale."""
+        """Returns whether a size is between those that the law is fitted over: in their convex
+        hull, words on a logarithmic scale."""
         return inside(self.sizes, (words, width))
 
     def formula(self) -> str:

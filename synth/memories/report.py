@@ -1,4 +1,4 @@
-"""What a synthesis report says of large memories."""
+"""Describes the large memories in a synthesis report."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class RegisterFile:
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryLaw:
-    """Where estimates of memories are from.
+    """The source of the estimates of memories.
 
     Members
     -------
@@ -88,7 +88,7 @@ class MemoryLaw:
 
     @classmethod
     def of(cls, law: Law) -> MemoryLaw:
-        """What a report says of a law."""
+        """Describes a law for a report."""
         return cls(
             title=law.title,
             source=law.source,

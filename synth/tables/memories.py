@@ -18,7 +18,8 @@ FIGURES = ("area", "access_ns", "read_pj", "write_pj")
 
 
 def rows(law: Law) -> list[list[str]]:
-    """Of each macro its size, and of each figure the error in percent, and left out."""
+    """Returns for each macro its size, and the errors of each figure in percent: fitted, and left
+    out."""
     sizes = [(macro.words, macro.width) for macro in law.macros]
     columns = [[f"{words} x {width}" for words, width in sizes]]
     for name in FIGURES:

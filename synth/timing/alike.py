@@ -34,8 +34,8 @@ LOAD_STEP = 1e-9
 
 
 def falling(library: Library) -> float:
-    """How much a delay falls at most where the slew before it grows, as a part of that; 0 for a
-    library in which none does."""
+    """Returns the steepest fall of a delay over a growing slew before it, as a ratio; 0 for a
+    library in which no delay falls."""
     steepest = 0.0
     for cell in library.cells.values():
         for arc in cell.arcs:

@@ -97,8 +97,8 @@ def fo4(library: Library) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class End:
-    """Where a path ends: the node, its name, whether a register is there, and the time in ns until
-    it arrives at that, and the setup time after it."""
+    """The end of a path: the node, its name, whether it is a register, the arrival time in ns, and
+    the setup time after it."""
 
     node: int
     name: str

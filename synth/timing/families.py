@@ -114,7 +114,7 @@ def merged_arcs(library: Library) -> Library:
 
 
 def _weakness(arcs: dict[ArcKey, tuple[Table, Table]]) -> float:
-    """How a cell's delay grows with its load, in ns/pF, at its slowest arc."""
+    """Returns the growth of a cell's delay with its load, in ns/pF, at its slowest arc."""
     found = [0.0]
     for key, (table, _) in arcs.items():
         if key.kind != "setup" and len(table.columns) > 1:

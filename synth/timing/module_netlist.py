@@ -20,7 +20,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Model:
-    """What the parents of a module see of it.
+    """The part of a module that its parents see.
 
     Nets are numbered from 0, first those of the module's ``boundary``.
 

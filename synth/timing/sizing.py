@@ -34,7 +34,7 @@ PASSES = 40
 PATIENCE = 10
 """Passes without a better netlist after which there is none."""
 SOFTNESS = 0.004
-"""How near to the slowest path others count, as a part of the period."""
+"""Distance from the slowest path within which other paths count, as a part of the period."""
 AHEAD = 0.95
 """The period that is wanted of a design that shall be as fast as it can, as a part of what it
 reached so far."""
@@ -190,7 +190,7 @@ class Sizer:
         self._levels = [pair for pair in pairwise(starts) if pair[0] < pair[1]]
 
     def _stand_for(self, kind: str, size: int) -> Floats:
-        """How many cells of the design each cell of a kind stands for."""
+        """Returns the number of cells of the design that each cell of a kind represents."""
         found = np.ones(size)
         if self._counts is not None:
             have, first = self.netlist.instances(), 0
@@ -307,7 +307,7 @@ class Sizer:
         ends = self.end_weight[: len(self.end)]
 
         def cost(step: int) -> Floats:
-            """Of each group, the change of the cost by a step up or down in its family."""
+            """Returns for each group the change of the cost by a step up or down in its family."""
             new = np.clip(size + step, 0, self._last)
             places = slot, new[cell]
             delays, slews = both(self._delays[places], self._slews[places], slew, load)
