@@ -256,7 +256,8 @@ class Job:
             size = units // (self.order - 1)
             return {m: (m - 1) * size for m in range(1, self.order)}, dict.fromkeys((1, 2, 3), size)
         step = max(4, self.vectors)
-        bounds = [0, *sorted(rng.sample(range(step, units - step + 1, step), self.order - 2)), units]
+        between = rng.sample(range(step, units - step + 1, step), self.order - 2)
+        bounds = [0, *sorted(between), units]
         begins = {
             mode: rng.choice([low, rng.randint(low, high - step)])
             for mode, (low, high) in enumerate(itertools.pairwise(bounds), 1)
