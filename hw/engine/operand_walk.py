@@ -92,8 +92,8 @@ class RowWalker(wiring.Component):
             moved.eq(self.o.valid & self.o.ready),
             self.claim.eq(moved & first),
         ]
-        # enters[x]: a move enters the next position of level x or of a level above it; carry[x]:
-        # there is one. It is known late, so that its target does not wait for it.
+        # enters[x]: the next move enters the next position of level x or of a level above it;
+        # carry[x]: it does so now. `moved` arrives late, so `enters` chooses the target.
         enters = {x: Signal(name=f"enters_{x}") for x in levels}
         carry = {x: Signal(name=f"carry_{x}") for x in levels}
         m.d.comb += [
@@ -115,7 +115,7 @@ class RowWalker(wiring.Component):
         with m.If(moved):
             m.d.sync += row.eq(Mux(row_end, 0, row + 1))
         for level in position:
-            # Whether it is the last position is known when that is entered: much depends on it.
+            # `at_last` is registered, since the choice of the target begins with it.
             following = position[level] + 1
             with m.If(carry[level]):
                 m.d.sync += [

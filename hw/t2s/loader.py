@@ -148,7 +148,7 @@ class RunWalker(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # What takes addresses is ready late, and all counters and pointers move with an address.
+        # `o.ready` arrives late, and all counters and pointers move with each address.
         m.submodules.skid = skid = SkidBuffer(
             self._config.addr_bits, output_register=False, clearable=True
         )

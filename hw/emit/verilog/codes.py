@@ -203,8 +203,8 @@ def with_enumerations(
     """The declarations of names of values with some of them as enumerations; and the type of each
     signal that is one.
 
-    A signal is one if nothing but values with names is assigned to it, and to all of it at a time:
-    so it needs no casts. Two signals that share a name are none.
+    A signal becomes an enumeration if each assignment sets all of it to a value with a name: so it
+    needs no casts. Signals stay plain if the name of a value belongs to more than one of them.
 
     Parameters
     ----------

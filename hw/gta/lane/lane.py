@@ -189,7 +189,7 @@ class LaneSequencer(wiring.Component):
             "one": ~known.square,
         }
         active = self.vector & ~self.by_planes
-        # The first product comes later than the cycle behind that in which the command is taken.
+        # A register: no adder needs the mode in the first cycle after a command is taken.
         m.d.sync += [self.mode[name].eq(mode[name] & active) for name, _ in self.mode.shape()]
 
 

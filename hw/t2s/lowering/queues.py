@@ -207,8 +207,9 @@ class Queues:
 
 
 def depth_of(design: Design, link: Link, more: Mapping[str, int]) -> int:
-    """Words that a link's queue holds: what the mapping says; or those of a skid buffer, through
-    which no ready passes, and so many ``more``; 0 where both ends hold some themselves."""
+    """Words that a link's queue holds: what the mapping says; or two, as a skid buffer, through
+    which no ready passes; one behind a sum that leaves its ring; 0 where both ends hold some
+    themselves. The last three are without ``more``, which is added."""
     for channel in design.program.channels:
         if channel.name == link.channel and channel.depth:
             return channel.depth
