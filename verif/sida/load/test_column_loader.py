@@ -159,7 +159,7 @@ def test_long_last_columns() -> None:
 
 @pytest.mark.parametrize("name", slow_but([], CONFIGS, ["small"]))
 def test_stop_in_the_middle_of_anything(name: str) -> None:
-    for seed in range(by_size(1, 30, 20)):
+    for seed in range(by_size(1, 30, 40)):
         matrix = drawn(CONFIGS[name], f"stop {name} {seed}", 25)
         stop_at = random.Random(seed).randint(1, 120)
         Run(matrix, MANNERS["rough"], stall=0.2, seed=seed, stop_at=stop_at)
