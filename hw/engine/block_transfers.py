@@ -10,6 +10,7 @@ from ..axi.layouts import data_layout, request_layout, store_layout
 from ..spec.engine import EngineConfig
 from ..stream.fork_join import Fork, connect_fields
 from ..stream.queue import Queue
+from ..stream.stream_registers import SkidBuffer
 from .layouts import Sizes, job_layout, log2
 from .operand_walk import RowWalker, connect_walk, row_layout
 
@@ -72,8 +73,13 @@ class Loader(wiring.Component):
         tag = data.StructLayout({"row": Sizes(config).row_bits, "buffer": 1, "last": 1})
         m.submodules.tags = tags = Queue(tag, max(2 * config.outstanding, 16))
         claimed = Signal(range(3))
+        # `request.ready` comes late, from the arbiter of the bus: the walk must not wait for it.
+        m.submodules.row_buffer = buffer = SkidBuffer(
+            row_layout(config), output_register=False, clearable=True
+        )
         m.submodules.row_fork = fork = Fork(row_layout(config), 2)
-        wiring.connect(m, walker.o, fork.i)
+        wiring.connect(m, walker.o, buffer.i)
+        wiring.connect(m, buffer.o, fork.i)
         asked, noted = fork.o
         beats = asked.payload.last_beat + 1
         connect_fields(m, asked, self.request, address=asked.payload.address, beats=beats)
@@ -83,7 +89,8 @@ class Loader(wiring.Component):
             walker.start.eq(self.start),
             walker.stop.eq(self.stop),
             walker.credit.eq(claimed != 2),
-            self.running.eq(walker.running | tags.o.valid),
+            buffer.clear.eq(self.stop),
+            self.running.eq(walker.running | buffer.o.valid | tags.o.valid),
         ]
         m.d.sync += claimed.eq(claimed + walker.claim - self.freed)
         with m.If(self.start):
@@ -115,7 +122,8 @@ class Loader(wiring.Component):
 class Storer(wiring.Component):
     """Requests a burst writer to write the rows of finished blocks, and reads their beats.
 
-    A beat a cycle. The strobes of a row's last beat end with the last column of D.
+    A beat a cycle, two cycles after it is read. The strobes of a row's last beat end with the last
+    column of D.
 
     Members
     -------
@@ -124,7 +132,8 @@ class Storer(wiring.Component):
     stored: pulse: the last beat of a block has left, its buffer is free
     running: rows are left to store
     request, o: streams to a burst writer
-    read, place: a beat is to be read from the result scratchpad; beat: what was read
+    read, place: a beat is to be read from the result scratchpad
+    advance: the beat that was read moves into the scratchpad's register; beat: its content
     """
 
     def __init__(self, config: EngineConfig) -> None:
@@ -135,7 +144,7 @@ class Storer(wiring.Component):
             {
                 "job": In(job_layout(config)),
                 **{name: In(1) for name in ("start", "stop", "computed")},
-                **{name: Out(1) for name in ("stored", "running", "read")},
+                **{name: Out(1) for name in ("stored", "running", "read", "advance")},
                 "request": Out(stream.Signature(request)),
                 "o": Out(stream.Signature(store_layout(config.data_bits))),
                 "place": Out(place_layout(config)),
@@ -167,21 +176,24 @@ class Storer(wiring.Component):
         m.d.sync += complete.eq(complete + self.computed - walker.claim)
         with m.If(self.start):
             m.d.sync += complete.eq(0)
-        valid = self._beats(m, tags)
-        m.d.comb += self.running.eq(walker.running | tags.o.valid | valid)
+        left = self._beats(m, tags)
+        m.d.comb += self.running.eq(walker.running | tags.o.valid | left)
         return m
 
-    def _beats(self, m: Module, tags: Queue) -> Signal:
-        """Read a beat a cycle; returns whether one waits to be taken."""
+    def _beats(self, m: Module, tags: Queue) -> Value:
+        """Read a beat a cycle; returns whether one was read that is not yet taken."""
         at_beat = Signal(self._sizes.beat_bits)
+        fetched = Signal()
         valid = Signal()
         at_end = Signal()
-        block_end = Signal()
-        right = Signal()
+        # Whether the beat ends its block, and whether it has the last column of D.
+        fetched_ends = Signal(data.StructLayout({"block": 1, "right": 1}))
+        ends = Signal.like(fetched_ends)
         tag = tags.o.payload
         m.d.comb += [
             at_end.eq(at_beat == tag.last_beat),
-            self.read.eq(tags.o.valid & (~valid | self.o.ready) & ~self.stop),
+            self.advance.eq(fetched & (~valid | self.o.ready)),
+            self.read.eq(tags.o.valid & (~fetched | self.advance) & ~self.stop),
             self.place.row.eq(tag.row),
             self.place.beat.eq(at_beat),
             self.place.buffer.eq(tag.buffer),
@@ -189,20 +201,24 @@ class Storer(wiring.Component):
             tags.o.ready.eq((self.read & at_end) | self.stop),
             self.o.valid.eq(valid),
             self.o.payload.data.eq(self.beat),
-            self.o.payload.strobe.eq(Mux(right, self._last_strobe(), -1)),
-            self.stored.eq(valid & self.o.ready & block_end),
+            self.o.payload.strobe.eq(Mux(ends.right, self._last_strobe(), -1)),
+            self.stored.eq(valid & self.o.ready & ends.block),
         ]
         with m.If(self.read):
             m.d.sync += [
                 at_beat.eq(Mux(at_end, 0, at_beat + 1)),
-                block_end.eq(self.place.last),
-                right.eq(tag.right & at_end),
+                fetched_ends.block.eq(self.place.last),
+                fetched_ends.right.eq(tag.right & at_end),
             ]
-        with m.If(self.read | self.o.ready | self.stop):
-            m.d.sync += valid.eq(self.read)
+        with m.If(self.advance):
+            m.d.sync += ends.eq(fetched_ends)
+        with m.If(self.read | self.advance | self.stop):
+            m.d.sync += fetched.eq(self.read)
+        with m.If(self.advance | self.o.ready | self.stop):
+            m.d.sync += valid.eq(self.advance & ~self.stop)
         with m.If(self.start):
             m.d.sync += at_beat.eq(0)
-        return valid
+        return fetched | valid
 
     def _last_strobe(self) -> Value:
         """The bytes of the last beat of the last column's row that belong to D."""

@@ -308,6 +308,7 @@ class Engine(AcceleratorTop):
             result.read_tile.buffer.eq(step.block_buffer),
             result.store.eq(storer.read),
             result.store_place.eq(storer.place),
+            result.advance.eq(storer.advance),
             storer.beat.eq(result.beat),
             feeder.c.eq(result.tile),
         ]

@@ -187,13 +187,14 @@ class Feeder(wiring.Component):
     changes nothing. Rows and columns outside the matrices are left as they are, as they are never
     stored. The first operation of a sum takes C, or the operation's neutral addend.
 
-    One operation a cycle; one cycle from ``i`` to ``o``.
+    One operation a cycle; two cycles from ``i`` to ``o``: the access to the scratchpads, and the
+    register in front of the unit, whose first stage decodes the operands.
 
     Members
     -------
     job: the job; i: steps (see :func:`step_layout`)
     read: the tiles of ``i`` are to be read now
-    a, b, c: the tiles that were read
+    a, b, c: the tiles that were read, from the next cycle until the next read
     o: operations for the unit; tag: where their results belong, moves with ``o``
     """
 
@@ -218,23 +219,34 @@ class Feeder(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         step = Signal.like(self.i.payload)
+        fetched = Signal()
         valid = Signal()
+        register_free = Signal()
+        fed = Signal(self._operation)
+        operation = Signal(self._operation, reset_less=True)
         m.d.comb += [
-            self.i.ready.eq(~valid | self.o.ready),
+            register_free.eq(~valid | self.o.ready),
+            self.i.ready.eq(~fetched | register_free),
             self.read.eq(self.i.valid & self.i.ready),
             self.o.valid.eq(valid),
-            self.o.payload.op.eq(self.job.op),
-            self.tag.tile.row.eq(step.row),
-            self.tag.tile.col.eq(step.col),
-            self.tag.tile.buffer.eq(step.block_buffer),
-            self.tag.block_end.eq(step.block_end),
+            self.o.payload.eq(operation),
         ]
         with m.If(self.i.ready):
-            m.d.sync += valid.eq(self.i.valid)
+            m.d.sync += fetched.eq(self.i.valid)
         with m.If(self.read):
             m.d.sync += step.eq(self.i.payload)
-        self._operands(m, step)
-        self._addends(m, step.first)
+        with m.If(register_free):
+            m.d.sync += [
+                valid.eq(fetched),
+                operation.eq(fed),
+                self.tag.tile.row.eq(step.row),
+                self.tag.tile.col.eq(step.col),
+                self.tag.tile.buffer.eq(step.block_buffer),
+                self.tag.block_end.eq(step.block_end),
+            ]
+        m.d.comb += fed.op.eq(self.job.op)
+        self._operands(m, step, fed)
+        self._addends(m, step.first, fed)
         return m
 
     def _chosen(self, of: dict[int, int]) -> Value:
@@ -249,7 +261,9 @@ class Feeder(wiring.Component):
                 chosen = Mux(self.job.op == opcode, Const(pattern, width), chosen)
         return chosen
 
-    def _operands(self, m: Module, step: data.View[data.StructLayout]) -> None:
+    def _operands(
+        self, m: Module, step: data.View[data.StructLayout], fed: data.View[data.StructLayout]
+    ) -> None:
         """Computes both operands, with the lanes after the last k padded."""
         sizes, unit = self._sizes, self._config.unit
         operations = list(unit.operations.values())
@@ -269,19 +283,19 @@ class Feeder(wiring.Component):
                 m.d.comb += padded.eq(step.cut & (last < lane))
             for row in range(sizes.rows):
                 pad = Mux(repeats, self.a[row][0], pads[0]) if without else pads[0]
-                m.d.comb += self.o.payload.a[row][lane].eq(Mux(padded, pad, self.a[row][lane]))
+                m.d.comb += fed.a[row][lane].eq(Mux(padded, pad, self.a[row][lane]))
             for col in range(sizes.cols):
                 pad = Mux(repeats, self.b[0][col], pads[1]) if without else pads[1]
-                m.d.comb += self.o.payload.b[lane][col].eq(Mux(padded, pad, self.b[lane][col]))
+                m.d.comb += fed.b[lane][col].eq(Mux(padded, pad, self.b[lane][col]))
 
-    def _addends(self, m: Module, first: Value) -> None:
+    def _addends(self, m: Module, first: Value, fed: data.View[data.StructLayout]) -> None:
         neutral = Signal(self._sizes.c_bits)
         operations = self._config.unit.operations.values()
         m.d.comb += neutral.eq(self._chosen({op.opcode: op.addend or 0 for op in operations}))
         for row in range(self._sizes.rows):
             for col in range(self._sizes.cols):
                 addend = Mux(first & ~self.job.use_c, neutral, self.c[row][col])
-                m.d.comb += self.o.payload.c[row][col].eq(addend)
+                m.d.comb += fed.c[row][col].eq(addend)
 
 
 def _padding(operation: Operation, lane_bits: int, side: int, lane: int) -> int:

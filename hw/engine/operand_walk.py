@@ -76,13 +76,16 @@ class RowWalker(wiring.Component):
         row = Signal(self._sizes.row_bits)
         buffer = Signal()
         row_end = Signal()
+        # `row` is the last one of several; registered, since the choice of the target begins with
+        # it. It is computed while `row_last` is already that of the present block.
+        ends = Signal()
         moved = Signal()
         first = Signal()
         at_last = {x: getattr(self, f"at_{x}_last") for x in position}
         last = {x: getattr(self, f"{x}_last") for x in position}
         m.d.comb += [
-            row_end.eq(row == self.row_last),
             first.eq(row == 0),
+            row_end.eq(Mux(first, self.row_last == 0, ends)),
             self.o.valid.eq(self.running & (~first | self.credit)),
             self.o.payload.address.eq(pointers["row"]),
             self.o.payload.last_beat.eq(self.beat_last),
@@ -113,7 +116,7 @@ class RowWalker(wiring.Component):
             with m.If(carry[level]):
                 m.d.sync += pointers[level].eq(target)
         with m.If(moved):
-            m.d.sync += row.eq(Mux(row_end, 0, row + 1))
+            m.d.sync += [row.eq(Mux(row_end, 0, row + 1)), ends.eq(row + 1 == self.row_last)]
         for level in position:
             # `at_last` is registered, since the choice of the target begins with it.
             following = position[level] + 1

@@ -11,12 +11,17 @@ from ..spec.engine import EngineConfig
 from .block_transfers import place_layout
 from .layouts import Sizes, bits_for, is_part, log2, part_of
 
+_MEMORY_BITS = 1 << 14
+"""Most bits of a memory: the access time of a larger one would leave too little of a cycle for the
+multiplexers behind it."""
+
 
 class Bank(wiring.Component):
     """Memory whose words are written part by part.
 
     Latency one cycle from ``read`` to ``read_data``, which stays until the next read. Reading a
-    word while it is written gives the old content.
+    word while it is written gives the old content. A large one is several memories side by side,
+    of whole parts of a word each.
 
     Parameters
     ----------
@@ -45,17 +50,22 @@ class Bank(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         depth = max(2, self._depth)
-        m.submodules.words = words = Memory(shape=unsigned(self._width), depth=depth, init=[])
-        write = words.write_port(granularity=self._width // self._parts)
-        read = words.read_port()
-        m.d.comb += [
-            write.en.eq(self.write),
-            write.addr.eq(self.write_address),
-            write.data.eq(self.write_data),
-            read.en.eq(self.read),
-            read.addr.eq(self.read_address),
-            self.read_data.eq(read.data),
-        ]
+        beside = min(self._parts, max(1, self._width * depth // _MEMORY_BITS))
+        width, parts = self._width // beside, self._parts // beside
+        for number in range(beside):
+            name = "words" if beside == 1 else f"words_{number}"
+            words = Memory(shape=unsigned(width), depth=depth, init=[])
+            m.submodules[name] = words
+            write = words.write_port(granularity=width // parts)
+            read = words.read_port()
+            m.d.comb += [
+                write.en.eq(self.write.word_select(number, parts)),
+                write.addr.eq(self.write_address),
+                write.data.eq(self.write_data.word_select(number, width)),
+                read.en.eq(self.read),
+                read.addr.eq(self.read_address),
+                self.read_data.word_select(number, width).eq(read.data),
+            ]
         return m
 
 
@@ -190,8 +200,8 @@ class ResultScratchpad(wiring.Component):
 
     A buffer belongs to the loader, then to the unit, then to the storer. Whoever uses one
     buffer, another may use the other one in the same cycle. A word is a tile's row or a beat,
-    whichever has more elements. Reading has a latency of one cycle, and what was read stays until
-    the same reader reads again.
+    whichever has more elements. A tile has a latency of one cycle and stays until the unit reads
+    again. A beat of D has two: the access, and a register behind the choice of a word's elements.
 
     Members
     -------
@@ -199,7 +209,8 @@ class ResultScratchpad(wiring.Component):
     load, load_place, load_data: a beat of C comes
     read, read_tile: the unit reads a tile; ``tile`` is (rows, cols) elements
     write, write_tile, write_data: the unit writes a tile
-    store, store_place: a beat of D is read; ``beat`` is the beat
+    store, store_place: a beat of D is read
+    advance: the beat that was read moves into the register, ``beat``
     """
 
     def __init__(self, config: EngineConfig) -> None:
@@ -221,6 +232,7 @@ class ResultScratchpad(wiring.Component):
                 "write_data": In(tile),
                 "store": In(1),
                 "store_place": In(place_layout(config)),
+                "advance": In(1),
                 "beat": Out(config.data_bits),
             }
         )
@@ -240,18 +252,22 @@ class ResultScratchpad(wiring.Component):
         with m.If(self.store):
             m.d.sync += [store_buffer.eq(self.store_place.buffer), place.eq(self.store_place)]
         load_lanes, load_enables = self._load(m)
-        # A signal each: Amaranth would repeat the expression wherever a part of it is used.
-        stored = Signal(data.ArrayLayout(len(load_lanes), sizes.rows))
-        stored_word = Signal(len(load_lanes))
+        beats = Signal(data.ArrayLayout(self._config.data_bits, sizes.rows), reset_less=True)
+        row = Signal.like(place.row)
+        with m.If(self.advance):
+            m.d.sync += row.eq(place.row)
         for bank in range(sizes.rows):
             words = []
             for buffer in range(2):
                 words.append(self._bank(m, bank, buffer, load_lanes, load_enables))
             word = Mux(read_buffer, words[1], words[0])
             m.d.comb += self.tile[bank].eq(part_of(word, wide, part))
-            m.d.comb += stored[bank].eq(Mux(store_buffer, words[1], words[0]))
-        m.d.comb += stored_word.eq(part_of(stored.as_value(), sizes.rows, place.row))
-        m.d.comb += self.beat.eq(self._beat(stored_word, place.beat))
+            # A signal: Amaranth would repeat the expression wherever a part of it is used.
+            stored = Signal(len(word), name=f"stored_{bank}")
+            m.d.comb += stored.eq(Mux(store_buffer, words[1], words[0]))
+            with m.If(self.advance):
+                m.d.sync += beats[bank].eq(self._beat(stored, place.beat))
+        m.d.comb += self.beat.eq(part_of(beats.as_value(), sizes.rows, row))
         return m
 
     def _place_address(self, place: data.View[data.StructLayout]) -> Value:

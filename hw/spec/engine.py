@@ -154,7 +154,7 @@ class EngineConfig(Config):
     @property
     def sum_cycles(self) -> int:
         """Cycles from an operation to the next one that can take its result as the addend."""
-        return max(self.unit.latency.values()) + 2
+        return max(self.unit.latency.values()) + 3
 
     @property
     def channels(self) -> tuple[int, int, int]:

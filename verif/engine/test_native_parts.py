@@ -213,12 +213,12 @@ def test_every_row_of_a_result_is_stored() -> None:
                     ends.append(last and final)
                 blocks += last
             content = deque[int]()
-            was_read = False
+            fetched = advanced = False
             for _ in range(20_000):
                 asks, takes, comes = (rng.random() >= stall for _ in range(3))
                 comes &= left > 0 and computed < 2 and rng.random() < 0.4
                 beat = rng.getrandbits(CONFIG.data_bits)
-                if was_read:
+                if advanced:
                     content.append(beat)
                     sim.set(part.beat, beat)
                 sim.set(part.request.ready, asks)
@@ -235,10 +235,15 @@ def test_every_row_of_a_result_is_stored() -> None:
                     computed -= stored
                 else:
                     assert not sim.get(part.stored)
-                was_read = bool(sim.get(part.read))
-                if was_read:
+                advanced = bool(sim.get(part.advance))
+                assert fetched or not advanced
+                if sim.get(part.read):
+                    assert advanced or not fetched
                     place = sim.get(part.place)
                     assert (place.row, place.beat, place.buffer, place.last) == reads.popleft()
+                    fetched = True
+                elif advanced:
+                    fetched = False
                 computed += comes
                 left -= comes
                 await sim.tick()
@@ -379,9 +384,12 @@ def test_operands_are_padded_and_sums_begin() -> None:
 
     async def bench(sim: Any) -> None:
         part = RTL["feed"]
-        valid, step, job = False, dict[str, int](), drawn(rng)
+        job = drawn(rng)
+        # The step whose tiles the scratchpads show, and the operation at the output.
+        fetched: dict[str, int] | None = None
+        offered: tuple[dict[str, int], Any, Any, Any] | None = None
         for cycle in range(by_size(200, 1500, 15_000)):
-            if cycle % 20 == 0 and not valid:
+            if cycle % 20 == 0 and fetched is offered is None:
                 job = drawn(rng)
                 sim.set(part.job, job.job)
             gives, ready = rng.random() < 0.7, rng.random() < 0.7
@@ -398,32 +406,39 @@ def test_operands_are_padded_and_sums_begin() -> None:
             sim.set(part.o.ready, ready)
             for port, value in ((part.a, a), (part.b, b), (part.c, c)):
                 sim.set(port, value)
-            accepts = not valid or ready
-            assert (sim.get(part.i.ready), sim.get(part.o.valid)) == (accepts, valid)
+            advances = offered is None or ready
+            accepts = fetched is None or advances
+            assert sim.get(part.i.ready) == accepts
+            assert sim.get(part.o.valid) == (offered is not None)
             assert sim.get(part.read) == (gives and accepts)
-            if valid:
-                operation = operations[job.fields["op"]]
-                found, tag = sim.get(part.o.payload), sim.get(part.tag)
-                assert found.op == operation.opcode
-                assert (tag.tile.row, tag.tile.col) == (step["row"], step["col"])
-                assert (tag.tile.buffer, tag.block_end) == (step["block_buffer"], step["block_end"])
-                last = job.k1 % SIZES.depth
-                for lane in range(SIZES.depth):
-                    padded = bool(step["cut"]) and last < lane
-                    for row in range(SIZES.rows):
-                        pad = _pad(operation, 0, lane, a[row][0])
-                        assert found.a[row][lane] == (pad if padded else a[row][lane])
-                    for col in range(SIZES.cols):
-                        pad = _pad(operation, 1, lane, b[0][col])
-                        assert found.b[lane][col] == (pad if padded else b[lane][col])
-                neutral = step["first"] and not job.use_c
-                for row, col in product(range(SIZES.rows), range(SIZES.cols)):
-                    wanted = (operation.addend or 0) if neutral else c[row][col]
-                    assert found.c[row][col] == wanted
+            if offered is not None:
+                check_operation(sim, part, job, offered)
             await sim.tick()
+            if advances:
+                offered = None if fetched is None else (fetched, a, b, c)
             if accepts:
-                valid = gives
-                step = following if gives else step
+                fetched = following if gives else None
+
+    def check_operation(sim: Any, part: Any, job: Product, offered: Any) -> None:
+        step, a, b, c = offered
+        operation = operations[job.fields["op"]]
+        found, tag = sim.get(part.o.payload), sim.get(part.tag)
+        assert found.op == operation.opcode
+        assert (tag.tile.row, tag.tile.col) == (step["row"], step["col"])
+        assert (tag.tile.buffer, tag.block_end) == (step["block_buffer"], step["block_end"])
+        last = job.k1 % SIZES.depth
+        for lane in range(SIZES.depth):
+            padded = bool(step["cut"]) and last < lane
+            for row in range(SIZES.rows):
+                pad = _pad(operation, 0, lane, a[row][0])
+                assert found.a[row][lane] == (pad if padded else a[row][lane])
+            for col in range(SIZES.cols):
+                pad = _pad(operation, 1, lane, b[0][col])
+                assert found.b[lane][col] == (pad if padded else b[lane][col])
+        neutral = step["first"] and not job.use_c
+        for row, col in product(range(SIZES.rows), range(SIZES.cols)):
+            wanted = (operation.addend or 0) if neutral else c[row][col]
+            assert found.c[row][col] == wanted
 
     RTL.simulate("feed", bench)
 

@@ -96,7 +96,7 @@ def test_a_row_more_costs_no_more_than_a_row() -> None:
     for rows in (256, 257, 260):
         (job,) = plan_product(config, "mma", (rows, 4, 4), use_c=False).jobs
         cycles.append(run_job(config, job).cycles)
-    assert cycles == [1195, 1199, 1214]
+    assert cycles == [1197, 1201, 1216]
 
 
 @pytest.mark.parametrize(

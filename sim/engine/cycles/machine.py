@@ -56,33 +56,37 @@ def _soonest(c: Shape, s: State) -> int:
 def _operation(c: Shape, s: State, soonest: int) -> int:
     """One operation, from when on it may leave the sequencer; returns when it does."""
     u = s.unit
-    # The feeder's register is free when the operation before has been accepted.
-    left = max(soonest, u.accepted_at)
+    # The scratchpads' outputs are free when the operation before has moved into the feeder's
+    # register, and that when the one before has been accepted.
+    left = max(soonest, u.moved_at)
+    moved = max(left + 1, u.accepted_at)
     if c.staged:
-        accepted = max(left + 1, u.begun_at)
+        accepted = max(moved + 1, u.begun_at)
         u.begun_at = max(accepted + 1, u.begun_at + c.interval)
     else:
-        accepted = max(left + 1, u.begun_at + c.interval)
+        accepted = max(moved + 1, u.begun_at + c.interval)
         u.begun_at = accepted
+    u.moved_at = moved
     u.accepted_at = accepted
-    u.busy += accepted - left
+    u.busy += accepted - moved
     return left
 
 
 @inlined
 def _together(c: Shape, s: State, soonest: int, count: int) -> int:
-    """Runs ``count`` operations that wait for no sum; returns when the last one leaves."""
+    """Runs ``count`` operations, at least 4, that wait for no sum; returns when the last one
+    leaves."""
     u = s.unit
-    left = _operation(c, s, soonest)
-    if count > 1:
-        # The second operation of a staged unit is accepted when the first one begins.
-        first = u.begun_at if c.staged else u.begun_at + c.interval
-        last = first + (count - 2) * c.interval
-        left = last - c.interval if count > 2 else u.accepted_at
-        u.busy += last - u.accepted_at
-        u.accepted_at = last
-        u.begun_at += (count - 1) * c.interval
-    return left
+    _operation(c, s, soonest)
+    # The second operation of a staged unit is accepted when the first one begins.
+    second = u.begun_at if c.staged else u.begun_at + c.interval
+    last = second + (count - 2) * c.interval
+    u.busy += last - u.accepted_at
+    u.accepted_at = last
+    u.begun_at += (count - 1) * c.interval
+    # An operation moves when the one before is accepted, and leaves when that one moves.
+    u.moved_at = last - c.interval
+    return last - 2 * c.interval
 
 
 @inlined
@@ -109,8 +113,8 @@ def compute_chunk(c: Shape, s: State) -> bool:
     tiles = _tiles(s)
     count = tiles * (u.deep_end if u.k == u.k_last else u.deep)
     if u.operations == 0:
-        u.first_at = max(soonest, 1) + 1
-    if (tiles - 2) * c.interval > c.latency:
+        u.first_at = max(soonest, 1) + 2
+    if (tiles - 3) * c.interval > c.latency:
         left = _together(c, s, soonest, count)
     else:
         left = _one_by_one(c, s, soonest, count, tiles)

@@ -156,9 +156,9 @@ _UNIT = np.dtype(
         # Rows and columns of tiles, k tiles: of a whole block, and of the last one.
         *("down", "down_end", "across", "across_end", "deep", "deep_end"),
         *("i_last", "j_last", "k_last", "i", "j", "k", "chunk", "block", "done"),
-        # The last operation: when it was accepted, and begun; when the first one left the
-        # sequencer.
-        *("accepted_at", "begun_at", "first_at"),
+        # The last operation: when it moved into the feeder's register, was accepted, and begun;
+        # when the first one was offered to the unit.
+        *("moved_at", "accepted_at", "begun_at", "first_at"),
         *("busy", "operations"),
         # Operations of the current block.
         "in_block",
@@ -169,8 +169,9 @@ _STORE = np.dtype(
     + _fields(
         # The walk of rows, as a reader's; when the last one left.
         *("i", "j", "row", "begun", "done", "row_at", "rows_in"),
-        # Rows that were read, and the beat of the one that is; the last beat's times.
-        *("rows_out", "beat", "read_at", "put_at", "puts"),
+        # Rows that were read, and the beat of the one that is; the last beat's times: read, moved
+        # into the scratchpad's register, put into the writer's buffer.
+        *("rows_out", "beat", "read_at", "moved_at", "put_at", "puts"),
         # The row that is cut into bursts, and what is left of it; the burst at hand.
         *("rows_cut", "left", "address", "split", "split_at", "beats_now", "issued_at"),
         # Bursts that were issued; beats that left the buffer; times of the last ones.
@@ -285,7 +286,7 @@ def set_up(config: EngineConfig, operation: Operation, job: Job, c: Any, turn: i
     for level, (size, length, tile) in zip(("down", "across", "deep"), lengths, strict=True):
         unit[level], unit[f"{level}_end"] = length // tile, ((size - 1) % length) // tile + 1
     unit["i_last"], unit["j_last"], unit["k_last"] = cut.last
-    for times in ("accepted_at", "begun_at"):
+    for times in ("moved_at", "accepted_at", "begun_at"):
         unit[times] = -c["interval"][0] - 1
     unit["first_at"] = NEVER
     found["start"] = found["answers"] = NEVER

@@ -105,7 +105,7 @@ class Signature:
 
     def _unit(self) -> None:
         unit = self._s["unit"]
-        self.times([unit["accepted_at"], unit["begun_at"]])
+        self.times([unit[f"{name}_at"] for name in ("moved", "accepted", "begun")])
         self.numbers(unit["k"], unit["in_block"], unit["operations"] > 0, min(unit["block"], 2))
         self.times(self._s["results"])
 
@@ -113,7 +113,7 @@ class Signature:
         """And the storer."""
         c, s = self._c, self._s
         t, ring = s["store"], self._ring
-        names = ("row", "read", "put", "split", "issued", "taken", "answered")
+        names = ("row", "read", "moved", "put", "split", "issued", "taken", "answered")
         self.times([t[f"{name}_at"] for name in names])
         base = place(t)
         self.numbers(self.address(base, base), self.address(t["address"], base))

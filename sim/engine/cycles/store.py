@@ -64,8 +64,9 @@ def _put_beats(c: Shape, s: State) -> bool:
             full = t.puts - c.buffer_beats
             if full > t.sends:
                 return t.puts > began
-            t.read_at = max(t.put_at, soonest)
-            t.put_at = t.read_at + 1
+            t.read_at = max(t.moved_at, soonest)
+            t.moved_at = max(t.read_at + 1, t.put_at)
+            t.put_at = t.moved_at + 1
             if full >= 0:
                 t.put_at = max(t.put_at, _leaves_buffer(s, full) + 1)
             s.puts[t.puts % RING] = t.put_at

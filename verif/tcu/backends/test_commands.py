@@ -59,7 +59,7 @@ def test_sparse_floats_are_predicted_by_the_words_of_their_calls(words: str) -> 
     report = report_of(f"run spmul s.npy s.npy --words {words} --m 64 --backend engine")
     by_words = report["by_words"]
     assert [one["words"] for one in by_words] == [words, "int64"]
-    assert [one["latency"] for one in by_words] == [{"fp32": 107, "fp64": 71.5}[words], 143]
+    assert [one["latency"] for one in by_words] == [{"fp32": 110, "fp64": 73}[words], 146]
     assert min(one["calls"] for one in by_words) > 0
     assert report["measured_cycles"] == report["predicted_cycles"]
     assert report["predicted_cycles"] == sum(one["predicted_cycles"] for one in by_words)
@@ -168,11 +168,11 @@ def test_on_the_engine(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_engine_lies_on_a_line_if_its_block_is_a_square() -> None:
     report = report_of("tcu calibrate engine --m 256")
     assert report["r_squared"] == 1
-    assert (report["word_cycles"], report["latency_cycles"]) == (1, 260)
+    assert (report["word_cycles"], report["latency_cycles"]) == (1, 262)
     higher = report_of("tcu calibrate engine --m 256 --set block_rows=16")
     assert 0.9998 < higher["r_squared"] < 0.9999
     assert higher["word_cycles"] < 0.63
-    assert higher["calls"][0]["cycles"] == report["calls"][0]["cycles"] == 516
+    assert higher["calls"][0]["cycles"] == report["calls"][0]["cycles"] == 518
     behind = report_of("tcu calibrate engine --m 256 --memory hbm")
     assert behind["latency_cycles"] == 0
     assert 0.9999 < behind["r_squared"] < 1
