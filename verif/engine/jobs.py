@@ -105,8 +105,16 @@ CONFIGS: dict[str, EngineConfig] = {
     # An element is as wide as a beat.
     "fp64": Simd2EngineConfig(tile=2, format="fp64", ops=("minmax", "maxmin"), managers=2),
     "two_steps": M3xuEngineConfig(rows=4, cols=4, depth=4, modes=("fp16", "fp32"), managers=3),
+    # A word of C lies in several memories.
     "complex": M3xuEngineConfig(
-        rows=2, cols=4, depth=8, modes=("fp16", "bf16", "fp32c"), data_bits=256, addr_bits=64
+        rows=2,
+        cols=4,
+        depth=8,
+        modes=("fp16", "bf16", "fp32c"),
+        data_bits=256,
+        addr_bits=64,
+        block_rows=32,
+        block_cols=8,
     ),
     "every_mode": M3xuEngineConfig(
         rows=4, cols=2, depth=4, managers=2, outstanding=1, block_rows=1, block_depth=1
