@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Shape
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Multiplier"]
+__all__ = ["Multiplier", "UnequalMultiplier"]
 
 
 class Multiplier(wiring.Component):
@@ -42,6 +42,39 @@ class Multiplier(wiring.Component):
     @property
     def signed(self) -> bool:
         return self._signed
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.o.eq(self.a * self.b)
+        return m
+
+
+class UnequalMultiplier(wiring.Component):
+    """Computes ``o = a * b``, unsigned, of two widths.
+
+    Combinational. A module of its own, so that a synthesis tool chooses its structure.
+
+    Parameters
+    ----------
+    a_width, b_width: bits of the operands
+
+    Members
+    -------
+    a, b: the operands
+    o: the product, as many bits as both have
+    """
+
+    def __init__(self, a_width: int, b_width: int) -> None:
+        self._a_width, self._b_width = a_width, b_width
+        super().__init__({"a": In(a_width), "b": In(b_width), "o": Out(a_width + b_width)})
+
+    @property
+    def a_width(self) -> int:
+        return self._a_width
+
+    @property
+    def b_width(self) -> int:
+        return self._b_width
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -64,8 +64,10 @@ class LaneSumUnit(wiring.Component):
         ]
         for name in ("a", "b"):
             m.d.comb += getattr(unit, name).eq(self._operands(m, name))
-        if config.difference_stage:
-            m.d.comb += unit.o_operator.eq(_always(unit.o_operator))
+        cuts = config.lane_cuts
+        for cut in (*cuts[:-1], "o")[: len(cuts)]:
+            operator = getattr(unit, f"{cut}_operator")
+            m.d.comb += operator.eq(_always(operator))
         if compares(config, config.semirings):
             m.d.comb += [unit.next_operator.eq(_always(unit.next_operator)), unit.load.eq(1)]
             for name in ("a", "b"):
@@ -97,11 +99,7 @@ class LaneSumUnit(wiring.Component):
         if not self._adds:
             identity = Const(config.semirings[0].identity_in(config.result), config.result.bits)
             return self._unpacked(m, identity)
-        word: Value = self.c
-        if config.difference_stage:
-            word = Signal(config.result.bits, name="packed_c", reset_less=True)
-            m.d.sync += word.eq(self.c)
-        unpacked = self._unpacked(m, word)
+        unpacked = self._unpacked(m, later(m, "packed_c", self.c, len(config.lane_cuts)))
         if not holds_operands(config):
             return unpacked
         held = Signal(len(unpacked), name="held_c", reset_less=True)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
+from ...spec.formats import FloatFormat
 from ..multiplier import Multiplier
+from ..pipeline import Bundle
+from .layouts import half_width
 
-__all__ = ["multiply_in_two_steps", "round_difference", "square_exponent"]
+__all__ = ["multiply_in_two_steps", "round_difference", "square_exponent", "whole_products"]
 
 
 def round_difference(m: Module, held: Value, squares: Value, *, bits: int) -> tuple[Value, Value]:
@@ -79,3 +82,17 @@ def multiply_in_two_steps(
         product.eq(Mux(accumulate, completed, Cat(products["low"], products["high"]))),
     ]
     return product
+
+
+def whole_products(m: Module, bundle: Bundle, element: FloatFormat) -> Bundle:
+    """Adds the products with both halves of a factor, ``upper_0`` and on to ``significand_0`` and
+    on, where they come apart, see ``term_layout``."""
+    result, half = dict(bundle), half_width(element)
+    for name in [name for name in bundle if name.startswith("upper_")]:
+        number = name.removeprefix("upper_")
+        lower, upper = bundle[f"significand_{number}"], result.pop(name)
+        high = (lower[half:] + upper)[: len(lower) - half]
+        product = Signal(len(lower), name=f"product_{number}")
+        m.d.comb += product.eq(Cat(lower[:half], high))
+        result[f"significand_{number}"] = product
+    return result

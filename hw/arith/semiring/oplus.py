@@ -29,9 +29,8 @@ from ..pipeline import BEFORE_PRODUCTS, CUTS, Bundle, Pipeline
 from ..round import special_layout
 from ..unpack import format_layout
 from .adder import Extremum, candidate_layout
+from .factors import whole_products
 from .layouts import operator_layout, term_layout
-
-__all__ = ["Oplus"]
 
 
 def _any(values: Collection[Value]) -> Value:
@@ -63,6 +62,7 @@ class Oplus(wiring.Component):
     pipeline: register stages, see :data:`~tilewright.hw.arith.pipeline.CUTS`
     two_steps: products take two steps
     stalls: whether there is ``advance``
+    split: whether products come as two, see :func:`term_layout`; needs cut ``multiplied``
 
     Members
     -------
@@ -85,6 +85,7 @@ class Oplus(wiring.Component):
         pipeline: int,
         two_steps: bool = False,
         stalls: bool = True,
+        split: bool = False,
     ) -> None:
         self._element = element
         self._result = result
@@ -94,7 +95,7 @@ class Oplus(wiring.Component):
         self._plus = {row.plus for row in semirings}
         self._sums = "add" in self._plus
         self._selects = bool(self._plus & {"min", "max"})
-        self._term = term_layout(element, result, {row.times for row in semirings})
+        self._term = term_layout(element, result, {row.times for row in semirings}, split=split)
         self._addend = format_layout(result)
         self._product_bits = 2 * element.significand_bits
         self._two_steps, self._stalls = two_steps, stalls
@@ -147,7 +148,7 @@ class Oplus(wiring.Component):
         pipeline = Pipeline(m, self._pipeline, self.advance if self._stalls else C(1, 1))
         if self._plus == {"or"}:
             return self._disjunction(m, pipeline)
-        gathered = self._raise(m, self._gather(m, pipeline))
+        gathered = self._raise(m, whole_products(m, self._gather(m, pipeline), self._element))
         # With a stage for distances there is time to choose among the terms before them.
         early = self._selects and pipeline.has("distances")
         bundle = anchored(m, self._pairs(m, gathered) if early else gathered)
@@ -207,9 +208,9 @@ class Oplus(wiring.Component):
         if self._sums or self._selects:
             bundle |= {"sign": flags["sign"], "addend": c.significand}
             bundle |= {"addend_exponent": c.exponent, "flip": c.sign}
+            fields = [n for n in ("significand", "exponent", "upper") if n in self._term.members]
             for i in range(n):
-                bundle[f"significand_{i}"] = self.terms[i].significand
-                bundle[f"exponent_{i}"] = self.terms[i].exponent
+                bundle |= {f"{name}_{i}": self.terms[i][name] for name in fields}
             if self._selects:
                 bundle["raised"] = named(m, "raised", Cat(term.raised for term in self.terms))
         if self._sums:

@@ -12,11 +12,11 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.formats import FloatFormat
 from ...spec.semirings import Semiring
-from ..multiplier import Multiplier
+from ..multiplier import Multiplier, UnequalMultiplier
 from ..unpack import format_layout
 from .adder import SelectingAdder
 from .factors import multiply_in_two_steps, round_difference, square_exponent
-from .layouts import operator_layout, term_layout
+from .layouts import half_width, operator_layout, term_layout
 
 __all__ = ["Otimes"]
 
@@ -52,6 +52,7 @@ class Otimes(wiring.Component):
         stand still and ``partial`` is the first step's result, to which the cross products
         are added
     stalls: (cuts) whether there is ``advance``
+    split: whether the products with both halves of a factor are left to be added
 
     Members
     -------
@@ -77,18 +78,20 @@ class Otimes(wiring.Component):
         cuts: Sequence[str] = (),
         multiplier_bits: int = 0,
         stalls: bool = True,
+        split: bool = False,
     ) -> None:
         self._element = element
         self._result = result
         self._semirings = tuple(semirings)
         self._cuts = tuple(cuts)
         self._stalls = stalls
+        self._split = split
         self._times = {row.times for row in semirings}
         self._halves = 0 < multiplier_bits < element.significand_bits
         if "square_difference" in self._times and "prepared" not in cuts:
             raise ValueError(f"`cuts` must have prepared for squared differences, not {cuts!r}")
         operator = operator_layout(semirings)
-        term = term_layout(element, result, self._times)
+        term = term_layout(element, result, self._times, split=split)
         members = {
             "a": In(format_layout(element)),
             "b": In(format_layout(element)),
@@ -270,7 +273,14 @@ class Otimes(wiring.Component):
         if self._times & {"mul", "square_difference"}:
             if "factor" not in fields:
                 fields = fields | self._factors(m, held, operator)
-            product = self._product(m, fields["factor"], fields["other"])
+            factor, other = fields["factor"], fields["other"]
+            if self._split:
+                half = half_width(self._element)
+                m.d.comb += o.upper.eq(self._product_of(m, "upper", factor, other[half:]))
+                lower = self._product_of(m, "lower", factor, other[:half])
+                product: Value = Cat(lower, C(0, 2 * len(factor) - len(lower)))
+            else:
+                product = self._product(m, factor, other)
             if "square_difference" in self._times:
                 exponent = square_exponent(m, exponent, squares, fields["carry"])
             finishes = chooses & self.accumulate if self._halves else chooses
@@ -315,6 +325,14 @@ class Otimes(wiring.Component):
             )
         m.submodules.multiplier = multiplier = Multiplier(len(factor))
         m.d.comb += [multiplier.a.eq(factor), multiplier.b.eq(other)]
+        product: Value = multiplier.o
+        return product
+
+    def _product_of(self, m: Module, name: str, factor: Value, half: Value) -> Value:
+        """Multiplies a factor by a half of the other."""
+        multiplier = UnequalMultiplier(len(factor), len(half))
+        m.submodules[f"{name}_multiplier"] = multiplier
+        m.d.comb += [multiplier.a.eq(factor), multiplier.b.eq(half)]
         product: Value = multiplier.o
         return product
 

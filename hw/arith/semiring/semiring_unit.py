@@ -18,6 +18,9 @@ from .layouts import operator_layout
 from .oplus import Oplus
 from .otimes import Otimes
 
+_SHORT_FACTOR = 16
+"""Bits of factors that one stage multiplies."""
+
 
 def operand_layout(fmt: Format) -> data.StructLayout:
     """An unpacked element of a or b."""
@@ -261,6 +264,18 @@ class SemiringUnit(wiring.Component):
                 ]
         return m
 
+    @property
+    def _split(self) -> bool:
+        """True if long products are completed behind a register: nothing needs them before."""
+        config, element = self.config, self.config.element
+        return (
+            isinstance(element, FloatFormat)
+            and element.significand_bits > _SHORT_FACTOR
+            and "rounded" in config.lane_cuts
+            and not config.multi_step
+            and all(row.plus == "add" and row.multiplies for row in self._semirings)
+        )
+
     def _otimes(self) -> Otimes | IntegerOtimes:
         config = self.config
         if isinstance(config.element, IntFormat) and isinstance(config.result, IntFormat):
@@ -274,6 +289,7 @@ class SemiringUnit(wiring.Component):
             cuts=config.lane_cuts,
             multiplier_bits=config.multiplier_bits,
             stalls=self._stalls,
+            split=self._split,
         )
 
     def _oplus(self) -> Oplus | IntegerOplus:
@@ -297,6 +313,7 @@ class SemiringUnit(wiring.Component):
             pipeline=pipeline,
             two_steps=config.multi_step,
             stalls=self._stalls,
+            split=self._split,
         )
 
     def _partner(self, m: Module, k: int, operands: data.View, positions: str) -> Value:

@@ -94,7 +94,7 @@ class LaneSum(Simd2Config):
     """
 
     lanes: int = parameter(4, allowed=IntRange(1, 64), doc="products of a sum")
-    pipeline: int = like(Simd2Config, "pipeline", default=4, allowed=IntRange(1, 6))
+    pipeline: int = like(Simd2Config, "pipeline", default=4)
 
     @property
     def semiring(self) -> str:

@@ -100,8 +100,8 @@ class T2sConfig(Config):
     )
     pipeline: int = parameter(
         0,
-        allowed=IntRange(0, 6),
-        doc="register stages of an element, from multipliers to sums; 0: the mapping's, or 4",
+        allowed=IntRange(0, 9),
+        doc="register stages of an element, to its sums; 0: the mapping's, or 4, or 8 of floats",
     )
     trip_bits: int = parameter(
         16, allowed=IntRange(4, 32), doc="width of the trip counts of outermost loops"

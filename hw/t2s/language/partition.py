@@ -9,7 +9,7 @@ from .isolated import CONSUMERS, PRODUCERS, Isolated
 from .places import MappingError, place_of_caller
 from .tensors import Products
 
-MOST_STAGES = 6
+MOST_STAGES = 9
 """Most pipeline stages of an element."""
 
 _STALLS = ("allowed", "refused")
@@ -46,21 +46,23 @@ class ElementClock(ElementArray):
         self.overlap: tuple[bool, str] = (True, "")
 
     def clock_pipeline(self, stages: int) -> Self:
-        """Sets the register stages of an element, from multipliers to sums.
+        """Sets the register stages of an element, from its operands to its sums.
 
-        More stages shorten the clock period and lengthen sums, see ``accumulate``. The default is
-        4; ``--set pipeline=N`` overrides the directive.
+        More stages shorten the clock period and lengthen sums, see ``accumulate``. From 8 on,
+        floats are unpacked in a separate stage. The default is 4. It is 8 for floats without
+        sparse tensors, if the element then never waits for a sum; ``--set pipeline=N`` overrides
+        the directive.
 
         Picture::
 
             words --(x)--|--(x)--|--(+)--|--(+)--|--> sum        C.clock_pipeline(4)
 
-        Legal once, for 1 to 6 stages.
+        Legal once, for 1 to 9 stages.
 
         Refused::
 
-            C.clock_pipeline(7)
-            -> C.clock_pipeline: stages must be an integer in 1..6, not 7
+            C.clock_pipeline(10)
+            -> C.clock_pipeline: stages must be an integer in 1..9, not 10
             C.clock_pipeline(2).clock_pipeline(3)
             -> C.clock_pipeline: there are 2 stages already
         """

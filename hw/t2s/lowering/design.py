@@ -19,7 +19,14 @@ from ..language import Computation, MappingError
 from ..language.computation import load_mapping
 from ..language.isolated import Isolated
 from .completion import complete
-from .elements import arithmetic_of, element_part, summed_loops, sums_side_by_side, word_bits
+from .elements import (
+    arithmetic_of,
+    element_part,
+    staged,
+    summed_loops,
+    sums_side_by_side,
+    word_bits,
+)
 from .moving import check_managers, feeder_part, memory_part, mover_part, stored_lanes
 from .periods import Period, periods
 from .queues import Queues, all_copies, depth_of, links
@@ -230,6 +237,8 @@ def _dense(computation: Computation, config: T2sConfig) -> Design:
         program, computation, config.format, config.accumulator, config.pipeline
     )
     element = element_part(program, arithmetic, sums_side_by_side(computation))
+    if not (config.pipeline or computation.stages):
+        element = staged(element)
     summed = [one.name for one in summed_loops(program.function(program.name))]
     feeders, movers, loaders = [], [], []
     for operand in computation.operands:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...spec.formats import FORMATS
 from ...spec.semirings import SEMIRINGS
 from ...spec.t2s.arithmetic import LaneSum
@@ -19,6 +21,7 @@ from ...spec.t2s.statements import (
     Send,
     Value,
 )
+from ...spec.t2s.timing import interval_of
 from ..compiler.counting.rotation import summed_inside
 from ..language import Computation
 from .transfers import Done, done_by
@@ -27,6 +30,9 @@ _SUMS = {"fp64": "fp64", "int8": "int32", "int16": "int32", "int32": "int32"}
 
 _STAGES = 4
 """Pipeline stages of an element, unless the mapping gives another number."""
+
+_STAGES_OF_FLOATS = 8
+"""The same of floats, if the element has enough sums."""
 
 
 def arithmetic_of(
@@ -61,6 +67,14 @@ def arithmetic_of(
         pipeline=stages or said,
         lanes=_lanes(computation),
     )
+
+
+def staged(part: ElementPart) -> ElementPart:
+    """Returns an element of floats with more stages if it then never waits for a sum, else the
+    given one."""
+    more = replace(part.arithmetic, pipeline=_STAGES_OF_FLOATS)
+    found = replace(part, arithmetic=more)
+    return found if more.is_float and interval_of(found) == (1, 1) else part
 
 
 def sums_side_by_side(computation: Computation) -> int:

@@ -5,7 +5,7 @@ from tilewright.verif.conformance.limits import Edge, Limits, Setting, bases, on
 
 _SETTINGS = settings_of("""
     largest     | -1 0 1 1024     | -2 1025             | an integer in -1..1024
-    pipeline    | 0 1 6           | -1 7                | an integer in 0..6
+    pipeline    | 0 1 9           | -1 10               | an integer in 0..9
     trip_bits   | 4 5 32          | 3 33                | an integer in 4..32
     data_bits   | 64 128 1024     | 32 96 2048 0        | a power of two in 64..1024
     addr_bits   | 32 33 64        | 31 65               | an integer in 32..64

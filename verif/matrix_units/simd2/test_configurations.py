@@ -33,6 +33,7 @@ PIPELINES = {
     "fp16_pipeline_1": unit("fp16", pipeline=1),
     "fp64_pipeline_1": unit("fp64", pipeline=1),
     "fp32_pipeline_9": unit("fp32", pipeline=9),
+    "fp32_sums_pipeline_9": unit("fp32", tile=2, pipeline=9, ops=("mma", "addnorm")),
 }
 SEPARATE = {
     "separate_fp16": unit("fp16", shared=False),

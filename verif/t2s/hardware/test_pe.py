@@ -57,6 +57,12 @@ PARTS: dict[str, ElementPart] = {
     "bf16 one sum": part_of(_lanes(1, "bf16", "fp32", pipeline=1), 1),
     "fp32": part_of(_lanes(3, "fp32", "fp32"), 16),
     "fp32 six stages": part_of(_lanes(1, "fp32", "fp32", pipeline=6), 2),
+    "fp32 eight stages": part_of(_lanes(3, "fp32", "fp32", pipeline=8), 9),
+    "fp64 nine stages": part_of(_lanes(2, "fp64", "fp64", pipeline=9), 4, inner=["A"]),
+    "minplus nine stages": part_of(_lanes(3, "fp32", "fp32", "minplus", pipeline=9), 16),
+    "maxmul eight stages": part_of(_lanes(2, "fp32", "fp32", "maxmul", pipeline=8), 17),
+    "orand nine stages": part_of(_lanes(4, "fp16", "fp16", "orand", pipeline=9), 3),
+    "int16 eight stages": part_of(_lanes(2, "int16", "int32", pipeline=8), 9),
     "fp64": part_of(_lanes(1, "fp64", "fp64"), 17),
     "minplus": part_of(_lanes(3, "fp32", "fp32", "minplus"), 16),
     "minplus int32": part_of(_lanes(4, "int32", "int32", "minplus"), 2),
@@ -75,6 +81,10 @@ PARTS: dict[str, ElementPart] = {
     "started words": part_of(_lanes(2, "fp32", "fp32", "minplus"), 3, inner=["A"], start="T"),
     "started orand": part_of(_lanes(4, "fp16", "fp16", "orand"), 3, start="T"),
     "started factored": part_of(_lanes(2, "fp16", "fp32"), 17, **FACTORED, start="T"),
+    "factored eight stages": part_of(
+        _lanes(2, "fp32", "fp32", pipeline=8), 16, **FACTORED, start="T"
+    ),
+    "three eight stages": part_of(_lanes(2, "fp16", "fp32", pipeline=8), 9, inner=THREE, start="T"),
     "three": part_of(_lanes(2, "fp16", "fp32"), 17, inner=THREE, scalars=("B",)),
     "three int8": part_of(_lanes(3, "int8", "int32"), 5, inner=THREE, start="T"),
     "three int16": part_of(_lanes(1, "int16", "int32"), 2, inner=THREE, vector=2),

@@ -306,4 +306,8 @@ def test_stages(tmp_path: Path) -> None:
     assert config(tmp_path, (7, 1), six).resolved()["pipeline"] == 6
     assert config(tmp_path, (5, 1), six, pipeline=4).plan.element.arithmetic.pipeline == 4
     assert config(tmp_path, (5, 1)).resolved()["pipeline"] == 4
+    assert config(tmp_path, (4, 2)).resolved()["pipeline"] == 4
+    assert config(tmp_path, (9, 1)).resolved()["pipeline"] == 8
+    assert config(tmp_path, (9, 1), format="int8").resolved()["pipeline"] == 4
+    assert config(tmp_path, (9, 1), "C.clock_pipeline(4)\n").resolved()["pipeline"] == 4
     assert "one takes 2 cycles: 2 operations every 3" in refused(tmp_path, (2, 1), pipeline=1)

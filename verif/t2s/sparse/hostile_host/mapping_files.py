@@ -226,7 +226,7 @@ class _Writer:
         if rng.random() < 0.3:
             lines.append("C.drain_overlap(False)")
         if rng.random() < 0.6:
-            lines.append(f"C.clock_pipeline({int(rng.integers(1, 7))})")
+            lines.append(f"C.clock_pipeline({int(rng.integers(1, 10))})")
         for name, subscripts in dense.items():
             if rng.random() < 0.5:
                 continue
