@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -19,6 +19,7 @@ ADD_CUTS: dict[int, tuple[str, ...]] = {
     1: ("result",),
     2: ("total", "result"),
     3: ("aligned", "total", "result"),
+    4: ("operands", "aligned", "total", "result"),
 }
 """Cuts at which an adder has its registers, by the number of stages."""
 
@@ -34,7 +35,7 @@ class FloatAdd(wiring.Component):
     operand: format of the operands
     result: format of the sum: the operands', or one with as many fraction bits and more exponent
         bits; default: the operands'
-    stages: register stages, 0..3, see :data:`ADD_CUTS`
+    stages: register stages, 0..4, see :data:`ADD_CUTS`
 
     Members
     -------
@@ -81,19 +82,21 @@ class FloatAdd(wiring.Component):
         m = Module()
         advance = self.advance if self._stages else C(1)
         pipeline = Pipeline(m, self._stages, advance, ADD_CUTS)
-        bundle = pipeline.cut("aligned", self._align(m))
+        operands = {"a": self.a, "b": self.b, "subtract": self.subtract}
+        bundle = pipeline.cut("aligned", self._align(m, **pipeline.cut("operands", operands)))
         bundle = pipeline.cut("total", self._total(m, bundle))
         m.d.comb += self.o.eq(normalise_and_round(m, bundle, self._result, pipeline))
         return m
 
-    def _align(self, m: Module) -> Bundle:
+    def _align(self, m: Module, a: Value, b: Value, subtract: Value) -> Bundle:
         """Aligns the significands; also returns the lost bits and other inputs of rounding."""
         fmt = self._operand
         # Subnormal operands need no normalising: their leading zeros cost nothing in a sum.
         m.submodules.unpack_a = unpack_a = Unpack(fmt, normalise=False, biased=True)
         m.submodules.unpack_b = unpack_b = Unpack(fmt, normalise=False, biased=True)
+        m.d.comb += [unpack_a.i.eq(a), unpack_b.i.eq(b)]
         a, b = unpack_a.o, unpack_b.o
-        sign_b = b.sign ^ self.subtract
+        sign_b = b.sign ^ subtract
         above = Signal(signed(fmt.exponent_bits + 1))
         below = Signal(signed(fmt.exponent_bits + 1))
         swap = Signal()
@@ -102,8 +105,6 @@ class FloatAdd(wiring.Component):
         anchor = Signal(fmt.exponent_bits)
         distance = Signal(fmt.exponent_bits)
         m.d.comb += [
-            unpack_a.i.eq(self.a),
-            unpack_b.i.eq(self.b),
             above.eq(a.exponent - b.exponent),
             below.eq(b.exponent - a.exponent),
             swap.eq(above[-1]),

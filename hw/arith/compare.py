@@ -1,15 +1,173 @@
-"""Floating-point comparison, minimum and maximum."""
+"""Comparisons, minima and maxima of unsigned integers and of floats."""
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import wiring
+from typing import ClassVar
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
 from .unpack import Unpack
 
-__all__ = ["FloatCompare", "FloatMinMax"]
+__all__ = ["FloatCompare", "FloatMinMax", "MinimumColumn", "UnsignedCompare"]
+
+
+class UnsignedCompare(wiring.Component):
+    """Compares two unsigned integers.
+
+    Combinational. A binary tree over the bits: in each half, whether a is less than b, and whether
+    it is at most b. Both results together take little more than a subtraction's carry.
+
+    Parameters
+    ----------
+    width: bits of an operand
+
+    Members
+    -------
+    a, b: the operands
+    less: out; a < b
+    at_most: out; a <= b
+    """
+
+    verilog_parameters: ClassVar = {"WIDTH": "width"}
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        super().__init__({"a": In(width), "b": In(width), "less": Out(1), "at_most": Out(1)})
+
+    @property
+    def width(self) -> int:
+        return self._width
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        less: Value = ~self.a & self.b
+        at_most: Value = ~self.a | self.b
+        level = 0
+        while len(less) > 1:
+            # Pairs of neighbours, the higher one decides first; an odd one is alone.
+            pairs = len(less) // 2
+            alone = slice(2 * pairs, None)
+            high = {"less": less[1::2], "at_most": at_most[1::2]}
+            low = {"less": less[: 2 * pairs : 2], "at_most": at_most[: 2 * pairs : 2]}
+            next_less = Signal(pairs + len(less) % 2, name=f"less_{level}")
+            next_at_most = Signal(pairs + len(less) % 2, name=f"at_most_{level}")
+            m.d.comb += [
+                next_less.eq(Cat(high["less"] | (high["at_most"] & low["less"]), less[alone])),
+                next_at_most.eq(
+                    Cat(high["less"] | (high["at_most"] & low["at_most"]), at_most[alone])
+                ),
+            ]
+            less, at_most, level = next_less, next_at_most, level + 1
+        m.d.comb += [self.less.eq(less), self.at_most.eq(at_most)]
+        return m
+
+
+class SmallestQueues(wiring.Component):
+    """Finds the entries than which no other is smaller. Combinational.
+
+    Parameters
+    ----------
+    count: number of entries
+
+    Members
+    -------
+    smaller: in; of each entry, which of the others are smaller
+    present: in; which of them count
+    chosen: out; those among them than which none is smaller
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        super().__init__(
+            {
+                "smaller": In(data.ArrayLayout(count, count)),
+                "present": In(count),
+                "chosen": Out(count),
+            }
+        )
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for i in range(self._count):
+            beaten = (self.smaller[i] & self.present).any()
+            m.d.comb += self.chosen[i].eq(self.present[i] & ~beaten)
+        return m
+
+
+class MinimumColumn(wiring.Component):
+    """Finds all entries with the smallest column, by comparing all pairs of columns at once.
+
+    Combinational: one comparison deep, whatever the number of entries.
+
+    Source: MatRaptor, section on its architecture (minimum column index logic).
+
+    Parameters
+    ----------
+    count: number of entries
+    column_bits: width of a column
+
+    Members
+    -------
+    columns: their columns
+    present: which of them count
+    chosen: out; those among them with the smallest column
+    popped: out; the same by gates of their own, which drive less
+    column: out; that column, 0 if there is no entry
+    """
+
+    def __init__(self, count: int, column_bits: int) -> None:
+        self._count = count
+        self._column_bits = column_bits
+        super().__init__(
+            {
+                "columns": In(data.ArrayLayout(column_bits, count)),
+                "present": In(count),
+                "chosen": Out(count),
+                "popped": Out(count),
+                "column": Out(column_bits),
+            }
+        )
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    @property
+    def column_bits(self) -> int:
+        return self._column_bits
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        # One row of bits for each entry: which of the others are smaller.
+        smaller = [Signal(self._count, name=f"smaller_than_{i}") for i in range(self._count)]
+        for i in range(self._count):
+            for j in range(i):
+                m.submodules[f"compare_{i}_{j}"] = compare = UnsignedCompare(self._column_bits)
+                m.d.comb += [
+                    compare.a.eq(self.columns[i]),
+                    compare.b.eq(self.columns[j]),
+                    smaller[i][j].eq(~compare.at_most),
+                    smaller[j][i].eq(compare.less),
+                ]
+        column: Value = Value.cast(0)
+        for name in ("chosen", "popped"):
+            m.submodules[name] = smallest = SmallestQueues(self._count)
+            m.d.comb += [
+                *(smallest.smaller[i].eq(smaller[i]) for i in range(self._count)),
+                smallest.present.eq(self.present),
+                getattr(self, name).eq(smallest.chosen),
+            ]
+        for i in range(self._count):
+            column = column | Mux(self.chosen[i], self.columns[i], 0)
+        m.d.comb += self.column.eq(column)
+        return m
 
 
 class FloatCompare(wiring.Component):

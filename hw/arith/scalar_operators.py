@@ -67,7 +67,7 @@ class ScalarOperator(wiring.Component):
     ----------
     semiring: whose operator it is
     format: of a, b and o
-    stages: register stages, 1..3
+    stages: register stages, 1..4
     others: members beside these
 
     Members
@@ -81,8 +81,8 @@ class ScalarOperator(wiring.Component):
         self._semiring = semiring
         self._format = format
         self._stages = stages
-        if stages not in range(1, 4):
-            raise ValueError(f"`stages` must be in 1..3, not {stages}")
+        if stages not in range(1, 5):
+            raise ValueError(f"`stages` must be in 1..4, not {stages}")
         bits = format.bits
         members = {"a": In(bits), "b": In(bits), "advance": In(1), "o": Out(bits)}
         super().__init__(members | others)
@@ -105,6 +105,7 @@ MULTIPLY_CUTS: dict[int, tuple[str, ...]] = {
     1: ("result",),
     2: ("product", "result"),
     3: ("product", "shifted", "result"),
+    4: ("halves", "product", "shifted", "result"),
 }
 """Cuts at which a multiplier has its registers, by the number of stages."""
 
@@ -119,7 +120,7 @@ class FloatMultiply(wiring.Component):
     ----------
     operand: format of a and b
     result: format of the product; default: the operands'
-    stages: register stages, 0..3, see :data:`MULTIPLY_CUTS`
+    stages: register stages, 0..4, see :data:`MULTIPLY_CUTS`
 
     Members
     -------
@@ -155,24 +156,34 @@ class FloatMultiply(wiring.Component):
         m = Module()
         advance = self.advance if self._stages else C(1)
         pipeline = Pipeline(m, self._stages, advance, MULTIPLY_CUTS)
-        bundle = pipeline.cut("product", self._product(m))
+        bundle = pipeline.cut("product", self._product(m, pipeline))
         sign = {"flip": bundle["negative"], "negative_zero": bundle["negative"]}
         m.d.comb += self.o.eq(normalise_and_round(m, {**bundle, **sign}, self._result, pipeline))
         return m
 
-    def _product(self, m: Module) -> Bundle:
-        """Computes the exact product, and the other inputs of rounding."""
+    def _product(self, m: Module, pipeline: Pipeline) -> Bundle:
+        """Computes the exact product, and the other inputs of rounding. With a cut before it, half
+        of b's significand is multiplied at a time, and the products are added after the cut."""
         # Subnormal operands are not normalised: the product is, which takes no more stages.
         m.submodules.unpack_a = a = Unpack(self._operand, normalise=False)
         m.submodules.unpack_b = b = Unpack(self._operand, normalise=False)
         m.d.comb += [a.i.eq(self.a), b.i.eq(self.b)]
-        return {
-            "total": Cat(a.o.significand * b.o.significand, 0),
+        rest = {
             "limit": exponent_limit(self._result, a.o.exponent + b.o.exponent, head_bits=2),
             "nan": a.o.nan | b.o.nan | (a.o.infinite & b.o.zero) | (a.o.zero & b.o.infinite),
             "infinite": a.o.infinite | b.o.infinite,
             "negative": a.o.sign ^ b.o.sign,
         }
+        if not pipeline.has("halves"):
+            return {
+                "total": Cat(a.o.significand * b.o.significand, 0),
+                **rest,
+            }
+        factor, half = a.o.significand, len(b.o.significand) // 2
+        low, high = factor * b.o.significand[:half], factor * b.o.significand[half:]
+        cut = pipeline.cut("halves", {"low": low, "high": high, **rest})
+        low, high = cut.pop("low"), cut.pop("high")
+        return {"total": Cat(low[:half], (low[half:] + high)[: len(high)], 0), **cut}
 
 
 class ScalarProduct(ScalarOperator):
@@ -190,7 +201,7 @@ class ScalarProduct(ScalarOperator):
     ----------
     semiring: whose (x) it is
     format: of a, b and o
-    stages: register stages, 1..3
+    stages: register stages, 1..4
 
     Members
     -------
@@ -276,7 +287,7 @@ class ScalarSum(ScalarOperator):
     ----------
     semiring: whose (+) it is
     format: of a, b and o
-    stages: register stages, 1..3
+    stages: register stages, 1..4
 
     Members
     -------
@@ -314,7 +325,7 @@ class OptionalSum(ScalarOperator):
     ----------
     semiring: whose (+) it is
     format: of a, b and o
-    stages: register stages, 1..3
+    stages: register stages, 1..4
 
     Members
     -------

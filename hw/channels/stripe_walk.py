@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import routed_layout
 from ..spec.channels import ChannelGeometry
-from ..stream.stream_registers import OutputRegister
+from ..stream.stream_registers import OutputRegister, SkidBuffer
 
 BLOCK_BITS = 32
 BEATS_BITS = 34
@@ -38,6 +40,7 @@ class StripeWalk(wiring.Component):
     Parameters
     ----------
     geometry: of the memory's channels
+    skid: whether a skid buffer cuts the path from ``o.ready`` to ``i.ready``
 
     Members
     -------
@@ -47,8 +50,9 @@ class StripeWalk(wiring.Component):
     clear: in; forgets everything at the end of the cycle
     """
 
-    def __init__(self, geometry: ChannelGeometry) -> None:
+    def __init__(self, geometry: ChannelGeometry, *, skid: bool = False) -> None:
         self._geometry = geometry
+        self._skid = skid
         request = routed_layout(geometry.addr_bits, geometry.channel_bits)
         super().__init__(
             {
@@ -85,13 +89,21 @@ class StripeWalk(wiring.Component):
                     striped.i.payload[name].eq(span[name]),
                     based.i.payload[name].eq(striped.o.payload[name]),
                 ]
-        self._cut(m, based)
+        o: Any = self.o
+        if self._skid:
+            m.submodules.skid = skid = SkidBuffer(
+                self.o.payload.shape(), output_register=False, clearable=True
+            )
+            m.d.comb += skid.clear.eq(self.clear)
+            wiring.connect(m, skid.o, wiring.flipped(self.o))
+            o = skid.i
+        self._cut(m, based, o)
         return m
 
-    def _cut(self, m: Module, source: OutputRegister) -> None:
-        """Bursts of a span."""
+    def _cut(self, m: Module, source: OutputRegister, o: Any) -> None:
+        """Sends the bursts of a span to ``o``."""
         geometry = self._geometry
-        span, burst = source.o.payload, self.o.payload
+        span, burst = source.o.payload, o.payload
         index_bits = geometry.block_beat_bits
         active = Signal()
         place = Signal(len(span.block), reset_less=True)
@@ -105,11 +117,11 @@ class StripeWalk(wiring.Component):
         most = geometry.block_beats
         m.d.comb += [
             room.eq(most - (beat if index_bits else 0)),
-            self.o.valid.eq(active),
+            o.valid.eq(active),
             burst.address.eq(Cat(Const(0, geometry.beat_shift), beat[:index_bits], place)),
             burst.length.eq(Mux(ends, left, room) - 1),
             burst.channel.eq(channel),
-            source.o.ready.eq(~active | (self.o.ready & ends)),
+            source.o.ready.eq(~active | (o.ready & ends)),
         ]
         with m.If(source.o.ready):
             m.d.sync += [
@@ -121,7 +133,7 @@ class StripeWalk(wiring.Component):
             ]
             if index_bits:
                 m.d.sync += beat.eq(span.beat)
-        with m.Elif(self.o.ready):
+        with m.Elif(o.ready):
             m.d.sync += [
                 place.eq(place + geometry.channels),
                 left.eq(left - room),

@@ -96,10 +96,10 @@ class ScalarOperatorsUnit(wiring.Component):
         return m
 
 
-BUILDS = [f"{name} {stages}" for name in VALUES for stages in (1, 2, 3)]
+BUILDS = [f"{name} {stages}" for name in VALUES for stages in (1, 2, 3, 4)]
 """Format and register stages."""
 
-SAMPLE = ["fp32 2", "int32 1"]
+SAMPLE = ["fp32 2", "fp32 4", "int32 1"]
 """Cases of the default test, which with the quick test's cover each number of stages."""
 
 
@@ -147,10 +147,10 @@ def test_operators_give_what_the_models_give(build: str) -> None:
 def test_stages_out_of_range() -> None:
     fp16 = FLOAT_FORMATS["fp16"]
     mma = SEMIRINGS["mma"]
-    assert refusal(lambda: FloatAdd(fp16, stages=4)) == "`stages` must be in 0..3, not 4"
-    assert refusal(lambda: FloatMultiply(fp16, stages=-1)) == "`stages` must be in 0..3, not -1"
-    assert refusal(lambda: ScalarProduct(mma, fp16, 0)) == "`stages` must be in 1..3, not 0"
-    assert refusal(lambda: ScalarSum(mma, fp16, 4)) == "`stages` must be in 1..3, not 4"
+    assert refusal(lambda: FloatAdd(fp16, stages=5)) == "`stages` must be in 0..4, not 5"
+    assert refusal(lambda: FloatMultiply(fp16, stages=-1)) == "`stages` must be in 0..4, not -1"
+    assert refusal(lambda: ScalarProduct(mma, fp16, 0)) == "`stages` must be in 1..4, not 0"
+    assert refusal(lambda: ScalarSum(mma, fp16, 5)) == "`stages` must be in 1..4, not 5"
 
 
 def test_a_sum_keeps_the_fraction() -> None:

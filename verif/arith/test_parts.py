@@ -11,6 +11,7 @@ import pytest
 from amaranth.hdl import Module, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from tilewright.hw.arith.compare import MinimumColumn, UnsignedCompare
 from tilewright.hw.arith.convert import FloatConvert
 from tilewright.hw.arith.fused.aligned_sum import Align, AlignedSum
 from tilewright.hw.arith.fused.sum_stages import ExponentMaximum
@@ -270,3 +271,31 @@ def test_the_oracle_agrees_with_numpy_on_fp8() -> None:
                 assert value.integer * 2.0**value.exponent == real
             else:
                 assert (value.kind == "nan") == bool(np.isnan(real))
+
+
+@pytest.mark.parametrize("width", [1, 2, 5])
+def test_unsigned_compare(width: int) -> None:
+    """Compares all pairs of values."""
+    a, b = (x.ravel() for x in np.meshgrid(*2 * [np.arange(1 << width, dtype=np.uint64)]))
+    found = RtlFunction(UnsignedCompare(width), f"unsigned_compare_{width}")(a=a, b=b)
+    assert np.array_equal(found["less"], a < b)
+    assert np.array_equal(found["at_most"], a <= b)
+
+
+def test_minimum_column() -> None:
+    """Finds the smallest column among those that count, often several times."""
+    rng = np.random.default_rng(8)
+    count, bits, size = 5, 3, cases(10_000)
+    columns = rng.integers(0, 1 << bits, (size, count)).astype(np.uint64)
+    present = rng.integers(0, 2, (size, count)).astype(bool)
+    least = np.where(present, columns, 1 << bits).min(axis=1)
+    chosen = present & (columns == least[:, None])
+    places = np.arange(count, dtype=np.uint64)
+    found = RtlFunction(MinimumColumn(count, bits), "minimum_column")(
+        columns=columns,
+        present=(present << places).sum(axis=1, dtype=np.uint64),
+    )
+    wanted = (chosen << places).sum(axis=1, dtype=np.uint64)
+    assert np.array_equal(found["chosen"], wanted)
+    assert np.array_equal(found["popped"], wanted)
+    assert np.array_equal(found["column"], np.where(present.any(axis=1), least, 0))

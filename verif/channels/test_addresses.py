@@ -54,7 +54,7 @@ def bursts_of(geometry: ChannelGeometry, base: int, spans: list[Span]) -> list[B
 
 def run(geometry: ChannelGeometry, spans: list[Span], base: int, **how: Any) -> StreamRun:
     cycles = how.pop("cycles", 4 * len(bursts_of(geometry, base, spans)) + 50)
-    walk = StripeWalk(geometry)
+    walk = StripeWalk(geometry, skid=how.pop("skid", False))
     return StreamRun(walk, {"i": spans}, ["o"], wires={"base": base}, cycles=cycles, **how)
 
 
@@ -65,19 +65,23 @@ def base_of(rng: random.Random, geometry: ChannelGeometry) -> int:
     return rng.randrange(stripes // 2, stripes - room) * geometry.stripe_bytes
 
 
-@pytest.mark.parametrize(("gap", "stall"), [(0.0, 0.0), (0.3, 0.4)])
+@pytest.mark.parametrize(
+    ("gap", "stall", "skid"), [(0.0, 0.0, False), (0.3, 0.4, False), (0.3, 0.4, True)]
+)
 @pytest.mark.parametrize("name", EVERY)
-def test_every_beat_once_in_bursts_of_one_block(name: str, gap: float, stall: float) -> None:
+def test_every_beat_once_in_bursts_of_one_block(
+    name: str, gap: float, stall: float, skid: bool
+) -> None:
     geometry, rng = GEOMETRIES[name], random.Random(f"stripe walk {name}")
     spans, base = draw_spans(rng, geometry, 30), base_of(rng, geometry)
-    found = run(geometry, spans, base, gap=gap, stall=stall)
+    found = run(geometry, spans, base, gap=gap, stall=stall, skid=skid)
     assert found.payloads("o") == bursts_of(geometry, base, spans)
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_burst_every_cycle(name: str) -> None:
     geometry, rng = GEOMETRIES[name], random.Random(f"rate {name}")
-    found = run(geometry, draw_spans(rng, geometry, 20), base_of(rng, geometry))
+    found = run(geometry, draw_spans(rng, geometry, 20), base_of(rng, geometry), skid=True)
     cycles = [cycle for cycle, _ in found.found["o"]]
     assert cycles == list(range(LATENCY, LATENCY + len(cycles)))
 

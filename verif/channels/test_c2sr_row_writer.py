@@ -183,6 +183,7 @@ GEOMETRY = ChannelGeometry(channels=3, interleave=64, data_bits=128, addr_bits=3
 PARTS: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
     # what builds it, its outputs
     "stripe_walk": (lambda: StripeWalk(GEOMETRY), ("o",)),
+    "stripe_walk_skid": (lambda: StripeWalk(GEOMETRY, skid=True), ("o",)),
     "word_placer": (lambda: WordPlacer(GEOMETRY, word_bytes=8, step=2, slots=3), ("o",)),
     "beat_packer": (lambda: BeatPacker(GEOMETRY, word_bytes=8), ("request", "o")),
     "channel_of_row": (lambda: ChannelOfRow(16, 3, 4), ("o",)),

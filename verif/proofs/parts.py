@@ -187,6 +187,7 @@ PARTS: dict[str, Callable[[], wiring.Component]] = {
     "output_register_clearable": lambda: OutputRegister(BITS, clearable=True),
     "queue": lambda: Queue(BITS, 3),
     "deep_queue": lambda: DeepQueue(BITS, 3),
+    "deep_queue_register": lambda: DeepQueue(BITS, 3, register=True),
     "gate": lambda: Gate(BITS),
     "join": lambda: Join({"a": BITS, "b": BITS}),
     "fork_eager": lambda: Fork(BITS, 2, eager=True),
@@ -214,6 +215,7 @@ PARTS: dict[str, Callable[[], wiring.Component]] = {
     "flat_blocks": lambda: FlatBlocks(GEOMETRY),
     "held_block": lambda: HeldBlock(GEOMETRY),
     "stripe_walk": lambda: StripeWalk(GEOMETRY),
+    "stripe_walk_skid": lambda: StripeWalk(GEOMETRY, skid=True),
     "striped_reader": lambda: StripedReader(GEOMETRY, line_blocks=2, outstanding=2, requests=2),
     "striped_writer": lambda: StripedWriter(GEOMETRY, line_blocks=2, bytes_bits=8, outstanding=2),
     "striped_writer_three": lambda: StripedWriter(

@@ -24,6 +24,7 @@ PARTS: dict[str, tuple[Callable[[], Any], int, int]] = {
     "output_register": (lambda: OutputRegister(BITS), 1, 1),
     "queue": (lambda: Queue(BITS, 3), 1, 3),
     "deep_queue": (lambda: DeepQueue(BITS, 2), 2, 3),
+    "deep_queue_register": (lambda: DeepQueue(BITS, 2, register=True), 3, 4),
     "skid_buffer_clear": (lambda: SkidBuffer(BITS, clearable=True), 1, 2),
     "output_register_clear": (lambda: OutputRegister(BITS, clearable=True), 1, 1),
     "valid_pipeline": (lambda: RigidPipeline(BITS, 3), 3, 3),

@@ -30,6 +30,8 @@ PARTS: dict[str, tuple[Callable[[], Any], int, int]] = {
     "deep_queue_2": (lambda: DeepQueue(BITS, 2), 2, 3),
     "deep_queue_5": (lambda: DeepQueue(BITS, 5), 2, 6),
     "deep_queue_8": (lambda: DeepQueue(BITS, 8), 2, 9),
+    "deep_queue_register_2": (lambda: DeepQueue(BITS, 2, register=True), 3, 4),
+    "deep_queue_register_5": (lambda: DeepQueue(BITS, 5, register=True), 3, 7),
     "round_robin": (lambda: RoundRobin(BITS, 1), 1, 2),
     "valid_pipeline": (lambda: RigidPipeline(BITS, 3), 3, 3),
     "valid_pipeline_skid": (lambda: RigidPipeline(BITS, 2, skid=True), 3, 4),

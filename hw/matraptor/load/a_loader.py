@@ -234,7 +234,7 @@ class RowEntries(wiring.Component):
         m = Module()
         config = self._config
         m.submodules.block = block = HeldBlock(config.geometry)
-        m.submodules.sent = sent = OutputRegister(left_layout(config), clearable=True)
+        m.submodules.sent = sent = SkidBuffer(left_layout(config), clearable=True)
         wiring.connect(m, wiring.flipped(self.beats), block.beats)
         wiring.connect(m, sent.o, wiring.flipped(self.o))
         row, token = self.i.payload, sent.i.payload
@@ -326,11 +326,13 @@ class SparseALoader(wiring.Component):
         connect_readers(m, self, readers, busy)
         m.submodules.pairs = pairs = RowPairs(config)
         m.submodules.rows = rows = BlockRows(config)
-        m.submodules.waiting = waiting = DeepQueue(held_row_layout(config), config.outstanding)
+        m.submodules.waiting = waiting = DeepQueue(
+            held_row_layout(config), config.outstanding, register=True
+        )
         m.submodules.entries = entries = RowEntries(config)
         self._request_pairs(m, readers["pairs"])
         self._walk(m, "rows", pairs)
-        m.submodules.entries_walk = walk = StripeWalk(config.geometry)
+        m.submodules.entries_walk = walk = StripeWalk(config.geometry, skid=True)
         wiring.connect(m, pairs.beats, readers["pairs"].o)
         wiring.connect(m, pairs.o, rows.i)
         wiring.connect(m, rows.spans, walk.i)
@@ -369,7 +371,7 @@ class SparseALoader(wiring.Component):
         """A block of pairs for each first row in one."""
         config = self._config
         walk = self._walk(m, "blocks")
-        m.submodules.pairs_walk = spans = StripeWalk(config.geometry)
+        m.submodules.pairs_walk = spans = StripeWalk(config.geometry, skid=True)
         wiring.connect(m, spans.o, reader.request)
         row, span = walk.o.payload, spans.i.payload
         m.d.comb += [

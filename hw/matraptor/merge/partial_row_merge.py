@@ -9,6 +9,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...arith.compare import UnsignedCompare
 from ...spec.matraptor import MatRaptorConfig
 from ..layouts import entry_layout, partial_layout, row_layout
 
@@ -35,6 +36,7 @@ class QueueOrder(wiring.Component):
     insert: in; the queue ``queue`` of ``length`` entries has been written
     clear: in; no queue is written, also if ``insert`` is set
     shortest: out; the queue of the fewest entries
+    selected: out; the same as one bit for each queue, from a register
     full: out; all queues but the helper are in the list: the next insertion is a merge's
     """
 
@@ -48,6 +50,7 @@ class QueueOrder(wiring.Component):
                 "length": In(range(depth + 1)),
                 "clear": In(1),
                 "shortest": Out(range(queues)),
+                "selected": Out(queues),
                 "full": Out(1),
             }
         )
@@ -87,6 +90,10 @@ class QueueOrder(wiring.Component):
             self._add(m, places, inserted, stays)
         return m
 
+    def _select(self, m: Module, queue: Value) -> None:
+        """Makes a queue the first one, beside ``places[0]``."""
+        m.d.sync += self.selected.eq(Cat(queue == q for q in range(self._queues)))
+
     def _replace_first(
         self, m: Module, places: _Places, inserted: data.View, stays: Signal
     ) -> None:
@@ -94,8 +101,10 @@ class QueueOrder(wiring.Component):
         # The first one leaves regardless of its length.
         with m.If(stays[1]):
             m.d.sync += places[0].eq(places[1])
+            self._select(m, places[1].queue)
         with m.Else():
             m.d.sync += places[0].eq(inserted)
+            self._select(m, inserted.queue)
         for n in range(1, len(places) - 1):
             with m.If(stays[n + 1]):
                 m.d.sync += places[n].eq(places[n + 1])
@@ -108,6 +117,7 @@ class QueueOrder(wiring.Component):
         """Inserts a queue into the order; those after it move down by a place."""
         with m.If(~stays[0]):
             m.d.sync += places[0].eq(inserted)
+            self._select(m, inserted.queue)
         for n in range(1, len(places)):
             with m.If(~stays[n - 1]):
                 m.d.sync += places[n].eq(places[n - 1])
@@ -165,10 +175,11 @@ class PartialRowMerge(wiring.Component):
     -------
     i: stream of products, see :func:`partial_layout`
     free: in; a set of queues is there to be filled
-    source: in; the queue that ``source_queue`` names, see :func:`source_layout`
+    source: in; the queue that is ``selected``, see :func:`source_layout`
     clear: in; as after a reset, at the end of the cycle
-    source_queue, pop: out; the queue to be merged, and whether its head is removed
+    selected, pop: out; the queue to be merged, a bit for each, and whether its head is removed
     move, entry: out; an entry is moved, see :func:`move_layout`
+    append: out; the same, and it is simply appended: known early, as no queue is merged
     row_end, ended: out; the last entry of a row moves or has moved, see :func:`row_end_layout`
     starved: out; a merge waits for a head that is on its way
     overflow, unsorted: out; an entry would go into a full queue; columns do not ascend
@@ -183,9 +194,10 @@ class PartialRowMerge(wiring.Component):
                 "free": In(1),
                 "clear": In(1),
                 "source": In(source_layout(config)),
-                "source_queue": Out(range(config.queues)),
+                "selected": Out(config.queues),
                 "pop": Out(1),
                 "move": Out(1),
+                "append": Out(1),
                 "entry": Out(move_layout(config)),
                 "row_end": Out(1),
                 "ended": Out(row_end_layout(config)),
@@ -200,6 +212,7 @@ class PartialRowMerge(wiring.Component):
         m = Module()
         config, source, token = self.config, self.source, self.i.payload
         m.submodules.order = order = QueueOrder(config.queues, config.queue_depth)
+        m.submodules.compare = compare = UnsignedCompare(config.index_bits)
         target = Signal(range(config.queues))
         length = Signal(range(config.queue_depth + 1))
         # The partial row's products are all taken, the rest of the merged queue follows.
@@ -211,16 +224,19 @@ class PartialRowMerge(wiring.Component):
         queue_first = Signal()
         m.d.comb += [
             left.eq(order.full & ~source.empty),
-            product_first.eq(~rest & (~left | (token.column <= source.head.column))),
-            queue_first.eq(left & (rest | (source.head.column <= token.column))),
+            compare.a.eq(token.column),
+            compare.b.eq(source.head.column),
+            product_first.eq(~rest & (~left | compare.at_most)),
+            queue_first.eq(left & (rest | ~compare.less)),
             ends.eq(
                 self.move
                 & (rest | (product_first & token.ends))
                 & (~left | (source.single & queue_first))
             ),
-            self.pop.eq(self.move & queue_first),
+            # The comparison arrives late: it passes one gate.
+            self.pop.eq((self.move & left & rest) | (self.move & left & ~compare.less)),
             self.i.ready.eq(close | (self.move & product_first)),
-            self.source_queue.eq(order.shortest),
+            self.selected.eq(order.selected),
             self.entry.kept.eq(source.head.value),
             self.entry.product.eq(token.value),
             self.entry.takes_kept.eq(queue_first),
@@ -233,7 +249,8 @@ class PartialRowMerge(wiring.Component):
             order.queue.eq(target),
             order.length.eq(length + 1),
         ]
-        self._check(m, close, rest=rest, left=left, full=length == config.queue_depth)
+        full = length == config.queue_depth
+        self._check(m, close, rest=rest, left=left, full=full, merging=order.full)
         self._end_row(m, close, rest=rest, ends=ends)
         with m.If(self.move):
             m.d.sync += [length.eq(length + 1), rest.eq(rest | (product_first & token.ends))]
@@ -261,7 +278,9 @@ class PartialRowMerge(wiring.Component):
         with m.If(self.i.ready):
             m.d.sync += [kept.eq(said), kept_row_last.eq(token.row_last)]
 
-    def _check(self, m: Module, close: Signal, *, rest: Value, left: Value, full: Value) -> None:
+    def _check(
+        self, m: Module, close: Signal, *, rest: Value, left: Value, full: Value, merging: Value
+    ) -> None:
         """Checks whether a partial sum can be moved or a row closed, and reports what forbids
         it."""
         source, token = self.source, self.i.payload
@@ -280,6 +299,7 @@ class PartialRowMerge(wiring.Component):
             step.eq(there & (~left | source.valid)),
             self.starved.eq(there & left & ~source.valid),
             self.move.eq(step & ~full),
+            self.append.eq(there & ~merging & ~full),
             halted.eq(self.overflow | self.unsorted),
         ]
         with m.If(step & full):

@@ -40,13 +40,15 @@ class QueueSet(wiring.Component):
     -------
     claim, claim_queue: in; an entry more will be written to that queue
     write, write_queue, entry: in; an entry
-    source_queue: in; the queue to be shown at ``source``
+    selected: in; one bit for each queue: the one to be shown at ``source``
     source: out; its state, see :func:`source_layout`
-    source_pop: in; takes its head
-    pop: in; takes the heads of all these queues
+    source_pop: in; takes its head, if ``filling``; it arrives late
+    filling: in; phase I has this set
+    pop, popped: in; takes the heads of all queues that are ``popped``, which arrive late
     clear: in; forgets all entries at the end of the cycle
     heads, valid, empty, single: out; of each queue, see :class:`SortingQueue`
-    directly, direct: in; of each queue, likewise, where there is an outer-product mode
+    directly, direct, words: in, in, out; of each queue, likewise, where there is an outer-product
+        mode
     """
 
     def __init__(self, config: MatRaptorConfig) -> None:
@@ -56,7 +58,8 @@ class QueueSet(wiring.Component):
         members: dict[str, wiring.Member] = {}
         if config.outer_product:
             direct = data.ArrayLayout(direct_layout(config), count)
-            members = {"directly": In(1), "direct": In(direct)}
+            words = data.ArrayLayout(entry, count)
+            members = {"directly": In(1), "direct": In(direct), "words": Out(words)}
         super().__init__(
             {
                 **members,
@@ -65,10 +68,12 @@ class QueueSet(wiring.Component):
                 "write": In(1),
                 "write_queue": In(range(count)),
                 "entry": In(entry),
-                "source_queue": In(range(count)),
+                "selected": In(count),
                 "source": Out(source_layout(config)),
                 "source_pop": In(1),
-                "pop": In(count),
+                "filling": In(1),
+                "pop": In(1),
+                "popped": In(count),
                 "clear": In(1),
                 "heads": Out(data.ArrayLayout(entry, count)),
                 "valid": Out(count),
@@ -86,15 +91,20 @@ class QueueSet(wiring.Component):
         for q in range(config.queues):
             m.submodules[f"queue_{q}"] = queue = SortingQueue(entry, config.queue_depth, direct)
             if direct is not None:
-                m.d.comb += [queue.directly.eq(self.directly), queue.direct.eq(self.direct[q])]
-            selected = Signal(name=f"selected_{q}")
+                m.d.comb += [
+                    queue.directly.eq(self.directly),
+                    queue.direct.eq(self.direct[q]),
+                    self.words[q].eq(queue.word),
+                ]
             m.d.comb += [
-                selected.eq(self.source_queue == q),
                 queue.claim.eq(self.claim & (self.claim_queue == q)),
                 queue.write.eq(self.write & (self.write_queue == q)),
                 queue.entry.eq(self.entry),
                 queue.clear.eq(self.clear),
-                queue.pop.eq(self.pop[q] | (self.source_pop & selected)),
+                queue.pop.eq(
+                    (self.pop & self.popped[q])
+                    | (self.source_pop & (self.selected[q] & self.filling))
+                ),
                 self.heads[q].eq(queue.head),
                 self.valid[q].eq(queue.valid),
                 self.empty[q].eq(queue.empty),
@@ -107,8 +117,47 @@ class QueueSet(wiring.Component):
                 state.empty.eq(queue.empty),
                 state.single.eq(queue.single),
             ]
-            shown = shown | Mux(selected, state.as_value(), 0)
+            shown = shown | Mux(self.selected[q], state.as_value(), 0)
         m.d.comb += self.source.eq(shown)
+        return m
+
+
+class EmptiedQueue(wiring.Component):
+    """Shows a queue of the set that phase II empties.
+
+    It has a register of its own that says which set this is: a single one would take long to drive
+    the multiplexers of all queues.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    sets: array; the queue's state in each set, see :func:`source_layout`
+    done: in; the other set is next
+    clear: in; as after a reset, at the end of the cycle
+    o: out; the queue's state in the set
+    """
+
+    def __init__(self, config: MatRaptorConfig) -> None:
+        self.config: Final = config
+        state = source_layout(config)
+        super().__init__(
+            {
+                "sets": In(data.ArrayLayout(state, 2)),
+                "done": In(1),
+                "clear": In(1),
+                "o": Out(state),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        second = Signal()
+        first, other = (self.sets[s].as_value() for s in range(2))
+        m.d.comb += self.o.as_value().eq(Mux(second, other, first))
+        m.d.sync += second.eq((second ^ self.done) & ~self.clear)
         return m
 
 
@@ -203,10 +252,23 @@ class ProcessingElement(wiring.Component):
             row_merge.active.eq(Mux(emptying, filled[1], filled[0])),
             merge.source.eq(Mux(filling, sets[1].source.as_value(), sets[0].source.as_value())),
         ]
-        for name in ("heads", "valid", "empty", "single"):
-            shown = [Value.cast(getattr(part, name)) for part in sets]
-            port = Value.cast(getattr(row_merge, name))
-            m.d.comb += port.eq(Mux(emptying, shown[1], shown[0]))
+        for q in range(config.queues):
+            m.submodules[f"emptied_{q}"] = emptied = EmptiedQueue(config)
+            m.d.comb += [
+                emptied.done.eq(row_merge.done),
+                emptied.clear.eq(self.stop),
+                row_merge.heads[q].eq(emptied.o.head),
+                row_merge.valid[q].eq(emptied.o.valid),
+                row_merge.empty[q].eq(emptied.o.empty),
+                row_merge.single[q].eq(emptied.o.single),
+            ]
+            for s, part in enumerate(sets):
+                m.d.comb += [
+                    emptied.sets[s].head.eq(part.heads[q]),
+                    emptied.sets[s].valid.eq(part.valid[q]),
+                    emptied.sets[s].empty.eq(part.empty[q]),
+                    emptied.sets[s].single.eq(part.single[q]),
+                ]
         for s, part in enumerate(sets):
             m.submodules[f"set_{s}"] = part
             ended = Signal(row_end_layout(config), name=f"ended_{s}", reset_less=True)
@@ -218,9 +280,11 @@ class ProcessingElement(wiring.Component):
                 m.d.comb += row_merge.ended.eq(ended)
             m.d.comb += [
                 part.clear.eq(self.stop),
-                part.source_queue.eq(merge.source_queue),
-                part.source_pop.eq(merge.pop & (filling == s)),
-                part.pop.eq(Mux(emptying == s, row_merge.pop, 0)),
+                part.selected.eq(merge.selected),
+                part.source_pop.eq(merge.pop),
+                part.filling.eq(filling == s),
+                part.pop.eq(row_merge.step & (emptying == s)),
+                part.popped.eq(row_merge.popped),
             ]
         m.d.sync += [
             filling.eq(filling ^ merge.row_end),
@@ -266,7 +330,7 @@ class ProcessingElement(wiring.Component):
             for q in range(queues):
                 m.d.comb += [
                     part.direct[q].eq(outer.memories[s * queues + q]),
-                    outer.heads[s * queues + q].eq(part.heads[q]),
+                    outer.heads[s * queues + q].eq(part.words[q]),
                 ]
         return {
             "overflow": Mux(mode, outer.overflow, merge.overflow),
@@ -281,10 +345,8 @@ class ProcessingElement(wiring.Component):
         config, entry = self.config, merge.entry
         stages = config.adder_stages
         m.submodules.add = add = OptionalSum(config.operators, config.format, stages)
-        append = Signal()
         summed = Signal()
         m.d.comb += [
-            append.eq(merge.move & ~entry.merging),
             summed.eq(merge.move & entry.merging),
             add.a.eq(entry.kept),
             add.b.eq(entry.product),
@@ -302,11 +364,11 @@ class ProcessingElement(wiring.Component):
             # in a row, and a row begins with empty queues.
             here = Signal(name=f"appends_{s}")
             m.d.comb += [
-                here.eq(append & (filling == s)),
+                here.eq(merge.append & (filling == s)),
                 part.claim.eq(merge.move & (filling == s)),
                 part.claim_queue.eq(entry.target),
                 part.write.eq(here | (sums.o & (place == s))),
                 part.write_queue.eq(Mux(here, entry.target, target)),
                 part.entry.value.eq(Mux(here, entry.product, add.o)),
-                part.entry.column.eq(Mux(here, entry.column, column)),
+                part.entry.column.eq(Mux(here, merge.i.payload.column, column)),
             ]

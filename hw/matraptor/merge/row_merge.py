@@ -9,10 +9,13 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from ...arith.compare import MinimumColumn
 from ...arith.scalar_operators import OptionalSum, delay
 from ...spec.formats import Format
 from ...spec.matraptor import MatRaptorConfig
 from ...spec.semirings import Semiring
+from ...stream.queue import read_ahead
+from ...stream.stream_registers import SkidBuffer
 from ...stream.valid_pipeline import ValidPipeline
 from ..layouts import entry_layout, result_layout
 from .partial_row_merge import row_end_layout
@@ -23,8 +26,9 @@ class SortingQueue(wiring.Component):
 
     It is filled, then emptied, never both at a time, so that its addresses begin at 0 each time.
     An entry is claimed when it is known to come, and is written any number of cycles later (or at
-    once): ``empty`` and ``single`` count what is claimed. An entry is at ``head`` two cycles after
-    it was written, at best; then one leaves per cycle.
+    once): ``empty`` and ``single`` count what is claimed. An entry is at ``head`` three cycles
+    after it was written, at best; then one leaves per cycle. Registers separate the memory from
+    ``head``, so a period has either an access to the memory or the search for the smallest column.
 
     Source: MatRaptor, section on the implementation of the row-wise product.
 
@@ -42,6 +46,7 @@ class SortingQueue(wiring.Component):
     clear: in; forgets everything at the end of the cycle
     directly, direct: in; while ``directly``, the memory does what ``direct`` says; of the queue
         nothing may be asked, which is empty
+    word: out; where there is ``direct``, what the memory has read
     head, valid: out; the first entry; ``valid`` also says that it is there already
     empty: out; no entries are claimed
     single: out; only one is, if any
@@ -53,7 +58,9 @@ class SortingQueue(wiring.Component):
         self._depth = depth
         self._entry = entry
         self._direct = direct
-        members = {} if direct is None else {"directly": In(1), "direct": In(direct)}
+        members: dict[str, wiring.Member] = {}
+        if direct is not None:
+            members = {"directly": In(1), "direct": In(direct), "word": Out(entry)}
         super().__init__(
             {
                 **members,
@@ -81,21 +88,34 @@ class SortingQueue(wiring.Component):
         claimed = Signal(range(self._depth + 1))
         written = Signal(range(self._depth + 1))
         fetched = Signal(range(self._depth + 1))
-        valid = Signal()
+        empty = Signal(init=1)
+        single = Signal()
         fetch = Signal()
+        fetches = Signal()
+        next_fetch = Signal(range(self._depth + 1))
+        head, valid = read_ahead(
+            m,
+            Value.cast(read.data),
+            fetch=fetch,
+            more=(next_fetch != written) & ~empty,
+            take=self.pop,
+            clear=self.clear,
+            register=True,
+        )
         m.d.comb += [
-            fetch.eq((fetched != written) & (self.pop | ~valid)),
-            self.empty.eq(claimed == 0),
-            self.single.eq(claimed == 1),
+            next_fetch.eq(fetched + fetches),
+            self.empty.eq(empty),
+            self.single.eq(single),
             self.valid.eq(valid),
-            self.head.eq(read.data),
+            self.head.eq(head),
             write.en.eq(self.write),
-            write.addr.eq(written[: len(write.addr)]),
+            write.addr.eq(Mux(empty, 0, written[: len(write.addr)])),
             write.data.eq(self.entry),
             read.en.eq(fetch),
-            read.addr.eq(fetched[: len(read.addr)]),
+            read.addr.eq(next_fetch[: len(read.addr)]),
         ]
         if self._direct is not None:
+            m.d.comb += self.word.eq(read.data)
             with m.If(self.directly):
                 m.d.comb += [
                     write.en.eq(self.direct.write),
@@ -104,19 +124,27 @@ class SortingQueue(wiring.Component):
                     read.en.eq(self.direct.read),
                     read.addr.eq(self.direct.read_address),
                 ]
-        with m.If(self.clear | (self.pop & self.single)):
-            m.d.sync += [claimed.eq(0), written.eq(0), fetched.eq(0), valid.eq(0)]
+        # Claims and pops arrive late, and fetches with them: they drive few registers, and are
+        # counted a cycle later. Addresses begin at 0 again when the queue is empty, not when it
+        # becomes so.
+        claims = Signal()
+        pops = Signal()
+        two = Mux(pops, claimed == 3, Mux(claims, claimed == 1, claimed == 2))
+        m.d.sync += [claims.eq(self.claim), pops.eq(self.pop), fetches.eq(fetch)]
+        with m.If(self.clear):
+            m.d.sync += [claims.eq(0), pops.eq(0), claimed.eq(0), empty.eq(1), single.eq(0)]
         with m.Else():
-            m.d.sync += valid.eq(fetch | (valid & ~self.pop))
-            # These arrive late: they drive enables and selects, not the carry chains.
+            m.d.sync += claimed.eq(claimed + claims - pops)
             with m.If(self.claim):
-                m.d.sync += claimed.eq(claimed + 1)
+                m.d.sync += [empty.eq(0), single.eq(empty)]
             with m.Elif(self.pop):
-                m.d.sync += claimed.eq(claimed - 1)
+                m.d.sync += [empty.eq(single), single.eq(two)]
+        with m.If(empty):
+            m.d.sync += [written.eq(self.write), fetched.eq(0)]
+        with m.Else():
+            m.d.sync += fetched.eq(next_fetch)
             with m.If(self.write):
                 m.d.sync += written.eq(written + 1)
-            with m.If(fetch):
-                m.d.sync += fetched.eq(fetched + 1)
         return m
 
 
@@ -209,69 +237,6 @@ class AdderTree(wiring.Component):
         return m
 
 
-class MinimumColumn(wiring.Component):
-    """Finds all entries with the smallest column, by comparing all pairs of columns at once.
-
-    Combinational: one comparison deep, whatever the number of entries.
-
-    Source: MatRaptor, section on its architecture (minimum column index logic).
-
-    Parameters
-    ----------
-    count: number of entries
-    column_bits: width of a column
-
-    Members
-    -------
-    columns: their columns
-    present: which of them count
-    chosen: out; those among them with the smallest column
-    column: out; that column, 0 if there is no entry
-    """
-
-    def __init__(self, count: int, column_bits: int) -> None:
-        self._count = count
-        self._column_bits = column_bits
-        super().__init__(
-            {
-                "columns": In(data.ArrayLayout(column_bits, count)),
-                "present": In(count),
-                "chosen": Out(count),
-                "column": Out(column_bits),
-            }
-        )
-
-    @property
-    def count(self) -> int:
-        return self._count
-
-    @property
-    def column_bits(self) -> int:
-        return self._column_bits
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        # One row of bits for each entry: which of the others are smaller.
-        smaller = [Signal(self._count, name=f"smaller_than_{i}") for i in range(self._count)]
-        for i in range(self._count):
-            for j in range(i):
-                less = Signal(name=f"less_{i}_{j}")
-                equal = Signal(name=f"equal_{i}_{j}")
-                m.d.comb += [
-                    less.eq(self.columns[i] < self.columns[j]),
-                    equal.eq(self.columns[i] == self.columns[j]),
-                    smaller[i][j].eq(~less & ~equal),
-                    smaller[j][i].eq(less),
-                ]
-        column: Value = Value.cast(0)
-        for i in range(self._count):
-            m.d.comb += self.chosen[i].eq(self.present[i] & ~(smaller[i] & self.present).any())
-        for i in range(self._count):
-            column = column | Mux(self.chosen[i], self.columns[i], 0)
-        m.d.comb += self.column.eq(column)
-        return m
-
-
 class RowMerge(wiring.Component):
     """Merges the queues of a set, smallest column first, equal columns summed: one entry per cycle.
 
@@ -289,7 +254,8 @@ class RowMerge(wiring.Component):
     active: in; the queues hold a row, until ``done``
     ended: in; which one, see :func:`row_end_layout`
     heads, valid, empty, single: in; of each queue, see :class:`SortingQueue`
-    pop: out; the queues whose heads are removed
+    step: out; the heads of the queues that are ``popped`` are removed
+    popped: out; the queues whose heads have the smallest column
     done: out; with the last of them
     clear: in; forgets everything at the end of the cycle
     o: the row's entries, see :func:`result_layout`
@@ -307,7 +273,8 @@ class RowMerge(wiring.Component):
                 "empty": In(count),
                 "single": In(count),
                 "clear": In(1),
-                "pop": Out(count),
+                "step": Out(1),
+                "popped": Out(count),
                 "done": Out(1),
                 "o": Out(stream.Signature(result_layout(config))),
             }
@@ -321,7 +288,7 @@ class RowMerge(wiring.Component):
             config.operators, config.format, count=count, stages=config.adder_stages
         )
         advance = Signal()
-        step = Signal()
+        step = self.step
         for q in range(count):
             m.d.comb += [
                 minimum.columns[q].eq(self.heads[q].column),
@@ -330,8 +297,8 @@ class RowMerge(wiring.Component):
         m.d.comb += [
             minimum.present.eq(~self.empty),
             step.eq(self.active & advance & (self.empty | self.valid).all()),
-            self.pop.eq(Mux(step, minimum.chosen, 0)),
-            self.done.eq(step & (self.empty | (self.single & minimum.chosen)).all()),
+            self.popped.eq(minimum.popped),
+            self.done.eq(step & (self.empty | (self.single & minimum.popped)).all()),
             tree.present.eq(minimum.chosen),
             tree.advance.eq(advance),
         ]
@@ -343,6 +310,9 @@ class RowMerge(wiring.Component):
             token.lane_last.eq(self.done & self.ended.lane_last),
             token.row.eq(self.ended.row),
         ]
+        # What moves the whole tree comes straight from a register.
+        m.submodules.results = results = SkidBuffer(result_layout(config), clearable=True)
+        wiring.connect(m, results.o, wiring.flipped(self.o))
         m.submodules.valids = valids = ValidPipeline(tree.latency)
         m.d.comb += [
             valids.i.eq(step),
@@ -357,10 +327,11 @@ class RowMerge(wiring.Component):
         late = Signal(beside)
         m.d.comb += late.eq(delay(m, early.as_value(), tree.latency, advance, "beside"))
         for name in beside.members:
-            m.d.comb += [early[name].eq(token[name]), self.o.payload[name].eq(late[name])]
+            m.d.comb += [early[name].eq(token[name]), results.i.payload[name].eq(late[name])]
         m.d.comb += [
-            self.o.payload.value.eq(tree.o),
-            self.o.valid.eq(valids.o),
-            advance.eq(self.o.ready | ~valids.o),
+            results.clear.eq(self.clear),
+            results.i.payload.value.eq(tree.o),
+            results.i.valid.eq(valids.o),
+            advance.eq(results.i.ready),
         ]
         return m

@@ -85,27 +85,44 @@ def _slot_free(c: Shape, s: State, lane: int, unit: int, now: int) -> bool:
 
 
 @inlined
-def _issue(c: Shape, s: State, lane: int, unit: int, now: int) -> None:
-    """A burst of the span at hand into the reader's register; then the next span."""
+def _issue(c: Shape, s: State, lane: int, unit: int, channel: int, beat: int, beats: int) -> None:
+    """A burst into the reader's register."""
     reader = s.readers[lane, unit]
-    if reader.left and not reader.request and _slot_free(c, s, lane, unit, now):
-        slot = reader.issued % c.slots
+    slot = reader.issued % c.slots
+    s.slot_beats[lane, unit, slot] = beats
+    s.slot_arrived[lane, unit, slot] = 0
+    reader.issued += 1
+    request = s.requests[lane, unit]
+    request[0] = channel
+    request[1] = beat * c.beat_bytes
+    request[2] = beats
+    request[3] = ((lane * _UNITS + unit) * _SLOT + slot) * _TAG + beats
+    reader.request = 1
+    s.lanes[lane].asking += 1
+
+
+@inlined
+def _walk(c: Shape, s: State, lane: int, unit: int, now: int) -> None:
+    """A burst of the span at hand into the reader's register, or into the skid buffer if that is
+    taken; then the next span."""
+    reader = s.readers[lane, unit]
+    free = not reader.request and _slot_free(c, s, lane, unit, now)
+    if reader.skid_beats:
+        if free:
+            beats = reader.skid_beats
+            _issue(c, s, lane, unit, reader.skid_channel, reader.skid_beat, beats)
+            reader.skid_beats = 0
+    elif reader.left:
         beats = min(reader.left, c.burst_beats - reader.beat % c.burst_beats)
-        s.slot_beats[lane, unit, slot] = beats
-        s.slot_arrived[lane, unit, slot] = 0
-        reader.issued += 1
-        request = s.requests[lane, unit]
-        request[0] = reader.channel
-        request[1] = reader.beat * c.beat_bytes
-        request[2] = beats
-        request[3] = ((lane * _UNITS + unit) * _SLOT + slot) * _TAG + beats
-        reader.request = 1
-        s.lanes[lane].asking += 1
+        if free:
+            _issue(c, s, lane, unit, reader.channel, reader.beat, beats)
+        else:
+            reader.skid_channel = reader.channel
+            reader.skid_beat = reader.beat
+            reader.skid_beats = beats
         reader.beat += beats
         reader.left -= beats
-        if reader.left:
-            return
-    elif reader.left:
+    if reader.left:
         return
     place = reader.span_out % SPANS
     if reader.span_out < reader.span_in and s.spans[lane, unit, place, 3] <= now:
@@ -135,8 +152,8 @@ def _lane_port(c: Shape, s: State, lane: int, now: int) -> None:
                 break
     for unit in range(_UNITS):
         reader = s.readers[lane, unit]
-        if reader.left or reader.span_out < reader.span_in:
-            _issue(c, s, lane, unit, now)
+        if reader.left or reader.skid_beats or reader.span_out < reader.span_in:
+            _walk(c, s, lane, unit, now)
 
 
 @inlined

@@ -211,16 +211,20 @@ def _all_readable(c: Shape, s: State, lane: int, half: int, now: int) -> bool:
 
 
 @inlined
-def emit(c: Shape, s: State, t: Latency, lane: int, now: int, taken: bool) -> None:
+def emit(c: Shape, s: State, t: Latency, lane: int, now: int, waiting: int) -> None:
     """A cycle of phase II: one entry of the result, or the end of an empty row. The adders step
-    unless a result is at their end that is not ``taken``."""
+    unless two results were ``waiting`` behind them at the beginning of the cycle."""
     record = s.lanes[lane]
     half = record.out_set
-    head = s.result_step[lane, record.results_out % RING] >> 2
-    some = record.results_in > record.results_out
-    record.stuck = some and not taken and head + t.result == record.adders
+    record.stuck = waiting == 2
     if record.stuck:
         return
+    made = record.results_made
+    if (
+        made < record.results_in
+        and (s.result_step[lane, made % RING] >> 2) + t.result == record.adders
+    ):
+        record.results_made = made + 1
     record.adders += 1
     if not s.set_full[lane, half] or s.set_since[lane, half] > now:
         return

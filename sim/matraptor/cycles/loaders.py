@@ -20,13 +20,15 @@ __all__ = ["ENDS", "NOTHING", "asked", "has_left", "has_room", "load_a", "load_b
 
 NOTHING = -1
 ENDS = 2
+_QUEUE = 3
+"""Cycles through a queue of rows, from its input to its output."""
 
 
 @inlined
 def has_room(held: int, left_at: int, depth: int, now: int) -> bool:
-    """Returns whether a queue of ``depth`` places, with one more at its output, accepts an entry.
-    An entry that leaves in this cycle still counts."""
-    return held + (left_at == now) <= depth
+    """Returns whether a queue of ``depth`` places accepts an entry. One that leaves in this cycle
+    still counts."""
+    return held + (left_at == now) < depth
 
 
 @inlined
@@ -87,13 +89,16 @@ def _blocks_of_a(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -
             return
         beat = p.bases[1] // c.beat_bytes + p.row_first[row] * c.burst_beats
         span(s, lane, A_ENTRIES, p.row_channel[row], beat, blocks * c.burst_beats, now)
-    s.row_time[lane, row % LONG_RING] = now + 2
+    s.row_time[lane, row % LONG_RING] = now + _QUEUE
     record.row = row + 1
 
 
 @inlined
-def _entries_of_a(c: Shape, s: State, p: Plan, lane: int, now: int, taken: int) -> None:
-    """An entry of A, or an empty row, a cycle."""
+def _entries_of_a(c: Shape, s: State, p: Plan, lane: int, now: int, before: int) -> None:
+    """An entry of A, or an empty row, a cycle, into the skid buffer.
+
+    ``before``: the token that was first of those in it when the cycle began.
+    """
     record = s.lanes[lane]
     token, row = record.token_a, record.row_unpacked
     if token == p.token_start[lane + 1]:
@@ -108,7 +113,7 @@ def _entries_of_a(c: Shape, s: State, p: Plan, lane: int, now: int, taken: int) 
         if s.readers[lane, A_ENTRIES].popped < p.token_beat[token]:
             take_beat(c, s, lane, A_ENTRIES)
             return
-    if token > taken:
+    if token - before == 2:
         return
     if p.token_column[token] >= 0 and p.token_flags[token] & DONE:
         take_beat(c, s, lane, A_ENTRIES)
@@ -133,12 +138,13 @@ def has_left(s: State, lane: int, token: int, now: int) -> bool:
 
 
 @inlined
-def load_a(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int, taken: int) -> None:
-    """A cycle of the loader of A. ``taken``: the token after those that have been taken from it."""
-    before = s.lanes[lane].row
-    _entries_of_a(c, s, p, lane, now, taken)
+def load_a(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int, before: int) -> None:
+    """A cycle of the loader of A. ``before``: the token after those that had been taken from it
+    when the cycle began."""
+    row = s.lanes[lane].row
+    _entries_of_a(c, s, p, lane, now, before)
     _blocks_of_a(c, s, p, t, lane, now)
-    _pairs_of_a(c, s, p, lane, before, now)
+    _pairs_of_a(c, s, p, lane, row, now)
     _pair_blocks(c, s, p, lane, now)
 
 
@@ -170,7 +176,7 @@ def _look_up(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int, offer
             return
         beat = (p.bases[2] + column // c.channels * 8) // c.beat_bytes
         span(s, lane, B_PAIRS, column % c.channels, beat, 1, now)
-    s.asked_time[lane, token % LONG_RING] = now + 2
+    s.asked_time[lane, token % LONG_RING] = now + _QUEUE
     record.token_lookup = token + 1
 
 
@@ -212,7 +218,7 @@ def _rows_of_b(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> 
             beat += p.bases[3] // c.beat_bytes
             span(s, lane, B_ENTRIES, column % c.channels, beat, beats, now)
         s.kept[lane, record.kept_in % LONG_RING] = token
-        s.kept_time[lane, record.kept_in % LONG_RING] = now + 2
+        s.kept_time[lane, record.kept_in % LONG_RING] = now + _QUEUE
         record.kept_in += 1
     record.described = -1
 

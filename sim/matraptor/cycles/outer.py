@@ -167,7 +167,7 @@ def is_offered(c: Shape, s: State, p: Plan, o: OuterState, lane: int, now: int) 
     if token > p.token_start[lane] and not p.token_flags[token - 1] & LAST:
         return False
     waiting = record.column_in - record.column_out
-    return has_room(waiting, record.column_out_at, c.outstanding, now)
+    return has_room(waiting, record.column_out_at, c.outstanding + 1, now)
 
 
 @inlined
@@ -186,7 +186,7 @@ def take_columns(
     if p.token_column[token] >= 0:
         first = token == p.token_start[lane] or p.token_flags[token - 1] & LAST
         waiting = record.column_in - record.column_out
-        if not has_room(waiting, record.column_out_at, c.outstanding, now):
+        if not has_room(waiting, record.column_out_at, c.outstanding + 1, now):
             return
         if first and not asked:
             return
@@ -297,6 +297,7 @@ def drain(c: Shape, s: State, p: Plan, o: OuterState, lane: int, now: int, waiti
             ends = record.left == 0 and rest == 0
             s.result_step[lane, after.results_in % RING] = now * 4 + 2 * some + ends
             after.results_in += 1
+            after.results_made += 1
             after.results += some
             record.mask = rest
             line_ends = rest == 0
@@ -334,8 +335,6 @@ def _run(
                 finished += 1
                 s.spent[lane, IDLE] += 1
                 continue
-            # Results wait in a buffer, not in the adders of phase II.
-            record.adders = now
             results = record.results_in - record.results_out
             write_rows(c, s, p, t, lane, now)
             drain(c, s, p, o, lane, now, results)
@@ -347,13 +346,13 @@ def _run(
             fed = o.lanes[lane].stored > o.lanes[lane].sent
             account(s, lane, waiting, took, record.multiplied > before, fed, now)
             replay(s, p, o, lane, now)
-            token = asked(s, t, lane)
+            token, column = asked(s, t, lane), o.lanes[lane].taken
             offered = is_offered(c, s, p, o, lane, now)
             sent = load_b(c, s, p, t, lane, now, offered, o.lanes[lane].held)
             if sent != NOTHING:
                 hold(o, lane, sent)
             take_columns(c, s, p, o, lane, now, asked(s, t, lane) > token)
-            load_a(c, s, p, t, lane, now, o.lanes[lane].taken)
+            load_a(c, s, p, t, lane, now, column)
         if products:
             busy += 1
             last = now
@@ -399,8 +398,8 @@ def simulate_outer(
     needed = by_outer_products(config, t, b, rows)
     begin(machine, work, needed.products)
     machine.lanes["held_by"] = START
-    # Only the buffer follows the lines.
-    times = latency(config, latencies)._replace(result=1)
+    # Sums are read without the registers of the queues.
+    times = latency(config, latencies)._replace(sum=config.adder_stages + 2)
     sums = outer_state(config, machine, work, times, b.shape[1])
     # Far more than any job takes.
     most = 10_000 + 2_000 * (left.nnz + left.shape[0] + sum(needed.products) + sums.begun.size)

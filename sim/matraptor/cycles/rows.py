@@ -252,7 +252,8 @@ def _run(c: Shape, s: State, d: Any, dram: Any, p: Plan, t: Latency, most: int) 
                 finished += 1
                 s.spent[lane, IDLE] += 1
                 continue
-            taken = write_rows(c, s, p, t, lane, now)
+            results = s.lanes[lane].results_made - s.lanes[lane].results_out
+            write_rows(c, s, p, t, lane, now)
             waiting = s.lanes[lane].products_made - s.lanes[lane].products_out
             if not merge(c, s, p, t, lane, now):
                 return now, first, last, busy, lane
@@ -260,13 +261,14 @@ def _run(c: Shape, s: State, d: Any, dram: Any, p: Plan, t: Latency, most: int) 
             took = multiply(s, t, lane, waiting)
             products += took
             account(s, lane, waiting, took, s.lanes[lane].multiplied > before, 0, now)
-            emit(c, s, t, lane, now, taken)
-            offered = has_left(s, lane, asked(s, t, lane), now)
+            emit(c, s, t, lane, now, results)
+            token = asked(s, t, lane)
+            offered = has_left(s, lane, token, now)
             held = s.lanes[lane].products_in > s.lanes[lane].multiplied
             sent = load_b(c, s, p, t, lane, now, offered, held)
             if sent != NOTHING:
                 offer(s, lane, sent & 1)
-            load_a(c, s, p, t, lane, now, asked(s, t, lane))
+            load_a(c, s, p, t, lane, now, token)
         if products:
             busy += 1
             last = now

@@ -129,9 +129,10 @@ _LANE = _fields(
     # Products into the register before the multiplier, the multiplier, the one behind it, and out;
     # the multiplier's steps.
     *("products_in", "multiplied", "products_made", "products_out", "multiplier"),
-    # The processing element; results into and out of the adders, and the adders' steps.
+    # The processing element; results into the adders, out of them, and to the writer, and the
+    # adders' steps.
     *("token_pe", "entry_pe", "mode", "target", "helper", "partials", "merge_set"),
-    *("merge_row", "out_set", "results_in", "results_out", "adders"),
+    *("merge_row", "out_set", "results_in", "results_made", "results_out", "adders"),
     # The writer: what is on its way to the packers (two kinds), and in their registers.
     *("write_row", "packed", "ended_at", "finished"),
     # Readers that have a request for the port; the port; whose turn it was, at both ends.
@@ -146,8 +147,10 @@ _READER = _fields(
     # Bursts issued and taken, beats of the first one that are taken, all beats taken, bytes.
     # The slot of that one, and when its next beat is at the output.
     *("issued", "head", "taken", "popped", "bytes", "slot", "next_at"),
-    # Spans that came and went on; what is left of the one that is cut into bursts; a request.
-    *("span_in", "span_out", "channel", "beat", "left", "request"),
+    # Spans that came and went on; what is left of the one that is cut into bursts; whether a burst
+    # of it waits in the skid buffer, with its channel, beat and beats; a request.
+    *("span_in", "span_out", "channel", "beat", "left"),
+    *("skid_channel", "skid_beat", "skid_beats", "request"),
 )
 _CHANNEL = _fields(
     *("ar_mux", "offer", "offers", "granted_at", "head", "count", "sent"),
@@ -231,6 +234,8 @@ RING = 64
 _STAGES = RING - 4
 LONG_RING = 512
 """And in those of queues as deep as a reader has slots."""
+_AHEAD = 2
+"""Rows that a queue holds besides those in its memory."""
 SPANS = 2
 """Spans between a loader and the place where they are cut, runs between a packer and a burst."""
 
@@ -277,13 +282,13 @@ def latency(config: MatRaptorConfig, chosen: Latency | None = None) -> Latency:
     return Latency(
         place=divided,
         multiply=config.multiplier_stages,
-        append=2,
-        sum=config.adder_stages + 2,
+        append=3,
+        sum=config.adder_stages + 3,
         result=levels * config.adder_stages,
         start=2 if whole else 34,
         finish=1,
-        rows_depth=config.outstanding,
-        context_depth=config.outstanding + 4,
+        rows_depth=config.outstanding + _AHEAD,
+        context_depth=config.outstanding + 4 + _AHEAD,
         buffer_depth=2 * config.burst_beats,
         writes=max(2, config.outstanding // config.channel_lanes),
     )

@@ -226,8 +226,8 @@ def _end(c: Shape, s: State, lane: int, now: int) -> None:
 
 
 @inlined
-def write_rows(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> bool:
-    """A cycle of the writer; whether it takes what phase II offers."""
+def write_rows(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> None:
+    """A cycle of the writer: it takes a result, if it can."""
     record = s.lanes[lane]
     waiting = False
     for kind in range(2):
@@ -242,16 +242,14 @@ def write_rows(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> 
     elif record.write_row == p.c_start[lane + 1]:
         if record.ended_at < now:
             _end(c, s, lane, now)
-        return False
+        return
     number = record.results_out
-    if number == record.results_in:
-        return False
+    if number == record.results_made:
+        return
     token = s.result_step[lane, number % RING]
-    if (token >> 2) + t.result > record.adders:
-        return False
     for kind in range(2):
         if s.word_in[lane, kind] - s.word_out[lane, kind] == SPANS:
-            return False
+            return
     row = record.write_row
     slot = p.c_slot[row]
     if token & 2:
@@ -265,4 +263,3 @@ def write_rows(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> 
         record.write_row = row + 1
         record.ended_at = now
     record.results_out = number + 1
-    return True

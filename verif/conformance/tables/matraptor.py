@@ -4,7 +4,6 @@ hold."""
 from tilewright.verif.conformance.limits import (
     MEMORY,
     SEMIRINGS,
-    STAGES,
     Edge,
     Limits,
     bases,
@@ -19,6 +18,8 @@ _SETTINGS = settings_of("""
     queues      | 3 4 16      | 2 17        | an integer in 3..16
     queue_depth | 4 5 65536   | 3 65537     | an integer in 4..65536
     index_bits  | 16 32       | 0 8 24 48   | a multiple of 16 in 16..32
+    adder_stages      | 1 2 3 4 | 0 5       | an integer in 1..4
+    multiplier_stages | 1 2 3 4 | 0 5       | an integer in 1..4
 """)
 
 _BASES = {
@@ -34,7 +35,6 @@ LIMITS = Limits(
         one_of("semiring", *SEMIRINGS),
         flag("outer_product"),
         *MEMORY,
-        *STAGES,
     ),
     job={"ROWS": 1, "B_ROWS": 1, "CAPACITY": 8},
     edges=(

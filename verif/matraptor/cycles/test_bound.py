@@ -56,7 +56,7 @@ def check(found: Cycles) -> None:
     )
     assert limit.operations == found.operations
     assert limit.product_cycles == found.lane_busy_max
-    assert found.bandwidth_utilisation <= found.memory_bytes / memory.peak / found.cycles <= 1
+    assert found.bandwidth_utilisation <= found.memory_bytes / (memory.peak * found.cycles) <= 1
 
 
 @every_memory
