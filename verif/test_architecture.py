@@ -243,7 +243,7 @@ def test_applications_are_found_by_what_is_common() -> None:
 @pytest.mark.parametrize(
     ("module", "target", "wrong"),
     [
-        ("hw.engine.engine", "hw.simd2.control", True),
+        ("hw.engine.engine", "hw.simd2.simd2", True),
         ("hw.engine.engine", "hw.job.states", False),
         ("hw.engine.engine", "hw.emit.unit", True),
         ("hw.stream.queue", "hw.axi.ports", True),
@@ -268,7 +268,8 @@ def test_a_cycle_is_named() -> None:
 
 # A file is a subject: neither a fragment of its one user nor longer than one reads at once.
 
-MOST_FILES = 1500
+MOST_FILES = 1512
+"""1,500, and those of boards: more systems may have more files, the others not."""
 MOST_LINES = 400
 FEWEST_LINES = 40
 

@@ -109,7 +109,7 @@ PAGES_OF_PROSE = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")] + so
     (ROOT / "docs").rglob("*.md")
 )
 
-MOST_WORDS = 60_000
+MOST_WORDS = 60_600
 """Words of prose that all pages together may have."""
 
 PRINTED = {"docs/t2s-directives.md"}

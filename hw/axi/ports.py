@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,6 +112,18 @@ class ManagerPort:
             _send(m, write.w, _channel(top, self.prefix, "w", ("data", "strobe", "last")))
             _receive(m, write.b, _channel(top, self.prefix, "b", ("response", "id")))
 
+    def serve(self, m: Module, unit: wiring.Component, memory: Mapping[str, Any]) -> None:
+        """Connects the streams ``ar``, ``r``, ``aw``, ``w``, ``b`` of a memory to the port of a
+        unit inside the component. What else a burst says of itself is ignored."""
+        for letters, names in (
+            ("ar", ("address", "length", "id")),
+            ("aw", ("address", "length", "id")),
+            ("w", ("data", "strobe", "last")),
+        ):
+            _receive(m, memory[letters], _channel(unit, self.prefix, letters, names))
+        _send(m, memory["r"], _channel(unit, self.prefix, "r", ("data", "response", "last", "id")))
+        _send(m, memory["b"], _channel(unit, self.prefix, "b", ("response", "id")))
+
     def _request(self, m: Module, top: wiring.Component, letters: str, stream: Any) -> None:
         """Connects AR or AW: the fields of a burst, and the constants of every burst."""
         _send(m, stream, _channel(top, self.prefix, letters, ("address", "length", "id")))
@@ -156,3 +169,12 @@ class LitePort:
         _receive(m, registers.w, _channel(top, self.prefix, "w", ("data", "strobe")))
         _send(m, registers.b, _channel(top, self.prefix, "b", ("response",)))
         _send(m, registers.r, _channel(top, self.prefix, "r", ("data", "response")))
+
+    def drive(self, m: Module, unit: wiring.Component, manager: Mapping[str, Any]) -> None:
+        """Connects the streams ``ar``, ``r``, ``aw``, ``w``, ``b`` of a manager to the port of a
+        unit inside the component."""
+        for letters in ("aw", "ar"):
+            _send(m, manager[letters], _channel(unit, self.prefix, letters, ("address",)))
+        _send(m, manager["w"], _channel(unit, self.prefix, "w", ("data", "strobe")))
+        _receive(m, manager["b"], _channel(unit, self.prefix, "b", ("response",)))
+        _receive(m, manager["r"], _channel(unit, self.prefix, "r", ("data", "response")))

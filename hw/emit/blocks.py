@@ -47,7 +47,7 @@ class ModuleSource:
 
     def line(self, signal: str = "") -> str:
         """File and line of a signal, or else of the component's class, as
-        ``hw/simd2/control.py:55``; empty where the class has no file."""
+        ``hw/simd2/simd2.py:36``; empty where the class has no file."""
         if signal in self.signals:
             return self.signals[signal]
         try:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import tilewright.payloads as payloads
 
     from .api.computations import run as run
+    from .api.devices import board as board
     from .api.devices import device as device
     from .api.devices import driver as driver
     from .api.devices import registers as registers
@@ -34,6 +35,7 @@ __all__ = [
     "Result",
     "UnitInfo",
     "__version__",
+    "board",
     "device",
     "driver",
     "formats",
@@ -56,6 +58,7 @@ _FOUND_IN = {
     "OpenDevice": "sim.device.protocol:OpenDevice",
     "Result": "api.results:Result",
     "UnitInfo": "api.units:UnitInfo",
+    "board": "api.devices:board",
     "device": "api.devices:device",
     "driver": "api.devices:driver",
     "generate": "api.generated:generate",

@@ -150,7 +150,7 @@ def test_every_module_and_its_signals() -> None:
         for signal in source.signals:
             assert line(emitted.source(module, signal)).strip()
     legal = emitted.source("simd2_operation_control", "legal")
-    assert legal.startswith("hw/simd2/control.py:")
+    assert legal.startswith("hw/simd2/simd2.py:")
     assert "legal" in line(legal)
 
 

@@ -20,8 +20,9 @@ from .units import configured, entry_named
 
 if TYPE_CHECKING:
     from ..hw.emit.unit import Emitted
+    from ..sim.device.wire import WireDevice
 
-__all__ = ["device", "driver", "registers"]
+__all__ = ["board", "device", "driver", "registers"]
 
 _TIME_OUT = 1 << 40
 """Cycles that ``wait`` of the RTL runs at most; Ctrl-C interrupts it before."""
@@ -83,10 +84,7 @@ def device(
                 [0, 3, 5], [7, 0, 2], [5, 8, 0]
             ]
     """
-    entry = entry_named(unit)
-    if entry.unit.jobs is None:
-        known = ", ".join(name for name, one in entries().items() if one.unit.jobs)
-        raise ValueError(f"`unit` must be an accelerator, one of {known}, not {unit!r}")
+    entry = _accelerator(unit)
     if backend not in entry.backends:
         raise ValueError(not_one_of("`backend`", entry.backends, backend, f" for {unit}"))
     memory_bytes = _whole_number(memory_bytes)
@@ -117,6 +115,47 @@ def device(
         return make(chosen, memory_bytes)
     clock = {} if gigahertz is None else {"gigahertz": gigahertz}
     return make(chosen, memory_bytes, memory=channel, **clock)
+
+
+def _accelerator(unit: str) -> Entry:
+    entry = entry_named(unit)
+    if entry.unit.jobs is None:
+        known = ", ".join(name for name, one in entries().items() if one.unit.jobs)
+        raise ValueError(f"`unit` must be an accelerator, one of {known}, not {unit!r}")
+    return entry
+
+
+def board(
+    unit: str,
+    config: Config | None = None,
+    /,
+    *,
+    port: str,
+    baud: int = 1_000_000,
+    **parameters: Any,
+) -> WireDevice[Any]:
+    """Opens an accelerator on a board, behind a serial port.
+
+    It has the members of ``tilewright.Device``, ``irq`` and ``close``, and is a context manager.
+    Its memory is as large as the board's.
+
+    Parameters
+    ----------
+    unit: name of the accelerator
+    config, parameters: as for :func:`tilewright.generate`, those that the board was built with
+    port: serial port, such as ``/dev/ttyUSB0``
+    baud: bits per second, the board's clock over its divisor
+
+    Raises
+    ------
+    ValueError, TypeError: as :func:`device`
+    WireError: no board answers, or it holds another unit or configuration; also later, when the
+        line breaks or the board is reset; in ``tilewright.sim.device.wire``
+    """
+    from ..sim.device.wire import WireDevice, open_line
+
+    entry = _accelerator(unit)
+    return WireDevice(entry.unit, configured(entry, config, parameters), open_line(port, baud))
 
 
 def _whole_number(memory_bytes: object) -> int:

@@ -74,6 +74,11 @@ COMMANDS = {
         f"{__name__}.t2s:t2s",
         group=True,
     ),
+    "board": Command(
+        "Put an accelerator on a board, with memory and a bridge to the host.",
+        f"{__name__}.board:board",
+        group=True,
+    ),
     "cache": Command(
         "Show what the cache holds, or remove it.",
         f"{__name__}.cache:cache",

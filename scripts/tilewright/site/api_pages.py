@@ -13,7 +13,15 @@ __all__ = ["PUBLIC", "api_pages"]
 
 PUBLIC = {
     "Units and their Verilog": ("units", "UnitInfo", "generate", "Generated"),
-    "Devices and drivers": ("device", "OpenDevice", "Device", "driver", "registers", "JobError"),
+    "Devices and drivers": (
+        "device",
+        "board",
+        "OpenDevice",
+        "Device",
+        "driver",
+        "registers",
+        "JobError",
+    ),
     "Computations, reports and tables": ("run", "simulate", "synth", "table", "Result"),
 }
 """Names of the package by section; ``formats`` and ``payloads`` have pages of their own."""

@@ -1,0 +1,86 @@
+"""A unit on a board: a bridge to the host, and memory on chip."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..axi.ports import LitePort, ManagerPort
+from ..spec.bridge import MOST_DATA, VERSION, Identity, digest_of
+from ..spec.unit import Unit
+from .block_memory import BlockMemory
+from .host_bridge import HostBridge
+from .uart import UartReceiver, UartTransmitter
+
+__all__ = ["BoardTop", "identity_of"]
+
+
+def identity_of(unit: Unit, config: Any, memory_bytes: int) -> Identity:
+    """What a board with a unit says of itself."""
+    return Identity(VERSION, MOST_DATA, memory_bytes, digest_of(unit.name, config.resolved()))
+
+
+class BoardTop(wiring.Component):
+    """An accelerator with a memory that it shares with the host, which reaches both over a serial
+    line.
+
+    Parameters
+    ----------
+    unit: an accelerator of the catalogue
+    config: its configuration
+    memory_bytes: of the memory on chip, a multiple of 4 KiB
+    divisor: cycles of a bit on the serial line
+
+    Members
+    -------
+    rx: in; what the host sends
+    tx: out; what it gets
+    irq: out; the unit's interrupt
+    """
+
+    def __init__(self, unit: Unit, config: Any, *, memory_bytes: int, divisor: int) -> None:
+        self._unit, self._config = unit, config
+        self._memory_bytes, self._divisor = memory_bytes, divisor
+        super().__init__({"rx": In(1, init=1), "tx": Out(1), "irq": Out(1)})
+
+    @property
+    def divisor(self) -> int:
+        return self._divisor
+
+    @property
+    def identity(self) -> Identity:
+        """What the board says of itself."""
+        return identity_of(self._unit, self._config, self._memory_bytes)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.unit = unit = self._unit.build(self._config)
+        lite, *managers = unit.axi_ports  # type: ignore[attr-defined]
+        widths = {name: managers[0][name] for name in ("addr_bits", "data_bits", "id_bits")}
+        m.submodules.receiver = receiver = UartReceiver(self._divisor)
+        m.submodules.transmitter = transmitter = UartTransmitter(self._divisor)
+        m.submodules.bridge = bridge = HostBridge(
+            self.identity, lite_addr_bits=lite["addr_bits"], **widths
+        )
+        m.submodules.memory = memory = BlockMemory(len(managers) + 1, self._memory_bytes, **widths)
+        wiring.connect(m, receiver.o, bridge.rx)
+        wiring.connect(m, bridge.tx, transmitter.i)
+        m.d.comb += [
+            receiver.line.eq(self.rx),
+            self.tx.eq(transmitter.line),
+            self.irq.eq(unit.irq),  # type: ignore[attr-defined]
+            bridge.irq.eq(unit.irq),  # type: ignore[attr-defined]
+        ]
+        letters = ("ar", "r", "aw", "w", "b")
+        for name in letters:
+            wiring.connect(m, getattr(bridge, name), getattr(memory, name)[0])
+        for number, port in enumerate(managers):
+            side = {name: getattr(memory, name)[number + 1] for name in letters}
+            ManagerPort(prefix=port["prefix"], **widths).serve(m, unit, side)
+        LitePort(prefix=lite["prefix"], addr_bits=lite["addr_bits"]).drive(
+            m, unit, {name: getattr(bridge, f"lite_{name}") for name in letters}
+        )
+        return m

@@ -1,0 +1,139 @@
+"""A board's RTL under Verilator at native speed, behind its serial line.
+
+:class:`SerialBoard` is a line of this process; :func:`serve` puts it behind a file, such as one
+side of a pseudo-terminal, for programs that open a serial port.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from .build import build_library
+from .glue import Harness, glue_head, harness_files, member
+from .streams import HasVerilog
+
+__all__ = ["SERIAL", "SerialBoard", "serve"]
+
+_MOST = 4096
+"""Bytes that a run may bring."""
+_STRETCH = 2000
+"""Cycles between looks at the file."""
+
+
+def _glue(sidecar: Mapping[str, Any]) -> str:
+    return glue_head(sidecar) + (
+        f"inline void set_rx(Model& m, bool v) {{ {member('rx')} = v; }}\n"
+        f"inline bool tx(Model& m) {{ return {member('tx')}; }}\n"
+    )
+
+
+SERIAL = Harness(*harness_files("serial.cpp"), _glue)
+"""A program at a serial line with the pins `rx` and `tx`."""
+
+
+class SerialBoard:
+    """A board at a serial line of this process; time passes only in ``read``.
+
+    It is reset when it is made. It has the members of :class:`tilewright.sim.device.wire.Line`.
+
+    Parameters
+    ----------
+    emitted: the board's Verilog and sidecar
+    divisor: cycles of a bit
+    patience: cycles after which ``read`` returns without a byte
+    spoil: what becomes of bytes on the line, for tests of noise: from bytes to bytes; called with
+        what is sent and with what is received
+    """
+
+    def __init__(
+        self,
+        emitted: HasVerilog,
+        *,
+        divisor: int,
+        patience: int = 20_000,
+        spoil: Callable[[bytes], bytes] = bytes,
+    ) -> None:
+        self.divisor: Final = divisor
+        self.name: Final = "a simulation"
+        self._patience, self._spoil = patience, spoil
+        library = ctypes.CDLL(str(build_library(emitted.verilog, emitted.sidecar, harness=SERIAL)))
+        library.native_create.restype = ctypes.c_void_p
+        library.native_run.restype = library.native_cycles.restype = ctypes.c_uint64
+        self._library = library
+        self._handle = ctypes.c_void_p(library.native_create(ctypes.c_uint(divisor)))
+        self._finish = weakref.finalize(self, library.native_destroy, self._handle)
+        self._unsent = b""
+        self._unread = b""
+        self.reset()
+
+    def reset(self) -> None:
+        """Resets the board; bytes on the line are lost."""
+        self._unsent = self._unread = b""
+        self._library.native_reset(self._open)
+
+    @property
+    def _open(self) -> ctypes.c_void_p:
+        if not self._finish.alive:
+            raise OSError("the line is closed")
+        return self._handle
+
+    @property
+    def cycles(self) -> int:
+        """Clock cycles so far."""
+        return int(self._library.native_cycles(self._open))
+
+    def run(self, cycles: int, content: bytes = b"", most: int = _MOST) -> bytes:
+        """Sends bytes while so many cycles pass, or until ``most`` bytes have come; returns
+        these."""
+        sent, found = self._spoil(content), (ctypes.c_uint8 * most)()
+        count = self._library.native_run(
+            self._open, ctypes.c_uint64(cycles), sent, ctypes.c_uint64(len(sent)), found,
+            ctypes.c_uint64(most),
+        )  # fmt: skip
+        return self._spoil(bytes(found[:count]))
+
+    # A serial line
+
+    def write(self, content: bytes) -> int:
+        """Sends bytes, as soon as time passes."""
+        self._unsent += content
+        return len(content)
+
+    def read(self, count: int = 1) -> bytes:
+        """Returns at least one byte, at most ``count``; none if none comes for ``patience``
+        cycles behind the last that is sent."""
+        if not self._unread:
+            content, self._unsent = self._unsent, b""
+            cycles = self._patience + 10 * self.divisor * len(content)
+            self._unread = self.run(cycles, content, 1)
+        found, self._unread = self._unread[:count], self._unread[count:]
+        return found
+
+    def close(self) -> None:
+        """Ends the simulation."""
+        self._finish()
+
+
+def serve(board: SerialBoard, file: int, stop: Callable[[], bool]) -> None:
+    """Connects a board with a file that is open to read and to write, until ``stop()`` or until the
+    other side is closed. The board's time passes without a pause, as fast as it is simulated."""
+    os.set_blocking(file, False)
+    back = b""
+    while not stop():
+        content = b""
+        if select.select([file], [], [], 0)[0]:
+            try:
+                content = os.read(file, _MOST)
+            except OSError:
+                return  # the other side of the pseudo-terminal is closed
+        back += board.run(_STRETCH, content)
+        while back:
+            try:
+                back = back[os.write(file, back) :]
+            except BlockingIOError:
+                break

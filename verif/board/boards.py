@@ -1,0 +1,50 @@
+"""Simulated boards for tests, and lines that lose and change bytes."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from tilewright.hw.board.board_top import BoardTop
+from tilewright.hw.emit.unit import Emitted, emit_component
+from tilewright.hw.spec.unit import Unit
+from tilewright.sim.rtl.serial_board import SerialBoard
+from tilewright.verif.catalogue.toy.spec import TOY_ADDER, ToyAdderConfig
+
+DIVISOR = 4
+MEMORY = 1 << 16
+TOY = ToyAdderConfig(outstanding=2)
+
+
+@cache
+def emitted(unit: Unit, config: Any, divisor: int = DIVISOR) -> Emitted:
+    """The Verilog of a board."""
+    top = BoardTop(unit, config, memory_bytes=MEMORY, divisor=divisor)
+    return emit_component(top, name="board")
+
+
+def toy_board(**settings: Any) -> SerialBoard:
+    """A board with the toy adder."""
+    return SerialBoard(emitted(TOY_ADDER, TOY), divisor=DIVISOR, **settings)
+
+
+class Noise:
+    """Loses, changes and adds bytes, one in 2,000; repeatable by its seed."""
+
+    def __init__(self, seed: int, rate: float = 0.0005) -> None:
+        self._rng, self._rate = np.random.default_rng(seed), rate
+
+    def __call__(self, content: bytes) -> bytes:
+        found = bytearray()
+        for value in content:
+            if self._rng.random() < self._rate:
+                kind = self._rng.integers(3)
+                if kind == 0:
+                    continue
+                if kind == 1:
+                    found.append(int(self._rng.integers(256)))
+                else:
+                    value ^= 1 << int(self._rng.integers(8))
+            found.append(value)
+        return bytes(found)

@@ -1,0 +1,124 @@
+"""``tilewright board``, and a board behind a pseudo-terminal."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import tty
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright
+from tilewright.sim.device.wire import WireError
+from tilewright.sim.rtl.serial_board import SerialBoard, serve
+from tilewright.verif.board.boards import DIVISOR, emitted
+
+ENGINE: dict[str, Any] = {"tile": 2, "ops": ("minplus",)}
+
+
+@pytest.fixture(scope="module")
+def terminal() -> Iterator[str]:
+    """A board with an engine, behind a pseudo-terminal."""
+    unit = tilewright.units["engine_simd2"]
+    config = unit.config(**ENGINE)
+    entry_unit = unit._entry.unit
+    board = SerialBoard(emitted(entry_unit, config), divisor=DIVISOR)
+    ours, theirs = os.openpty()
+    tty.setraw(theirs)
+    stop = threading.Event()
+    server = threading.Thread(target=serve, args=(board, ours, stop.is_set))
+    server.start()
+    yield os.ttyname(theirs)
+    stop.set()
+    server.join()
+    for file in (ours, theirs):
+        os.close(file)
+
+
+def test_a_program_on_a_board(terminal: str) -> None:
+    """The program of the page."""
+    roads = np.array([[0, 3, 9], [9, 0, 2], [5, 9, 0]])
+    with tilewright.board("engine_simd2", port=terminal, **ENGINE) as device:
+        found = tilewright.driver(device).simd2_minplus(roads, roads, roads)
+        assert tilewright.registers(device).read("ID") == device.read_register(0)
+    assert found.tolist() == [[0, 3, 5], [7, 0, 2], [5, 8, 0]]
+
+
+def test_what_does_not_fit(terminal: str) -> None:
+    large = np.zeros((200, 200))
+    with tilewright.board("engine_simd2", port=terminal, **ENGINE) as device:
+        driver = tilewright.driver(device)
+        with pytest.raises(ValueError, match=r"65,?536"):
+            driver.simd2_minplus(large, large, large)
+
+
+def test_refusals(terminal: str, tmp_path: Path) -> None:
+    with pytest.raises(WireError, match="holds another unit or configuration than this engine"):
+        tilewright.board("engine_simd2", port=terminal, tile=4)
+    with pytest.raises(ValueError, match="`unit` must be an accelerator, one of engine_simd2"):
+        tilewright.board("simd2", port=terminal)
+    missing = tmp_path / "tty"
+    with pytest.raises(WireError, match=f"{missing} cannot be opened as a serial port: No such"):
+        tilewright.board("engine_simd2", port=str(missing))
+    (tmp_path / "file").write_text("no port")
+    with pytest.raises(WireError, match=r"file cannot be opened as a serial port: "):
+        tilewright.board("engine_simd2", port=str(tmp_path / "file"))
+
+
+def test_generate(tmp_path: Path) -> None:
+    words = ["generate", "engine_simd2", "--set", "tile=2", "--set", "ops=mma"]
+    printed = board(*words, "--kib", "32", "-o", str(tmp_path / "board.sv"))
+    assert printed.startswith(f"{tmp_path / 'board.sv'}: ")
+    assert printed.endswith(" modules; 25 cycles a bit, 32 KiB\n")
+    verilog = (tmp_path / "board.sv").read_text()
+    assert "module board_engine_simd2 (" in verilog
+    assert (tmp_path / "board.json").exists()
+
+
+def board(*words: str, status: int = 0) -> str:
+    """What ``tilewright board`` prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tilewright", "board", *words],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == status, done.stderr
+    return done.stdout if status == 0 else done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["generate", "m3xu", "-o", "b.sv"], "m3xu has no registers and no memory: a board needs"),
+        (["generate", "gta", "--kib", "6", "-o", "b.sv"], "--kib must be a multiple of 4, not 6"),
+        (["generate", "gta", "--divisor", "3", "-o", "b.sv"], "--divisor"),
+        (["simulate", "gta", "--link", "/"], "/: is there already"),
+        (["simulate", "gtaa"], "unknown unit 'gtaa'; did you mean 'gta'?"),
+    ],
+)
+def test_what_is_refused(words: list[str], said: str) -> None:
+    assert said in board(*words, status=2)
+
+
+def test_simulate(tmp_path: Path) -> None:
+    """The command prints the terminal, serves it, and ends by Ctrl-C; its link goes."""
+    link = tmp_path / "tty"
+    words = ["board", "simulate", "engine_simd2", "--set", "tile=2", "--set", "ops=minplus"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "tilewright", *words, "--link", str(link)],
+        stdout=subprocess.PIPE, text=True,
+    ) as server:  # fmt: skip
+        assert server.stdout is not None
+        line = server.stdout.readline()
+        assert line == f"{link.readlink()}: engine_simd2 with 64 KiB, until Ctrl-C\n"
+        with tilewright.board("engine_simd2", port=str(link), **ENGINE) as device:
+            device.write_memory(3, b"there")
+            assert device.read_memory(0, 8)[3:] == b"there"
+        server.send_signal(signal.SIGINT)
+        assert server.wait(60) == 0
+    assert not link.is_symlink()
