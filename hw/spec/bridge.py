@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 END, ESCAPE, ESCAPED_END, ESCAPED_ESCAPE = 0xC0, 0xDB, 0xDC, 0xDD
 
 VERSION = 1
+BAUD = 1_000_000
+"""Bits per second, unless said otherwise."""
 HEADER_BYTES = 8
 """Of a request: command, sequence number, address (4), count (2)."""
 CHECK_BYTES = 4

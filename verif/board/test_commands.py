@@ -18,8 +18,9 @@ import tilewright
 from tilewright.sim.device.wire import WireError
 from tilewright.sim.rtl.serial_board import SerialBoard, serve
 from tilewright.verif.board.boards import DIVISOR, emitted
+from tilewright.verif.kit.commands import Run
 
-ENGINE: dict[str, Any] = {"tile": 2, "ops": ("minplus",)}
+ENGINE: dict[str, Any] = {"tile": 2, "ops": ("mma", "minplus")}
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,53 @@ def test_a_program_on_a_board(terminal: str) -> None:
         found = tilewright.driver(device).simd2_minplus(roads, roads, roads)
         assert tilewright.registers(device).read("ID") == device.read_register(0)
     assert found.tolist() == [[0, 3, 5], [7, 0, 2], [5, 8, 0]]
+
+
+SET = ("--set", "tile=2", "--set", "ops=mma,minplus")
+
+
+def gemm(run: Run, rows: int, depth: int, columns: int) -> tuple[object, ...]:
+    """Words of a product of random matrices."""
+    rng = np.random.default_rng(5)
+    a = run.save("a.npy", rng.standard_normal((rows, depth)))
+    b = run.save("b.npy", rng.standard_normal((depth, columns)))
+    return "gemm", a, b, "--unit", "simd2", "--on", "engine", *SET
+
+
+def test_a_command_on_a_board(run: Run, terminal: str) -> None:
+    """It compares every result with the model, as on RTL."""
+    words = *gemm(run, 7, 9, 5), "--json", run.directory / "report.json"
+    assert run(*words, "--backend", "board", "--port", terminal) == 0
+    report = run.report()
+    assert run(*words, "--backend", "cycles") == 0
+    assert report["backend"] == "board"
+    assert report["mismatches"] == 0 < report["checked"]
+    assert report["bytes_read"] == run.report()["bytes_read"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--backend", "board"], "--backend board needs --port, the board's serial port"),
+        (["--port", "p"], "--port must come with --backend board, not with rtl"),
+        (
+            ["--backend", "board", "--port", "p"],
+            "p cannot be opened as a serial port: No such file or directory",
+        ),
+    ],
+)
+def test_options_of_a_board(run: Run, words: list[str], said: str) -> None:
+    assert run.refused(*gemm(run, 2, 2, 2), *words) == said
+
+
+def test_a_unit_without_memory(run: Run) -> None:
+    words = *gemm(run, 2, 2, 2), "--on", "unit", "--backend", "board", "--port", "p"
+    assert run.refused(*words) == "--backend board needs an accelerator: --on engine"
+
+
+def test_a_command_that_does_not_fit(run: Run, terminal: str) -> None:
+    said = run.refused(*gemm(run, 120, 120, 120), "--backend", "board", "--port", terminal)
+    assert "the board has 64.0 KiB" in said
 
 
 def test_what_does_not_fit(terminal: str) -> None:
@@ -108,7 +156,7 @@ def test_what_is_refused(words: list[str], said: str) -> None:
 def test_simulate(tmp_path: Path) -> None:
     """The command prints the terminal, serves it, and ends by Ctrl-C; its link goes."""
     link = tmp_path / "tty"
-    words = ["board", "simulate", "engine_simd2", "--set", "tile=2", "--set", "ops=minplus"]
+    words = ["board", "simulate", "engine_simd2", "--set", "tile=2", "--set", "ops=mma,minplus"]
     with subprocess.Popen(
         [sys.executable, "-m", "tilewright", *words, "--link", str(link)],
         stdout=subprocess.PIPE, text=True,

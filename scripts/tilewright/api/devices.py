@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..hw.spec.bridge import BAUD
 from ..hw.spec.config import Config
 from ..hw.spec.host.words import did_you_mean, not_one_of
 from ..hw.spec.unit import Unit, named_object
@@ -131,7 +132,7 @@ def board(
     /,
     *,
     port: str,
-    baud: int = 1_000_000,
+    baud: int = BAUD,
     **parameters: Any,
 ) -> WireDevice[Any]:
     """Opens an accelerator on a board, behind a serial port.

@@ -7,24 +7,25 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, TypedDict, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypedDict, TypeVar
 
 import typer
 
 from ...choices import a_setting
 from ...clocks import clock_rows, times
 from ...errors import UserError, user_errors
+from ...hw.spec.bridge import BAUD
 from ...hw.spec.host import inputs
 from ...hw.spec.host.words import not_one_of
 from ...hw.spec.semirings import SEMIRINGS
 from ...hw.spec.unit import Unit
-from ...numbers_given import real
+from ...numbers_given import real, whole
 from ...sim.rtl.toolchain import ToolMissing, require_tools
 from ...sim.timing.memories import FLAT, MEMORIES, MemoryModel
 from .files import check_output
 
 __all__ = ["BACKENDS", "GIGAHERTZ", "PANEL", "BackendOption", "Choice", "ConfigOption",
-           "DeviceOptions", "JsonOption", "SettingsOption", "check_backend",
+           "DeviceOptions", "JsonOption", "SettingsOption", "Wire", "check_backend",
            "check_report_and_tools", "choose_memory", "gigahertz_option", "memory_option",
            "named_parameters", "named_semiring"]  # fmt: skip
 
@@ -61,7 +62,7 @@ BackendOption = Annotated[
     str,
     typer.Option(
         help="rtl: simulate the Verilog and check it against the model; cycles: the models of "
-        "results and cycles; model: the model of results alone.",
+        "results and cycles; model: the model of results alone; board: a board at --port.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -79,12 +80,12 @@ def check_backend(backend: str) -> None:
         raise UserError(not_one_of("backend", BACKENDS, backend))
 
 
-def check_report_and_tools(json_file: Path | None, backend: str) -> None:
+def check_report_and_tools(json_file: Path | None, backend: str, wire: Wire | None = None) -> None:
     """Raise UserError before anything is computed: for a report that could not be written, and if
     what the RTL is simulated with is not there."""
     if json_file:
         check_output(json_file, (".json",))
-    if backend == "rtl":
+    if backend == "rtl" and wire is None:
         with user_errors(ToolMissing):
             require_tools()
 
@@ -144,6 +145,13 @@ def named_semiring(name: str | None) -> str | None:
     return found
 
 
+class Wire(NamedTuple):
+    """A serial line to a board: its port, and its bits per second."""
+
+    port: str
+    baud: int
+
+
 class DeviceFields(TypedDict):
     """The fields of a :class:`Choice` that do not depend on the accelerator."""
 
@@ -151,6 +159,7 @@ class DeviceFields(TypedDict):
     memory: MemoryModel
     gigahertz: float
     json_file: Path | None
+    wire: Wire | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,9 +175,36 @@ class DeviceOptions:
     config_file: ConfigOption = None
     settings: SettingsOption = None
     backend: BackendOption = "rtl"
+    port: Annotated[
+        str | None,
+        typer.Option(help="Serial port of the board, with --backend board.", rich_help_panel=PANEL),
+    ] = None
+    baud: Annotated[
+        int,
+        typer.Option(
+            parser=whole("--baud", 300, 100_000_000),
+            metavar="N",
+            rich_help_panel=PANEL,
+            help="Bits per second of --port.",
+        ),
+    ] = BAUD
     memory: Annotated[str | None, memory_option()] = None
     gigahertz: Annotated[float | None, gigahertz_option()] = None
     json_file: JsonOption = None
+
+    def __post_init__(self) -> None:
+        if self.backend == "board":
+            if self.port is None:
+                raise UserError("--backend board needs --port, the board's serial port")
+            # What runs there is the RTL.
+            object.__setattr__(self, "backend", "rtl")
+        elif self.port is not None:
+            raise UserError(f"--port must come with --backend board, not with {self.backend}")
+
+    @property
+    def wire(self) -> Wire | None:
+        """The serial line to a board, which the backend rtl then is; None without one."""
+        return None if self.port is None else Wire(self.port, self.baud)
 
     def checked(self, gigahertz: float = GIGAHERTZ) -> DeviceFields:
         """The backend, its memory and its clock; raises UserError if they cannot be.
@@ -180,7 +216,7 @@ class DeviceOptions:
         clock = gigahertz if self.gigahertz is None else self.gigahertz
         return {
             "backend": self.backend, "memory": memory, "gigahertz": clock,
-            "json_file": self.json_file,
+            "json_file": self.json_file, "wire": self.wire,
         }  # fmt: skip
 
 
@@ -194,6 +230,7 @@ class Choice(Generic[AConfig]):
     backend: rtl, cycles or model
     memory, gigahertz: of the cycle model each channel, and its clock
     json_file: where the report goes
+    wire: to the board that "rtl" is; None if that is a simulation
     """
 
     unit: Unit
@@ -202,6 +239,12 @@ class Choice(Generic[AConfig]):
     memory: MemoryModel = FLAT
     gigahertz: float = GIGAHERTZ
     json_file: Path | None = None
+    wire: Wire | None = None
+
+    @property
+    def ran_on(self) -> str:
+        """The backend as the user names it."""
+        return self.backend if self.wire is None else "board"
 
     @property
     def timing(self) -> dict[str, Any]:

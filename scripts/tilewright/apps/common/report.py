@@ -85,7 +85,7 @@ def accelerator_figures(
     accelerator, ``own`` fields of its configuration among them, and the backend."""
     return {
         **details, "unit": choice.unit.name, "config": choice.config.resolved(), **own,
-        "backend": choice.backend,
+        "backend": choice.ran_on,
     }  # fmt: skip
 
 

@@ -10,12 +10,13 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import device
-from ...errors import CheckFailed, UserError
+from ... import board, device
+from ...errors import CheckFailed, UserError, user_errors
 from ...hw.spec.host.activity import Stopwatch, activity
 from ...hw.spec.unit import Unit
 from ...sim.device.driver import NoRoom
 from ...sim.device.protocol import JobError
+from ...sim.device.wire import WireError
 from ...sim.rtl.build import BuildError
 from ...sim.rtl.toolchain import ToolMissing
 from ...sim.timing.bound_broken import BoundBroken
@@ -54,6 +55,8 @@ def rtl_device(unit: Unit, config: Any, memory_bytes: int) -> Any:
 def opened(choice: Choice[Any], backend: str, memory_bytes: int) -> Any:
     """The device of a choice with a backend, to be closed in the end. Raises UserError if it cannot
     be built."""
+    if backend == "rtl" and choice.wire is not None:
+        return board(choice.unit.name, choice.config, **choice.wire._asdict())
     if backend == "rtl":
         return rtl_device(choice.unit, choice.config, memory_bytes)
     timed: dict[str, Any] = {}
@@ -99,10 +102,11 @@ class Session(Generic[Driver]):
     ) -> None:
         self._unit, self._make_driver = choice.unit, driver
         self._backend = backend or choice.backend
+        self._on_board = self._backend == "rtl" and choice.wire is not None
         self._what, self._about, self._whose = what, about, whose
         self._make = make or (lambda size: opened(choice, self._backend, size))
         self._reach = 1 << choice.config.addr_bits
-        self._bytes = min(FIRST_BYTES, self._reach)
+        self._bytes = 0 if self._on_board else min(FIRST_BYTES, self._reach)
         self.device: Any = None
         self._driver: Driver | None = None
         self.seconds = 0.0
@@ -124,8 +128,9 @@ class Session(Generic[Driver]):
         """The driver of the device that there is now."""
         if self._driver is None:
             verb = "building and running" if self._backend == "rtl" else "making the model of"
+            verb = "opening the board with" if self._on_board else verb
             try:
-                with activity(f"{verb} {self._unit.name}"):
+                with user_errors(WireError), activity(f"{verb} {self._unit.name}"):
                     self.device = self._make(self._bytes)
             except MemoryError:
                 raise UserError(
@@ -135,10 +140,21 @@ class Session(Generic[Driver]):
             self._driver = self._make_driver(self.device)
         return self._driver
 
+    def driver_memory(self) -> int:
+        """Bytes of memory that the device has."""
+        assert self.driver is not None
+        return int(self.device.memory_bytes)
+
     def reserve(self, size: int) -> None:
         """Have at least so many bytes of memory."""
         if size > self._bytes:
-            self.close()
+            if self._on_board and size > (most := self.driver_memory()):
+                raise UserError(
+                    f"{self._about}the {self._what} takes {in_words(size)} of memory; the board "
+                    f"has {in_words(most)}"
+                )
+            if not self._on_board:
+                self.close()
             self._bytes = size
 
     def run(self, work: Callable[[Driver], Done], what: str = "") -> Done:
@@ -155,11 +171,13 @@ class Session(Generic[Driver]):
                 with activity(f"computing on {self._unit.name}"):
                     done = work(driver)
             except NoRoom as lacking:
-                if lacking.end > self._reach:
+                if lacking.end > self._reach or self._on_board:
                     raise UserError(f"{self._about}{lacking}") from None
                 larger = max(lacking.end, 2 * self._bytes)
                 # A whole number of lines, whatever a line is.
                 self.reserve(min(-(-larger // FIRST_BYTES) * FIRST_BYTES, self._reach))
+            except WireError as error:
+                raise UserError(str(error)) from None
             except BoundBroken as error:
                 raise CheckFailed(str(error)) from None
             except ValueError as error:

@@ -49,7 +49,9 @@ SUFFIXES = (".toml", ".json")
 class VectorOptions(DeviceOptions):
     """Options like `DeviceOptions`, with a flat memory."""
 
-    shown: ClassVar[tuple[str, ...]] = ("config_file", "settings", "backend", "json_file")
+    shown: ClassVar[tuple[str, ...]] = (
+        "config_file", "settings", "backend", "port", "baud", "json_file",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +62,8 @@ class GtaOptions(VectorOptions):
         str,
         typer.Option(
             help="rtl: simulate the Verilog and check it against the model; cycles: the models "
-            "of results and cycles, the default; model: the model of results alone.",
+            "of results and cycles, the default; model: the model of results alone; board: a board "
+            "at --port.",
             rich_help_panel=PANEL,
         ),
     ] = "cycles"
@@ -97,12 +100,13 @@ def choose_gta(
         if options.backend == "model":
             raise UserError("--save-schedule must come with backend rtl or cycles, not with model")
         check_output(how.save_schedule, SUFFIXES)
-    check_report_and_tools(options.json_file, options.backend)
+    check_report_and_tools(options.json_file, options.backend, options.wire)
     return GtaChoice(
         config=config,
         backend=options.backend,
         gigahertz=1.0,
         json_file=options.json_file,
+        wire=options.wire,
         format=format,
         asked=chosen,
         explain=how.explain,

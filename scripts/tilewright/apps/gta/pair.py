@@ -144,7 +144,7 @@ def multiply_pair(jobs: tuple[PairJob, PairJob], choices: tuple[GtaChoice, GtaCh
 
 
 def _rows(choice: GtaChoice, jobs: Sequence[dict[str, Any]], cycles: _Cycles | None) -> Rows:
-    rows = [("unit", f"gta of {counted(choice.config.lanes, 'lane')}, {choice.backend}")]
+    rows = [("unit", f"gta of {counted(choice.config.lanes, 'lane')}, {choice.ran_on}")]
     for number, job in enumerate(jobs, 1):
         shape = " x ".join(f"{size:,}" for size in job["shape"])
         tiles = " x ".join(map(str, job["tiles"]))

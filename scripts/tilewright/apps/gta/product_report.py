@@ -108,7 +108,7 @@ def _figures(tally: GtaTally) -> dict[str, Any]:
 def _rows(choice: GtaChoice, tally: GtaTally) -> Rows:
     lanes = counted(choice.config.lanes, "lane")
     rows = [
-        ("unit", f"gta of {lanes}, {choice.format}, {choice.backend}"),
+        ("unit", f"gta of {lanes}, {choice.format}, {choice.ran_on}"),
         ("p-GEMMs", f"{tally.pgemms:,}: {tally.multiplications:,} multiplications, "
                     f"{tally.limb_products:,} of limbs"),
     ]  # fmt: skip

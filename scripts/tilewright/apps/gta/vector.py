@@ -95,7 +95,7 @@ def compute_vectors(
     }  # fmt: skip
     lanes = counted(choice.config.lanes, "lane")
     rows = [
-        ("unit", f"gta of {lanes}, {choice.format}, {choice.backend}"),
+        ("unit", f"gta of {lanes}, {choice.format}, {choice.ran_on}"),
         ("elements", " x ".join(f"{size:,}" for size in shape)),
     ]
     if result := _said(numbers, output):

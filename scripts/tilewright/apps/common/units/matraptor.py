@@ -103,5 +103,5 @@ def choose_sparse_unit(
         raise UserError(f"`semiring` must be {semiring} for {app}, not {config.semiring!r}")
     if mode == "outer" and not config.outer_product:
         raise UserError("`outer_product` must be true for mode outer, not false")
-    check_report_and_tools(options.json_file, options.backend)
+    check_report_and_tools(options.json_file, options.backend, options.wire)
     return SparseChoice(config=config, mode=mode, **device)

@@ -38,7 +38,7 @@ class MatrixUnitOptions(DeviceOptions):
     """The matrix unit a computation runs on, how, and where the report goes."""
 
     shown: ClassVar[tuple[str, ...]] = (
-        "unit", "config_file", "settings", "backend", "waves", "json_file",
+        "unit", "config_file", "settings", "backend", "port", "baud", "waves", "json_file",
     )  # fmt: skip
 
     unit: Annotated[
@@ -55,7 +55,7 @@ class MatrixUnitOptions(DeviceOptions):
         typer.Option(
             "--backend",
             help="rtl: simulate the Verilog and check it against the model; model: the model "
-            "alone.",
+            "alone; board: an engine on a board, with --on engine and --port.",
             rich_help_panel=PANEL,
         ),
     ] = "rtl"
@@ -170,6 +170,8 @@ def _check_alone(options: MatrixUnitOptions) -> None:
                 f"--{name} is of a cycle model: it must come with --on engine, not alone, "
                 f"as {given!r}"
             )
+    if options.wire is not None:
+        raise UserError("--backend board needs an accelerator: --on engine")
     if options.backend == "cycles" and isinstance(options, EngineOptions):
         raise UserError("backend must be rtl or model without --on engine, not 'cycles'")
 
@@ -212,12 +214,13 @@ def choose_unit(
             raise UserError(
                 f"{options.waves}: waves come from the rtl backend only, not from {backend}"
             )
-    check_report_and_tools(options.json_file, backend)
+    check_report_and_tools(options.json_file, backend, options.wire)
     return UnitChoice(
         unit=engine.unit if engine else known[unit],
         config=config,
         backend=backend,
         json_file=options.json_file,
+        wire=options.wire,
         mode=mode,
         waves=options.waves,
         engine=engine,

@@ -133,7 +133,7 @@ def matrix_unit_report(
     engine, rtl = choice.engine, choice.backend == "rtl"
     shape = f"{choice.config.rows} x {choice.config.cols} x {choice.config.depth}"
     rows = [
-        *rows, ("unit", f"{choice.unit.name} {shape}, {_words(choice)}, {choice.backend}")
+        *rows, ("unit", f"{choice.unit.name} {shape}, {_words(choice)}, {choice.ran_on}")
     ]  # fmt: skip
     timing: dict[str, Any] = {}
     compared = "results"

@@ -166,5 +166,5 @@ def choose_sida(
             check_modelled(config)
     if output:
         check_output(output, suffixes)
-    check_report_and_tools(options.json_file, options.backend)
+    check_report_and_tools(options.json_file, options.backend, options.wire)
     return SidaChoice(config=config, output=output, named=frozenset(named), **device)

@@ -167,7 +167,7 @@ def choose_tensor_unit(
     if value is not None and "value" not in named:
         given.append(f"value={value}")
     config: Any = read_config(TENSAURUS, options.config_file, given)
-    check_report_and_tools(options.json_file, options.backend)
+    check_report_and_tools(options.json_file, options.backend, options.wire)
     return TensorChoice(
         config=config,
         fixed=fixed,

@@ -253,7 +253,7 @@ def _rows(choice: TensorChoice, tally: TensorTally) -> Rows:
     rows = [
         ("unit", f"{choice.unit.name}, {config.rows} x {config.cols} elements, vectors of "
                  f"{config.vlen}; {config.channels} channels of {config.data_bits} bits"),
-        ("operation", f"{config.semiring} in {config.value}, {choice.backend}"),
+        ("operation", f"{config.semiring} in {config.value}, {choice.ran_on}"),
     ]  # fmt: skip
     if tally.plans:
         cut = tally.plans[0].cut
