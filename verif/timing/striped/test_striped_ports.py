@@ -25,7 +25,7 @@ from tilewright.verif.channels.striped.written import written_channels
 from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Agent, run_agents
-from tilewright.verif.timing.striped import reading, writing
+from tilewright.verif.timing.striped import reading
 from tilewright.verif.timing.striped.pace import GEOMETRIES, Offers, Pace, Watch, pattern
 
 _BYTES_BITS = 20
@@ -194,11 +194,11 @@ def check_writer(geometry: ChannelGeometry, line_blocks: int, seed: int) -> None
         line_blocks=line_blocks, outstanding=outstanding, requests=requests, blocks=1 + seed % 2
     )
     pace, count = Pace.random(rng), by_size(8, 12, 40)
-    job = writing.Writing.random(geometry, writer, rng, pace, cycles=20_000, count=count)
-    real = writing.on_rtl(job)
+    job = Writing.random(geometry, writer, rng, pace, cycles=20_000, count=count)
+    real = on_rtl(job)
     nobody = [Reader(line_blocks=1, outstanding=2)]
     machine = bus(geometry, readers=nobody, writer=writer, memory=pace.memory)
-    assert writing.on_model(job, machine, len(real.idle)) == real, seed
+    assert on_model(job, machine, len(real.idle)) == real, seed
     assert int(machine.writer["bytes"][0]) == sum(size for _, size in job.extents)
 
 
@@ -286,10 +286,10 @@ def test_writes_wait_for_the_queue(memory: MemoryModel) -> None:
     cycles, size = 12_000, 1 << 18
     ones = np.ones(cycles, np.uint8)
     writer = Writer(line_blocks=line_blocks, outstanding=64)
-    work = writing.Writing(geometry, writer, 20, [(0, size)], ones, ones)
+    work = Writing(geometry, writer, 20, [(0, size)], ones, ones)
     nobody = [Reader(line_blocks=1, outstanding=2)]
     machine = bus(geometry, readers=nobody, writer=writer, memory=memory, gigahertz=GIGAHERTZ)
-    seen = writing.on_model(work, machine, cycles)
+    seen = on_model(work, machine, cycles)
     assert seen.beats * geometry.beat_bytes == size
     ends = cycles - seen.idle[::-1].index(0)
     queued = memory.write_queue * geometry.interleave
@@ -304,10 +304,10 @@ def test_parts_of_accesses_count_whole() -> None:
     writer = Writer(line_blocks=line_blocks, outstanding=16)
     ones = np.ones(2000, np.uint8)
     extents = [(0, 1), (1 << 12, geometry.interleave), (1 << 13, geometry.interleave + 1)]
-    work = writing.Writing(geometry, writer, 20, extents, ones, ones)
+    work = Writing(geometry, writer, 20, extents, ones, ones)
     nobody = [Reader(line_blocks=1, outstanding=2)]
     machine = bus(geometry, readers=nobody, writer=writer, memory=HBM)
-    writing.on_model(work, machine, 2000)
+    on_model(work, machine, 2000)
     accesses = 1 + 2 + 3
     assert int(machine.channels["written"].sum()) == accesses * HBM.access_bytes
 
