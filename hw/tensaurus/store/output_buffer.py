@@ -52,7 +52,8 @@ def slot_read_layout(config: TensaurusConfig) -> data.StructLayout:
     return data.StructLayout({"valid": 1, "slot": range(config.memory_slots)})
 
 
-_READ = 1
+_READ = 2
+"""Cycles of a read: a register behind the memory keeps its access time out of the adders' path."""
 
 
 def settling_cycles(config: TensaurusConfig) -> int:
@@ -130,12 +131,13 @@ class StoreColumn(wiring.Component):
             m.d.sync += addend.eq(self.given)
         sums = Signal(data.ArrayLayout(bits, config.vlen))
         held = Signal(data.ArrayLayout(bits, config.vlen))
+        summand = delay(m, addend, _READ - 1, Const(1, 1), "summand")
         for lane in range(config.vlen):
             adder = ScalarSum(config.operators, config.sum_format, config.adder_stages)
             m.submodules[f"adder_{lane}"] = adder
             m.d.comb += [
                 adder.a.eq(held[lane]),
-                adder.b.eq(addend.word_select(lane, bits)),
+                adder.b.eq(summand.word_select(lane, bits)),
                 adder.advance.eq(1),
                 sums[lane].eq(adder.o),
             ]
@@ -160,8 +162,9 @@ class StoreColumn(wiring.Component):
             ]
             self._write(m, number, write, added, vector, writes, address, Cat(sums))
             sides.append(read.data)
+        old = [delay(m, side, _READ - 1, one, f"old_{n}") for n, side in enumerate(sides)]
         m.d.comb += [
-            held.eq(Mux(self.side, sides[1], sides[0])),
+            held.eq(Mux(self.side, old[1], old[0])),
             self.o.eq(Mux(self.side, sides[0], sides[1])),
         ]
         return m

@@ -270,7 +270,7 @@ STORE: list[tuple[Any, ...]] = [
 ]
 """Fields of the machine."""
 
-_READ = 1
+_READ = 2
 
 
 def set_up_store(m: Any, config: TensaurusConfig, kernel: Kernel, direct: bool) -> None:
