@@ -67,9 +67,12 @@ class Counters(wiring.Component):
         m = Module()
         config = self._config
         m.submodules.activity = activity = Activity()
-        # Lanes know late whether a product is accepted.
-        multiplied = Signal(config.lanes, name="multiplied_before")
-        m.d.sync += multiplied.eq(self.multiplied)
+        # Lanes know late what happens, some only by a `ready` of the bus.
+        before = {}
+        for name in EVENTS:
+            before[name] = Signal(config.lanes, name=f"{name}_before")
+            m.d.sync += before[name].eq(getattr(self, name))
+        multiplied = before["multiplied"]
         m.d.comb += [
             activity.clear.eq(self.clear),
             activity.active.eq(multiplied.any()),
@@ -79,7 +82,7 @@ class Counters(wiring.Component):
         new = {}
         for name in EVENTS:
             new[name] = Signal(range(config.lanes + 1), name=f"new_{name}")
-            m.d.sync += new[name].eq(ones(getattr(self, name)))
+            m.d.sync += new[name].eq(ones(before[name]))
         pairs = new["stored_row"] * PAIR_BYTES
         entries = new["stored_entry"] * config.layout.entry_bytes
         read = {name: new[name] * config.beat_bytes for name in READS}
