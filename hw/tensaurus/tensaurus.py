@@ -169,7 +169,7 @@ class Counters(wiring.Component):
             beats.append(new)
             count(m, self, f"bytes_{name}", new * beat_bytes)
         count(m, self, "bytes_read", sum(beats, start=Cat()) * beat_bytes)
-        count(m, self, "bytes_written", self.sent)
+        count(m, self, "bytes_written", self.sent, late=True)
         count(m, self, "drains", self.drained)
         return m
 
