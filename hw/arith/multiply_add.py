@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
 from .fused.aligned_sum import AlignedSum, SpecialCases, head_bits
+from .fused.sum_stages import carry_save_rows
 from .pipeline import Bundle, Pipeline
 from .round import exponent_limit, normalise_and_round
 from .unpack import Unpack
@@ -19,7 +20,7 @@ from .unpack import Unpack
 def anchor_terms(
     m: Module, exponent: Value, zero: Value, addend_exponent: Value, addend_zero: Value
 ) -> dict[str, Value]:
-    """The larger exponent of the two terms that are not zero.
+    """Finds the larger exponent of the two terms that are not zero.
 
     Parameters
     ----------
@@ -27,33 +28,35 @@ def anchor_terms(
     exponent, zero: of the product
     addend_exponent, addend_zero: of the addend; both exponents have the same shape and offset
 
-    Returns ``above``: the product stands there; ``anchor``: the exponent; ``distance``: how far
-    the other term lies below.
+    Returns ``above``: the product stands there; ``anchor``: the exponent.
     """
     above = Signal()
     anchor = Signal.like(exponent)
-    distance = Signal(len(exponent))
     m.d.comb += [
         # A term that is zero leaves the other one where it is.
         above.eq(~zero & (addend_zero | (exponent >= addend_exponent))),
         anchor.eq(Mux(above, exponent, addend_exponent)),
-        distance.eq(Mux(above, exponent - addend_exponent, addend_exponent - exponent)),
     ]
-    return {"above": above, "anchor": anchor, "distance": distance}
+    return {"above": above, "anchor": anchor}
 
 
-def sum_terms(m: Module, bundle: Bundle, *, alignment_bits: int) -> dict[str, Value]:
-    """Sums the aligned terms, relative to the addend's sign; also returns the lost bits.
+_TERMS = ("significand", "addend", "distance", "addend_distance", "differ")
+"""Values from which :func:`align_pair` computes its rows."""
+
+
+def align_pair(m: Module, bundle: Bundle, *, alignment_bits: int) -> dict[str, Value]:
+    """Aligns the two terms, the product relative to the addend's sign.
 
     Parameters
     ----------
     m: the module
     bundle: ``significand`` of the product, binary point behind its two top bits; ``addend``,
-        binary point behind its top bit; ``differ``: their signs do; ``above`` and ``distance``,
-        see :func:`anchor_terms`
+        binary point behind its top bit; ``differ``: their signs do; ``distance`` and
+        ``addend_distance``: how far they lie below the anchor, see :func:`anchor_terms`
     alignment_bits: of the window below the anchor
 
-    Returns ``total``, ``lost_positive`` and ``lost_negative``, see :class:`NormaliseSum`.
+    Returns ``first``, ``second`` and ``carry``, whose sum is the total; ``lost_positive`` and
+    ``lost_negative``, see :class:`NormaliseSum`; and what else is in the bundle.
     """
     distance = bundle["distance"]
     m.submodules.sum = aligned = AlignedSum(
@@ -63,21 +66,25 @@ def sum_terms(m: Module, bundle: Bundle, *, alignment_bits: int) -> dict[str, Va
         alignment_bits=alignment_bits,
         distance_bits=len(distance),
     )
-    total = Signal(signed(aligned.sum_bits))
-    first, second = (Cat(aligned.carry, row) for row in aligned.rows)
     m.d.comb += [
         aligned.significands[0].eq(bundle["significand"]),
         aligned.addend.eq(bundle["addend"]),
-        aligned.distances[0].eq(Mux(bundle["above"], 0, distance)),
-        aligned.addend_distance.eq(Mux(bundle["above"], distance, 0)),
+        aligned.distances[0].eq(distance),
+        aligned.addend_distance.eq(bundle["addend_distance"]),
         aligned.negative.eq(bundle["differ"]),
-        total.eq((first + second)[1:]),
     ]
-    return {
-        "total": total,
-        "lost_positive": aligned.lost_positive,
-        "lost_negative": aligned.lost_negative,
-    }
+    rest = {name: value for name, value in bundle.items() if name not in _TERMS}
+    return {**carry_save_rows(aligned), **rest}
+
+
+def add_pair(m: Module, bundle: Bundle) -> dict[str, Value]:
+    """Adds the rows of :func:`align_pair`. Returns ``total``, and what else is in the bundle."""
+    rest = dict(bundle)
+    first, second, carry = (rest.pop(name) for name in ("first", "second", "carry"))
+    total = Signal(signed(len(first)))
+    # The carry enters below the lowest bit.
+    m.d.comb += total.eq((Cat(carry, first) + Cat(carry, second))[1:])
+    return {**rest, "total": total}
 
 
 def window_bits(operand: FloatFormat, result: FloatFormat, *, normalised: bool) -> int:
@@ -218,11 +225,15 @@ class FloatMultiplyAdd(wiring.Component):
             addend_exponent.eq(c.exponent),
         ]
         anchored = anchor_terms(m, exponent, a.zero | b.zero, addend_exponent, c.zero)
+        distance = Signal(len(exponent))
+        m.d.comb += distance.eq(
+            Mux(anchored["above"], exponent - addend_exponent, addend_exponent - exponent)
+        )
         return {
             "significand": a.significand * b.significand,
             "addend": c.significand,
             "above": anchored["above"],
-            "distance": anchored["distance"],
+            "distance": distance,
             "limit": exponent_limit(self._format, anchored["anchor"], _HEAD_BITS),
             "differ": a.sign ^ b.sign ^ c.sign,
             "flip": c.sign,
@@ -234,7 +245,10 @@ class FloatMultiplyAdd(wiring.Component):
 
     def _total(self, m: Module, bundle: Bundle) -> Bundle:
         """The sum of the aligned terms, relative to the addend's sign."""
-        done = ("significand", "addend", "above", "distance", "differ")
         alignment_bits = window_bits(self._operand, self._format, normalised=self._normalise)
-        total = sum_terms(m, bundle, alignment_bits=alignment_bits)
-        return total | {name: value for name, value in bundle.items() if name not in done}
+        rest = dict(bundle)
+        above, distance = rest.pop("above"), rest.pop("distance")
+        rest["distance"] = Mux(above, 0, distance)
+        rest["addend_distance"] = Mux(above, distance, 0)
+        found = add_pair(m, align_pair(m, rest, alignment_bits=alignment_bits))
+        return {"total": found.pop("total"), **found}

@@ -123,7 +123,7 @@ class GtaConfig(Config):
         allowed=_AdderCount(0, 64, multiple_of=8),
         doc="fused adders of a lane, an eighth of them per row; 0: no jobs on floats",
     )
-    adder_stages: int = parameter(2, allowed=IntRange(1, 3), doc="register stages of a fused adder")
+    adder_stages: int = parameter(4, allowed=IntRange(1, 5), doc="register stages of a fused adder")
     partial_bits: int = parameter(
         40, allowed=IntRange(20, 64), doc="width of an element's sum of products of limbs"
     )

@@ -19,7 +19,10 @@ from .table import Figures, Row, Table
 __all__ = ["STAGES", "gta_area"]
 
 STAGES = (1, 2, 3)
-"""Register stages of the separate units, and of a fused adder."""
+"""Register stages of the separate units."""
+
+ADDER_STAGES = (*STAGES, 4, 5)
+"""Register stages of a fused adder."""
 
 _ARRAY = "array and multi-precision accumulator"
 _FLOATS = "the same with fused adders"
@@ -116,12 +119,13 @@ def _stages(number: int) -> str:
 def gta_area(target: str = "cmos", *, progress: Progress = quiet, **parameters: Any) -> Table:
     """Compares the area of a lane's array and its fused adders with separate units for each format.
 
-    Shares are of the separate units with as many register stages as the fused adders have. Both
-    lanes are arithmetic alone until the last two lines: register files, memories, operand queues
-    and simple operations are in neither, the paper has them in both. "Without" leaves a format
-    out: of the separate units its own go; of the array what elements, accumulator and fused adders
-    take less, as a share of what they take of all formats. "Of the lane" are its parts, which do
-    not overlap; buffers of nets that cross modules are in none of them.
+    Shares are of the separate units with as many register stages as the fused adders have, or
+    with the most that they can have. Both lanes are arithmetic alone until the last two lines:
+    register files, memories, operand queues and simple operations are in neither, the paper has
+    them in both. "Without" leaves a format out: of the separate units its own go; of the array
+    what elements, accumulator and fused adders take less, as a share of what they take of all
+    formats. "Of the lane" are its parts, which do not overlap; buffers of nets that cross modules
+    are in none of them.
 
     Parameters
     ----------
@@ -139,7 +143,7 @@ def gta_area(target: str = "cmos", *, progress: Progress = quiet, **parameters: 
     }
     found = measure("gta-area", designs, target, progress)
     note_config("gta", config.resolved())
-    base = found[f"separate units, {_stages(config.adder_stages)}"]
+    base = found[f"separate units, {_stages(min(config.adder_stages, STAGES[-1]))}"]
     scale = 1.0 if target == "cmos" else 1e-6
     digits = (0 if target == "cmos" else 4, 2, 3, 1)
 
@@ -151,7 +155,7 @@ def gta_area(target: str = "cmos", *, progress: Progress = quiet, **parameters: 
     parts = LaneParts(config, target, progress)
     rows += [row(*named) for named in _lane(parts, config)]
     rows += [row(*named) for named in _parts_of_lane(parts.cluster(), config.lanes)]
-    for number in STAGES if config.floats else ():
+    for number in ADDER_STAGES if config.floats else ():
         staged = replace(config, adder_stages=number)
         of_stages = parts if staged == config else LaneParts(staged, target, progress)
         rows.append(row(f"a fused adder of a row, {_stages(number)}", _of(of_stages.row_adder())))

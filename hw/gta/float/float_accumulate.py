@@ -9,7 +9,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from ...arith.fused.aligned_sum import SpecialCases, head_bits
-from ...arith.multiply_add import anchor_terms, sum_terms
+from ...arith.multiply_add import add_pair, align_pair, anchor_terms
 from ...arith.pipeline import Bundle, Pipeline
 from ...arith.round import limit_offset, normalise_and_round
 from ...arith.unpack import unpacked_layout
@@ -89,6 +89,8 @@ ACCUMULATE_CUTS: dict[int, tuple[str, ...]] = {
     1: (),
     2: ("total",),
     3: ("total", "shifted"),
+    4: ("anchored", "total", "shifted"),
+    5: ("anchored", "aligned", "total", "shifted"),
 }
 """Places of an adder's registers, by its number of stages; the last one is the running sum."""
 
@@ -119,7 +121,7 @@ class FloatAccumulate(wiring.Component):
     Parameters
     ----------
     formats: of the operands
-    stages: register stages, 1..3, see :data:`ACCUMULATE_CUTS`
+    stages: register stages, 1..5, see :data:`ACCUMULATE_CUTS`
     own: products of fp16 and bf16 may have sums of these formats
 
     Members
@@ -176,13 +178,18 @@ class FloatAccumulate(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         pipeline = Pipeline(m, self._stages, C(1), ACCUMULATE_CUTS)
-        bundle = pipeline.cut("total", self._total(m))
+        bundle = pipeline.cut("anchored", self._anchored(m, self._operands(m)))
+        bundle["limit"] = bundle.pop("anchor") + bundle.pop("offset")
+        alignment_bits = max(_alignment_bits(fmt) for fmt in self._formats)
+        aligned = align_pair(m, bundle, alignment_bits=alignment_bits)
+        bundle = pipeline.cut("aligned", aligned)
+        bundle = pipeline.cut("total", add_pair(m, bundle))
         rounded = normalise_and_round(m, bundle, self._result, pipeline, narrow=self._narrow)
         m.d.comb += self.o.eq(rounded)
         return m
 
-    def _total(self, m: Module) -> Bundle:
-        """Computes the exact sum, and the outcome of special values."""
+    def _operands(self, m: Module) -> Bundle:
+        """Decodes the sum, and what special values make of the result."""
         m.submodules.addend = addend = FloatOperand(self._sums)
         bits = len(addend.format)
         m.d.comb += [
@@ -199,33 +206,38 @@ class FloatAccumulate(wiring.Component):
         top = c.exponent[-1]
         addend_exponent = Signal.like(product.exponent)
         m.d.comb += addend_exponent.eq(Cat(c.exponent[:-1], ~top, top))
-        anchored = anchor_terms(m, product.exponent, product.zero, addend_exponent, c.zero)
-        total = sum_terms(
-            m,
-            {
-                "significand": self.product,
-                "addend": addend.significand,
-                "differ": product.negative ^ c.negative,
-                "above": anchored["above"],
-                "distance": anchored["distance"],
-            },
-            alignment_bits=max(_alignment_bits(fmt) for fmt in self._formats),
-        )
         zeros, bias = self._result.significand_bits, (1 << self._result.exponent_bits) - 1
         offset = self._of_sum(lambda fmt: C(limit_offset(fmt, _HEAD_BITS, zeros) - bias))
         narrow = {"narrow": self.narrow.as_value()} if self._narrow else {}
-        return (
-            total
-            | narrow
-            | {
-                "limit": anchored["anchor"] + offset,
-                "flip": c.negative,
-                "negative_zero": specials.o.negative_zero,
-                "nan": specials.o.nan,
-                "infinite": specials.o.infinite,
-                "negative": specials.o.negative,
-            }
-        )
+        return narrow | {
+            "significand": self.product,
+            "exponent": product.exponent,
+            "zero": product.zero,
+            "addend": addend.significand,
+            "addend_exponent": addend_exponent,
+            "addend_zero": c.zero,
+            "offset": offset,
+            "differ": product.negative ^ c.negative,
+            "flip": c.negative,
+            "negative_zero": specials.o.negative_zero,
+            "nan": specials.o.nan,
+            "infinite": specials.o.infinite,
+            "negative": specials.o.negative,
+        }
+
+    def _anchored(self, m: Module, operands: Bundle) -> Bundle:
+        """Finds the larger term, and how far the other one lies below."""
+        rest = dict(operands)
+        names = ("exponent", "zero", "addend_exponent", "addend_zero")
+        exponent, zero, addend_exponent, addend_zero = (rest.pop(name) for name in names)
+        found = anchor_terms(m, exponent, zero, addend_exponent, addend_zero)
+        above = found["above"].replicate(len(exponent))
+        return rest | {
+            # Both are subtracted, so that the comparison selects and is not waited for.
+            "distance": (addend_exponent - exponent)[: len(exponent)] & ~above,
+            "addend_distance": (exponent - addend_exponent)[: len(exponent)] & above,
+            "anchor": found["anchor"],
+        }
 
     def _of_sum(self, value: Callable[[FloatFormat], Value]) -> Value:
         """A number of the sum's format."""

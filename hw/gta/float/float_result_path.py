@@ -40,7 +40,7 @@ class BankWave(wiring.Component):
     Parameters
     ----------
     config: of the accelerator
-    latency: cycles from ``start`` to bank 0's first row, 2..8
+    latency: cycles from ``start`` to bank 0's first row, at least 2
 
     Members
     -------
@@ -72,14 +72,19 @@ class BankWave(wiring.Component):
         kept = ("rows", "word", "last")
         shapes = wave_layout(self.config).members
         waiting = Signal(data.StructLayout({name: shapes[name] for name in kept}), reset_less=True)
-        with m.If(self.start):
-            m.d.sync += [
-                waiting.rows.eq(self.rows),
-                waiting.word.eq(self.word),
-                waiting.last.eq(self.last),
-            ]
-        begins = self.start
-        for wait in range(self._latency - 1):
+        begins, given = self.start, {name: getattr(self, name) for name in kept}
+        # One wave waits in ``waiting``, up to the cycle in which the next one starts.
+        early = max(0, self._latency - 1 - ROWS)
+        for wait in range(early):
+            started = Signal(name=f"started_{wait}")
+            m.d.sync += started.eq(begins)
+            begins = started
+            for name, value in given.items():
+                given[name] = Signal.like(value, name=f"{name}_{wait}", reset_less=True)
+                m.d.sync += given[name].eq(value)
+        with m.If(begins):
+            m.d.sync += [waiting[name].eq(value) for name, value in given.items()]
+        for wait in range(self._latency - 1 - early):
             later = Signal(name=f"begins_{wait}")
             m.d.sync += later.eq(begins)
             begins = later

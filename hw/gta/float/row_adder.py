@@ -48,7 +48,7 @@ class RunningSums(wiring.Component):
     -------
     all: in; (fewer may count) all columns do
     on_their_way: in; (several columns and stages) a bit for each cycle from the adder's second to
-      its last: a sum is there
+      its last: a sum is there in the next cycle
     store: in; that is the adder's last one
     i: in; the new sum, with ``store``
     o: out; the sum of the column whose turn it is; combinational
@@ -92,21 +92,27 @@ class RunningSums(wiring.Component):
             for n, behind in enumerate([*sums[1:], self.i]):
                 ends = n == self._fewer - 1 < self._columns - 1
                 m.d.sync += sums[n].eq(Mux(self.all, behind, self.i) if ends else behind)
+        newest = sums[-1]
+        if self._fewer < self._columns:
+            newest = Mux(self.all, newest, sums[self._fewer - 1])
+        m.d.comb += [self.o.eq(self._of_turn(m, sums)), self.newest.eq(newest)]
+        return m
+
+    def _of_turn(self, m: Module, sums: list[Signal]) -> Value:
+        """The sum as many places behind the head as others are on their way, which is counted a
+        cycle before."""
+        if min(self._columns, self._stages) == 1:
+            return sums[0]
         here: list[Value] = [C(1)]
-        for other in self.on_their_way if min(self._columns, self._stages) > 1 else ():
+        for other in self.on_their_way:
             here = [
                 (now & ~other) | (before & other)
                 for now, before in zip([*here, C(0)], [C(0), *here], strict=True)
             ]
         places = min(len(here), self._columns)
-        newest = sums[-1]
-        if self._fewer < self._columns:
-            newest = Mux(self.all, newest, sums[self._fewer - 1])
-        m.d.comb += [
-            self.o.eq(one_of(here[:places], sums[:places]) if places > 1 else sums[0]),
-            self.newest.eq(newest),
-        ]
-        return m
+        place = Signal(places, init=1)
+        m.d.sync += place.eq(Cat(here[:places]))
+        return one_of(list(place), sums[:places])
 
 
 _NARROW = 32
@@ -363,7 +369,7 @@ class RowAdder(wiring.Component):
         if own < len(columns):
             m.d.comb += sums.all.eq(self.wide)
         if min(len(columns), stages) > 1:
-            others = Cat(Cat(*selected(3 + n)).any() for n in range(stages - 1))
+            others = Cat(Cat(*selected(2 + n)).any() for n in range(stages - 1))
             m.d.comb += sums.on_their_way.eq(others)
         self._narrow(m, adder)
         for step in range(stages):
@@ -379,7 +385,7 @@ class RowAdder(wiring.Component):
         return len({sum_format(fmt.name).name for fmt in self._formats}) > 1
 
     def _narrow(self, m: Module, adder: FloatAccumulate) -> None:
-        """The format of sums."""
+        """The format of sums, in a register like the product's."""
         if "narrow" not in adder.signature.members:
             return
         kinds = {
@@ -387,7 +393,10 @@ class RowAdder(wiring.Component):
             "fp16": self.mode.own & self.mode.fp16,
             "bf16": self.mode.own & ~self.mode.fp16,
         }
-        m.d.comb += [adder.narrow[name].eq(kinds[name]) for name, _ in adder.narrow.shape()]
+        for name, _ in adder.narrow.shape():
+            narrow = Signal(name=f"sum_is_{name}", reset_less=True)
+            m.d.sync += narrow.eq(kinds[name])
+            m.d.comb += adder.narrow[name].eq(narrow)
 
     def _header(self, m: Module, not_zero: Value) -> data.View[data.StructLayout]:
         """The header of the product, of exponents as wide as this adder needs them."""

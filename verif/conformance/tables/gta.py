@@ -5,7 +5,7 @@ from tilewright.verif.conformance.limits import Edge, Limits, bases, settings_of
 _SETTINGS = settings_of("""
     lanes        | 1 2 64          | 0 3 128             | a power of two in 1..64
     float_adders | 0 8 16 32 64    | 1 12 24 72 128      | 0, 8, 16, 32 or 64
-    adder_stages | 1 2 3           | 0 4                 | an integer in 1..3
+    adder_stages | 1 2 5           | 0 6                 | an integer in 1..5
     partial_bits | 20 21 64        | 19 65               | an integer in 20..64
     vector_bytes | 2048 131072     | 1024 3072 262144    | a power of two in 2048..131072
     mask_bits    | 1 3 8           | 0 9                 | an integer in 1..8

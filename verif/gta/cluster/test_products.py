@@ -115,7 +115,7 @@ def config_of_floats(
     *,
     lanes: int = 1,
     adders: int = 8,
-    stages: int = 2,
+    stages: int = 4,
     kib: int = 32,
 ) -> GtaConfig:
     return GtaConfig(
@@ -133,7 +133,7 @@ CONFIGS_FLOATS = {
     "shared": SHARED,
     "bf16 on two lanes": config_of_floats(("bf16",), lanes=2, kib=4),
     "two lanes": config_of_floats(lanes=2),
-    "four lanes": config_of_floats(lanes=4, stages=3),
+    "four lanes": config_of_floats(lanes=4, stages=5),
     "floats alone": config_of_floats(FLOATS, lanes=2, adders=16, stages=1),
     "64 adders": config_of_floats(adders=64),
     "64 adders of bf16": config_of_floats(("int16", "bf16"), lanes=2, adders=64, stages=1),

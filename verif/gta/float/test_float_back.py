@@ -271,7 +271,7 @@ pytestmark = pytest.mark.long
 
 ALL = ",".join(FORMATS_OF_GTA)
 BUILDS = [
-    *(f"{ALL} {adders} {stages}" for adders in (8, 16, 32, 64) for stages in (1, 2, 3)),
+    *(f"{ALL} {adders} {stages}" for adders in (8, 16, 32, 64) for stages in range(1, 6)),
     "bf16 8 2",
     "bf16 64 1",
     "fp16,fp32 16 2",

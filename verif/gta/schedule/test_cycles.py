@@ -96,7 +96,7 @@ def test_commands_in_a_chain() -> None:
     stays = [(2, replace(first, dataflow="os")), (1, replace(short, dataflow="os"))]
     assert chain_cycles(CONFIG, stays, NONE) == 2 * 3 * 32 + 16 + 2 * 16 + 16 - 1 + DOUBLINGS
     # Products of floats two cycles apart: the array is empty in between.
-    often = GtaConfig(float_adders=64)
+    often = GtaConfig(float_adders=64, adder_stages=2)
     floats = ArrayJob(m=16, n=16, k=32, format="bf16", dataflow="os", rows=2, cols=2)
     gap = 64 + 2 * 16 + PIPELINE.emptied
     alone = array_cycles(often, floats)
@@ -122,15 +122,15 @@ def test_commands_in_a_chain() -> None:
     [
         ("int8", 8, 4 * 1 + 3, 0),
         ("int64", 8, 4 * 64, 0),
-        ("bf16", 8, 4 * 8, 2 - 7),
-        ("bf16", 64, 4 * 2, 2 - 1),
-        ("fp64", 64, 4 * 49, 2 + 1),
+        ("bf16", 8, 4 * 8, 4 - 7),
+        ("bf16", 64, 4 * 4, 4 - 3),
+        ("fp64", 64, 4 * 49, 4 + 1),
     ],
 )
 def test_vectors(format_: str, adders: int, octet: int, behind: int) -> None:
     """17 x 9 sums of four products are 3 x 2 tiles of 8 x 8, an octet a bank each, and 2 x 1 of two
     lanes below each other by two; sums of int8 have three bytes more than these. Floats' last ones
-    go through the adder's two stages, of fp64 in two words, but have no turns to wait for."""
+    go through the adder's four stages, of fp64 in two words, but have no turns to wait for."""
     config = GtaConfig(float_adders=adders)
     along = ArrayJob(m=17, n=9, k=4, format=format_, dataflow="simd")
     assert array_cycles(config, along, NONE) == 6 * octet + 8 + behind

@@ -95,7 +95,9 @@ def test_more_adders_help_bf16() -> None:
     """More adders speed up bf16; with 64 in a lane, the two stages of each limit a chain of
     sums."""
     few, many = (
-        gta_workloads("cmos", only="FFL", settings=[f"float_adders={adders}"]).rows[0].ours
+        gta_workloads("cmos", only="FFL", settings=["adder_stages=2", f"float_adders={adders}"])
+        .rows[0]
+        .ours
         for adders in (8, 64)
     )
     assert (few[2], many[2]) == (2, 8)
