@@ -33,9 +33,12 @@ __all__ = ["Line", "Reply", "WireDevice", "WireError", "decode", "encode", "open
 
 Config = TypeVar("Config")
 
-_TRIES = 8
+_TRIES = 10
 _SECONDS = 0.25
-"""Time without a byte after which a request is sent again."""
+"""Time without a byte after which a request is sent again; then twice as long, and so on."""
+_MOST_SILENCES = 16
+"""At most so many times as long."""
+_OPENING_TRIES = 5
 _MOST_NOISE = 1 << 14
 """Bytes without a frame after which a request is sent again."""
 
@@ -180,7 +183,6 @@ class WireDevice(Generic[Config]):
             if not end:
                 more = self._line.read(max(1, getattr(self._line, "in_waiting", 0)))
                 if not more:
-                    self._received = b""
                     return None
                 self._received += more
                 noise += len(more)
@@ -201,18 +203,25 @@ class WireDevice(Generic[Config]):
         head = bytes([command, self._sequence])
         sizes = address.to_bytes(4, "little") + count.to_bytes(2, "little")
         request = encode(head + sizes + content)
+        # A board that is there answers at once to be opened, as it does nothing else.
+        opens = command == Command.OPEN
+        tries = min(self._tries, _OPENING_TRIES) if opens else self._tries
         try:
-            for attempt in range(self._tries):
+            for attempt in range(tries):
                 self.repeated += attempt > 0
                 self._line.write(request)
-                while (reply := self._frame()) is not None:
-                    if reply.command == command and reply.sequence == self._sequence:
+                silences = min(1 << attempt, _MOST_SILENCES)
+                while silences:
+                    reply = self._frame()
+                    if reply is None:
+                        silences -= 1
+                    elif reply.command == command and reply.sequence == self._sequence:
                         return self._data(reply, command, address)
         except OSError as error:
             reason = error.strerror or error
             raise WireError(f"the line {self._line.name} is broken: {reason}") from None
         raise WireError(
-            f"no answer from {self._line.name} to {self._tries} requests: check the cable, the "
+            f"no answer from {self._line.name} to {tries} requests: check the cable, the "
             f"baud rate, and that the board is programmed"
         )
 
