@@ -28,7 +28,7 @@ class KeptWord(wiring.Component):
     Members
     -------
     i: in; the memory's output, which stays while nothing is read
-    keeps: in; ``o`` stays for another cycle
+    keep: in; ``o`` stays for another cycle
     o: out; what ``i`` was in the last cycle in which nothing was kept
     """
 
@@ -36,7 +36,7 @@ class KeptWord(wiring.Component):
 
     def __init__(self, width: int) -> None:
         self._width = width
-        super().__init__({"i": In(width), "keeps": In(1), "o": Out(width)})
+        super().__init__({"i": In(width), "keep": In(1), "o": Out(width)})
 
     @property
     def width(self) -> int:
@@ -48,7 +48,7 @@ class KeptWord(wiring.Component):
         loaded = Signal(self._width, reset_less=True)
         kept = Signal(self._width, reset_less=True)
         m.d.comb += self.o.eq(Mux(kept_before, kept, loaded))
-        m.d.sync += [kept_before.eq(self.keeps), loaded.eq(self.i), kept.eq(self.o)]
+        m.d.sync += [kept_before.eq(self.keep), loaded.eq(self.i), kept.eq(self.o)]
         return m
 
 
@@ -87,11 +87,13 @@ def read_ahead(
         return word, valid
     read_valid = Signal()
     moves = Signal()
+    keep = Signal()
+    m.d.comb += keep.eq(valid & ~take)
     parts = []
     for low in range(0, len(word), _KEPT_BITS):
         part = KeptWord(len(word[low : low + _KEPT_BITS]))
         m.submodules[f"kept_{low // _KEPT_BITS}"] = part
-        m.d.comb += [part.i.eq(word[low : low + _KEPT_BITS]), part.keeps.eq(valid & ~take)]
+        m.d.comb += [part.i.eq(word[low : low + _KEPT_BITS]), part.keep.eq(keep)]
         parts.append(part.o)
     # `take` arrives late: it passes one gate on its way to the memory.
     m.d.comb += [

@@ -239,7 +239,9 @@ def components_with_streams(folder: str) -> set[type]:
     return found
 
 
-WITHOUT_STREAMS = {"AcceleratorTop", "Activity", "DelayRing", "JobStates", "ValidPipeline"}
+WITHOUT_STREAMS = {
+    "AcceleratorTop", "Activity", "DelayRing", "JobStates", "KeptWord", "ValidPipeline",
+}  # fmt: skip
 """The bus of the first is that of the accelerators above."""
 
 
