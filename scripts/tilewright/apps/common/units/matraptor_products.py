@@ -267,7 +267,8 @@ def _lane_cycles(tally: SparseTally) -> dict[str, int]:
 def _rows(choice: SparseChoice, tally: SparseTally, figures: dict[str, Any]) -> Rows:
     counts, config = tally.counts, choice.config
     shape = f"{config.lanes} lanes, {config.channels} channels of {config.data_bits} bits"
-    memory = "" if choice.backend == "model" else f", memory {choice.memory.name}"
+    timed = choice.ran_on in ("rtl", "cycles")
+    memory = f", memory {choice.memory.name}" if timed else ""
     outer = choice.mode == "outer"
     how = " by outer products" if outer else ""
     jobs = "a tile of C each" if outer else (
@@ -276,7 +277,7 @@ def _rows(choice: SparseChoice, tally: SparseTally, figures: dict[str, Any]) -> 
     merged = "" if outer else f"; merge steps {counts.get('merge_steps', 0):,}"
     rows = [
         ("unit", f"{choice.unit.name}, {shape}, {config.queues} queues of {config.queue_depth}"),
-        ("operation", f"{config.semiring} in {config.value}{how}, {choice.backend}{memory}"),
+        ("operation", f"{config.semiring} in {config.value}{how}, {choice.ran_on}{memory}"),
         ("jobs", f"{tally.jobs:,} ({jobs})"),
         ("products", f"{counts.get('operations', 0):,}{merged}; entries written "
                      f"{counts.get('results', 0):,}"),

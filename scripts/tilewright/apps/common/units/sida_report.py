@@ -250,7 +250,7 @@ def _unit_rows(choice: SidaChoice, outcome: Outcome, waits: int) -> Rows:
         ("unit", f"{choice.unit.name}, {config.pes} elements a cycle, steps of {config.subtensor} "
                  f"columns; {config.channels} channels of {config.data_bits} bits"),
         *(one.row for one in choice.sizes),
-        ("operation", f"{outcome.semiring} in {config.value}, {choice.backend}"),
+        ("operation", f"{outcome.semiring} in {config.value}, {choice.ran_on}"),
         ("in memory", f"{elements:,} elements by columns, {late:,} late ones by rows; "
                       f"{stored:,} bytes"),
         ("elements", f"{counts['elements']:,} read, {counts['operations']:,} operations"),
