@@ -65,8 +65,8 @@ class UnsignedCompare(wiring.Component):
         return m
 
 
-class SmallestQueues(wiring.Component):
-    """Finds the entries than which no other is smaller. Combinational.
+class SmallestEntries(wiring.Component):
+    """Finds the smallest entries, given which are smaller than which. Combinational.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class SmallestQueues(wiring.Component):
     -------
     smaller: in; of each entry, which of the others are smaller
     present: in; which of them count
-    chosen: out; those among them than which none is smaller
+    chosen: out; those among them that have no smaller one
     """
 
     def __init__(self, count: int) -> None:
@@ -158,7 +158,7 @@ class MinimumColumn(wiring.Component):
                 ]
         column: Value = Value.cast(0)
         for name in ("chosen", "popped"):
-            m.submodules[name] = smallest = SmallestQueues(self._count)
+            m.submodules[name] = smallest = SmallestEntries(self._count)
             m.d.comb += [
                 *(smallest.smaller[i].eq(smaller[i]) for i in range(self._count)),
                 smallest.present.eq(self.present),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from amaranth.hdl import Module, Shape
+from amaranth.hdl import Cat, Module, Shape, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Multiplier", "UnequalMultiplier"]
+__all__ = ["Multiplier", "UnequalMultiplier", "joined_halves"]
 
 
 class Multiplier(wiring.Component):
@@ -52,7 +52,8 @@ class Multiplier(wiring.Component):
 class UnequalMultiplier(wiring.Component):
     """Computes ``o = a * b``, unsigned, of two widths.
 
-    Combinational. A module of its own, so that a synthesis tool chooses its structure.
+    Combinational. A module of its own, so that a synthesis tool chooses its structure; not a
+    :class:`Multiplier`, which is one Verilog module with one width as its parameter.
 
     Parameters
     ----------
@@ -80,3 +81,14 @@ class UnequalMultiplier(wiring.Component):
         m = Module()
         m.d.comb += self.o.eq(self.a * self.b)
         return m
+
+
+def joined_halves(lower: Value, upper: Value, half: int) -> Value:
+    """Returns the product of two factors, from those of one with both parts of the other.
+
+    Parameters
+    ----------
+    lower, upper: the products with the other's lowest ``half`` bits and with those above
+    """
+    high = (lower[half:] + upper)[: len(upper)]
+    return Cat(lower[:half], high)

@@ -10,6 +10,7 @@ from ..spec.formats import FloatFormat, Format, IntFormat
 from ..spec.semirings import Semiring
 from .add import FloatAdd
 from .compare import FloatMinMax
+from .multiplier import joined_halves
 from .pipeline import Bundle, Pipeline
 from .round import exponent_limit, normalise_and_round
 from .unpack import Unpack
@@ -182,8 +183,7 @@ class FloatMultiply(wiring.Component):
         factor, half = a.o.significand, len(b.o.significand) // 2
         low, high = factor * b.o.significand[:half], factor * b.o.significand[half:]
         cut = pipeline.cut("halves", {"low": low, "high": high, **rest})
-        low, high = cut.pop("low"), cut.pop("high")
-        return {"total": Cat(low[:half], (low[half:] + high)[: len(high)], 0), **cut}
+        return {"total": Cat(joined_halves(cut.pop("low"), cut.pop("high"), half), 0), **cut}
 
 
 class ScalarProduct(ScalarOperator):

@@ -81,128 +81,146 @@ class HostBridge(wiring.Component):
         m.submodules.sender = sender = FrameSender()
         wiring.connect(m, wiring.flipped(self.rx), receiver.i)
         wiring.connect(m, sender.o, wiring.flipped(self.tx))
-        header, command = receiver.header, receiver.header.command
+        answer = _Answer(
+            replies_to=Signal(8),
+            sequence=Signal(8),
+            with_data=Signal(),
+            place=Signal(range(self._identity.most_data + 1)),
+            status=Signal(Status),
+            outcome=Signal(Status),
+            word=Signal(WORD_BITS),
+        )
+        m.d.comb += receiver.place.eq(answer.place)
+        bus = self._transfers(m, receiver.header.address, answer.place, answer.word, receiver.value)
         opened = Signal()
-        # Of the request before: its number, and how it went.
-        sequence = Signal(8)
-        outcome = Signal(Status)
-        # Of the answer: what to, whether data follow, the place of a byte, and how it went.
-        replies_to = Signal(8)
-        with_data = Signal()
-        place = Signal(range(self._identity.most_data + 1))
-        status = Signal(Status)
-        word = Signal(WORD_BITS)
-        m.d.comb += receiver.place.eq(place)
-        repeated = opened & (header.sequence == sequence)
-        malformed = self._malformed(m, receiver)
-        event = self._event(m, opened)
-        writes = (command == Command.WRITE_REGISTER) | (command == Command.WRITE_MEMORY)
-        bus = self._transfers(m, header.address, place, word, receiver.value)
-        out, byte = sender.i, sender.i.payload.value
-        reads_memory = Signal()
-        m.d.comb += reads_memory.eq(replies_to == Command.READ_MEMORY)
-
-        def answer(how: Any, *, data: Any = False) -> None:
-            m.d.sync += [status.eq(how), with_data.eq(data), place.eq(0)]
-            m.next = "command"
-
+        malformed, event = self._malformed(m, receiver), self._event(m, opened)
         with m.FSM(name="request"):
-            with m.State("wait"):
-                m.d.sync += [place.eq(0), replies_to.eq(command)]
-                with m.If(receiver.arrived):
-                    m.next = "check"
-                with m.Elif(event):
-                    m.d.sync += [event.eq(0), replies_to.eq(Command.EVENT)]
-                    answer(Status.DONE)
-            with m.State("check"):
-                m.d.sync += [sequence.eq(header.sequence), status.eq(Status.DONE)]
-                with m.If((command == Command.OPEN) & (receiver.length == 0)):
-                    m.d.sync += opened.eq(1)
-                    answer(Status.DONE, data=True)
-                with m.Elif(~opened):
-                    answer(Status.CLOSED)
-                with m.Elif(malformed):
-                    answer(Status.MALFORMED)
-                with m.Elif(writes):
-                    m.next = "find"
-                    with m.If(repeated):
-                        answer(outcome)
-                with m.Elif(command == Command.READ_REGISTER):
-                    m.next = "read register"
-                with m.Else():
-                    answer(Status.DONE, data=command == Command.READ_MEMORY)
-            # A byte of a write is at the receiver's output a cycle after its place.
-            with m.State("find"):
-                m.next = "take"
-            with m.State("take"):
-                m.next = "write memory"
-                with m.If(command == Command.WRITE_REGISTER):
-                    m.d.sync += [word.eq(Cat(word[8:], receiver.value)), place.eq(place + 1)]
-                    m.next = "find"
-                    with m.If(place == WORD_BYTES - 1):
-                        m.next = "write register"
-            with m.State("write memory"):
-                m.d.comb += bus.write.active.eq(1)
-                with m.If(bus.write.done):
-                    m.d.sync += place.eq(place + 1)
-                    m.next = "find"
-                    with m.If(place + 1 == header.count):
-                        m.d.sync += [with_data.eq(0), place.eq(0)]
-                        m.next = "command"
-                    with m.If(self.b.payload.response != 0):
-                        m.d.sync += status.eq(Status.MEMORY)
-            with m.State("write register"):
-                m.d.comb += bus.lite_write.active.eq(1)
-                with m.If(bus.lite_write.done):
-                    fine = self.lite_b.payload.response == 0
-                    answer(Mux(fine, Status.DONE, Status.REGISTER))
-            with m.State("read register"):
-                m.d.comb += bus.lite_read.active.eq(1)
-                with m.If(bus.lite_read.done):
-                    m.d.sync += word.eq(self.lite_r.payload.data)
-                    fine = self.lite_r.payload.response == 0
-                    answer(Mux(fine, Status.DONE, Status.REGISTER), data=True)
-            with m.State("command"):
-                m.d.comb += [out.valid.eq(1), byte.eq(replies_to | REPLY)]
-                with m.If(out.ready):
-                    m.next = "sequence"
-            with m.State("sequence"):
-                m.d.comb += [out.valid.eq(1), byte.eq(sequence)]
-                with m.If(out.ready):
-                    m.next = "status"
-                    with m.If(with_data):
-                        m.next = "data"
-                    with m.If(with_data & reads_memory):
-                        m.next = "read memory"
-            with m.State("read memory"):
-                m.d.comb += bus.read.active.eq(1)
-                with m.If(bus.read.done):
-                    m.d.sync += word[:8].eq(self.r.payload.data.word_select(bus.lane, 8))
-                    with m.If(self.r.payload.response != 0):
-                        m.d.sync += status.eq(Status.MEMORY)
-                    m.next = "data"
-            with m.State("data"):
-                identity = Array(Const(value, 8) for value in self._identity.to_bytes())
-                opens = replies_to == Command.OPEN
-                m.d.comb += [out.valid.eq(1), byte.eq(Mux(opens, identity[place], word[:8]))]
-                last = Mux(reads_memory, header.count, Mux(opens, IDENTITY_BYTES, WORD_BYTES))
-                with m.If(out.ready):
-                    m.d.sync += [place.eq(place + 1), word.eq(word >> 8)]
-                    with m.If(reads_memory):
-                        m.next = "read memory"
-                    with m.If(place + 1 == last):
-                        m.next = "status"
-            with m.State("status"):
-                m.d.comb += [out.valid.eq(1), byte.eq(status)]
-                with m.If(out.ready):
-                    m.d.sync += outcome.eq(status)
-                    m.next = "interrupt"
-            with m.State("interrupt"):
-                m.d.comb += [out.valid.eq(1), byte.eq(self.irq), out.payload.last.eq(1)]
-                with m.If(out.ready):
-                    m.d.comb += receiver.done.eq(replies_to != Command.EVENT)
-                    m.next = "wait"
+            self._begin(m, receiver, answer, opened, malformed, event)
+            self._write(m, receiver, answer, bus)
+            self._read_register(m, answer, bus)
+            self._send(m, receiver, sender, answer, bus)
         return m
+
+    def _begin(
+        self, m: Module, receiver: FrameReceiver, answer: _Answer, opened: Signal,
+        malformed: Value, event: Signal,
+    ) -> None:  # fmt: skip
+        """Waits for a request or for the interrupt, and chooses what is done."""
+        header, command = receiver.header, receiver.header.command
+        repeated = opened & (header.sequence == answer.sequence)
+        writes = (command == Command.WRITE_REGISTER) | (command == Command.WRITE_MEMORY)
+        with m.State("wait"):
+            m.d.sync += [answer.place.eq(0), answer.replies_to.eq(command)]
+            with m.If(receiver.arrived):
+                m.next = "check"
+            with m.Elif(event):
+                m.d.sync += [event.eq(0), answer.replies_to.eq(Command.EVENT)]
+                answer.begin(m, Status.DONE)
+        with m.State("check"):
+            m.d.sync += [answer.sequence.eq(header.sequence), answer.status.eq(Status.DONE)]
+            with m.If((command == Command.OPEN) & (receiver.length == 0)):
+                m.d.sync += opened.eq(1)
+                answer.begin(m, Status.DONE, data=True)
+            with m.Elif(~opened):
+                answer.begin(m, Status.CLOSED)
+            with m.Elif(malformed):
+                answer.begin(m, Status.MALFORMED)
+            with m.Elif(writes):
+                m.next = "find"
+                with m.If(repeated):
+                    answer.begin(m, answer.outcome)
+            with m.Elif(command == Command.READ_REGISTER):
+                m.next = "read register"
+            with m.Else():
+                answer.begin(m, Status.DONE, data=command == Command.READ_MEMORY)
+
+    def _write(self, m: Module, receiver: FrameReceiver, answer: _Answer, bus: _Transfers) -> None:
+        """Writes a register, or bytes of memory one after the other."""
+        header, place = receiver.header, answer.place
+        # A byte is at the receiver's output a cycle after its place.
+        with m.State("find"):
+            m.next = "take"
+        with m.State("take"):
+            m.next = "write memory"
+            with m.If(header.command == Command.WRITE_REGISTER):
+                word = answer.word
+                m.d.sync += [word.eq(Cat(word[8:], receiver.value)), place.eq(place + 1)]
+                m.next = "find"
+                with m.If(place == WORD_BYTES - 1):
+                    m.next = "write register"
+        with m.State("write memory"):
+            m.d.comb += bus.write.active.eq(1)
+            with m.If(bus.write.done):
+                m.d.sync += place.eq(place + 1)
+                m.next = "find"
+                with m.If(place + 1 == header.count):
+                    m.d.sync += [answer.with_data.eq(0), place.eq(0)]
+                    m.next = "command"
+                with m.If(self.b.payload.response != 0):
+                    m.d.sync += answer.status.eq(Status.MEMORY)
+        with m.State("write register"):
+            m.d.comb += bus.lite_write.active.eq(1)
+            with m.If(bus.lite_write.done):
+                fine = self.lite_b.payload.response == 0
+                answer.begin(m, Mux(fine, Status.DONE, Status.REGISTER))
+
+    def _read_register(self, m: Module, answer: _Answer, bus: _Transfers) -> None:
+        """Reads a register, before the answer begins."""
+        with m.State("read register"):
+            m.d.comb += bus.lite_read.active.eq(1)
+            with m.If(bus.lite_read.done):
+                m.d.sync += answer.word.eq(self.lite_r.payload.data)
+                fine = self.lite_r.payload.response == 0
+                answer.begin(m, Mux(fine, Status.DONE, Status.REGISTER), data=True)
+
+    def _send(
+        self, m: Module, receiver: FrameReceiver, sender: FrameSender, answer: _Answer,
+        bus: _Transfers,
+    ) -> None:  # fmt: skip
+        """Sends the answer; memory is read byte by byte meanwhile."""
+        out, byte, place, word = sender.i, sender.i.payload.value, answer.place, answer.word
+        reads_memory = answer.replies_to == Command.READ_MEMORY
+        opens = answer.replies_to == Command.OPEN
+        with m.State("command"):
+            m.d.comb += [out.valid.eq(1), byte.eq(answer.replies_to | REPLY)]
+            with m.If(out.ready):
+                m.next = "sequence"
+        with m.State("sequence"):
+            m.d.comb += [out.valid.eq(1), byte.eq(answer.sequence)]
+            with m.If(out.ready):
+                m.next = "status"
+                with m.If(answer.with_data):
+                    m.next = "data"
+                with m.If(answer.with_data & reads_memory):
+                    m.next = "read memory"
+        with m.State("read memory"):
+            m.d.comb += bus.read.active.eq(1)
+            with m.If(bus.read.done):
+                m.d.sync += word[:8].eq(self.r.payload.data.word_select(bus.lane, 8))
+                with m.If(self.r.payload.response != 0):
+                    m.d.sync += answer.status.eq(Status.MEMORY)
+                m.next = "data"
+        with m.State("data"):
+            identity = Array(Const(value, 8) for value in self._identity.to_bytes())
+            m.d.comb += [out.valid.eq(1), byte.eq(Mux(opens, identity[place], word[:8]))]
+            count = receiver.header.count
+            last = Mux(reads_memory, count, Mux(opens, IDENTITY_BYTES, WORD_BYTES))
+            with m.If(out.ready):
+                m.d.sync += [place.eq(place + 1), word.eq(word >> 8)]
+                with m.If(reads_memory):
+                    m.next = "read memory"
+                with m.If(place + 1 == last):
+                    m.next = "status"
+        with m.State("status"):
+            m.d.comb += [out.valid.eq(1), byte.eq(answer.status)]
+            with m.If(out.ready):
+                m.d.sync += answer.outcome.eq(answer.status)
+                m.next = "interrupt"
+        with m.State("interrupt"):
+            m.d.comb += [out.valid.eq(1), byte.eq(self.irq), out.payload.last.eq(1)]
+            with m.If(out.ready):
+                m.d.comb += receiver.done.eq(answer.replies_to != Command.EVENT)
+                m.next = "wait"
 
     def _malformed(self, m: Module, receiver: FrameReceiver) -> Value:
         """Whether a command is unknown, or its address, count or data do not fit it."""
@@ -263,6 +281,34 @@ class HostBridge(wiring.Component):
             self.w.payload.last.eq(1),
         ]
         return bus
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """The registers of an answer.
+
+    Members
+    -------
+    replies_to: command that it answers
+    sequence: number of the request
+    with_data: whether data follow
+    place: of a byte of the request's or the answer's data
+    status: how it went; ``outcome``: how the request before went
+    word: of a register; its lowest byte is a byte of memory
+    """
+
+    replies_to: Signal
+    sequence: Signal
+    with_data: Signal
+    place: Signal
+    status: Any
+    outcome: Any
+    word: Signal
+
+    def begin(self, m: Module, status: Any, *, data: Any = False) -> None:
+        """Sends an answer from the next cycle on; in a state of the bridge."""
+        m.d.sync += [self.status.eq(status), self.with_data.eq(data), self.place.eq(0)]
+        m.next = "command"
 
 
 class _Transfer(NamedTuple):

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from .c2sr import C2srLayout, C2srOperands
 from .channels import BlockReads, ChannelGeometry, LaneMap
-from .config import Config, Flag, IntRange, OneOf, like, parameter
+from .config import Config, Flag, IntRange, OneOf, OperatorStages, like, parameter
 from .formats import FORMATS, Format
 from .semirings import SEMIRINGS, Semiring
 from .sidecar.traffic import BusSide, IdPart, Traffic, one_id_each
@@ -53,9 +53,9 @@ class MatRaptorConfig(C2srOperands, Config):
     interleave: int = like(ChannelGeometry, "interleave")
     addr_bits: int = like(ChannelGeometry, "addr_bits")
     index_bits: int = like(C2srLayout, "index_bits")
-    adder_stages: int = parameter(4, allowed=IntRange(1, 4), doc="latency of an adder, in cycles")
-    multiplier_stages: int = parameter(
-        4, allowed=IntRange(1, 4), doc="latency of a multiplier, in cycles"
+    adder_stages: int = like(OperatorStages, "adder_stages", default=4, allowed=IntRange(1, 4))
+    multiplier_stages: int = like(
+        OperatorStages, "multiplier_stages", default=4, allowed=IntRange(1, 4)
     )
     outer_product: bool = parameter(
         False,

@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from math import prod
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.registers.job_spec import Check, Condition, JobSpec, Rule
-from .protocol import RegisterError
+from .protocol import Closing, RegisterError
 
 
 def bytes_of(content: object) -> npt.NDArray[np.uint8]:
@@ -67,7 +66,7 @@ def first_broken(spec: JobSpec, values: Mapping[str, int]) -> Check | None:
     return next((check for check in spec.checks if breaks(spec, check, values)), None)
 
 
-class ModelDevice(ABC):
+class ModelDevice(Closing, ABC):
     """Registers and memory of an accelerator whose jobs are over as soon as they are started.
 
     A job that breaks a rule ends as the spec says. A subclass has `_job`, which does one that does
@@ -101,17 +100,6 @@ class ModelDevice(ABC):
     def close(self) -> None:
         """End it; only the memory is of use afterwards."""
         self._closed = True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _check_open(self) -> None:
         if self._closed:

@@ -8,7 +8,7 @@ from typing import Protocol, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["AcceleratorDevice", "JobError", "OpenDevice", "RegisterError"]
+__all__ = ["AcceleratorDevice", "Closing", "JobError", "OpenDevice", "RegisterError"]
 
 
 Config = TypeVar("Config", covariant=True)
@@ -47,6 +47,25 @@ class AcceleratorDevice(Protocol[Config]):
 
     def wait(self) -> None:
         """Returns when the interrupt is high. Raises RuntimeError if it does not become high."""
+
+
+class Closing:
+    """What has a ``close``, as a context manager that ends with it."""
+
+    def close(self) -> None:
+        """Ends the use of it."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
 
 class OpenDevice(AcceleratorDevice[Config], Protocol[Config]):

@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import zlib
-from types import TracebackType
-from typing import Final, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from ...hw.spec.bridge import (
     CHECK_BYTES,
@@ -27,7 +26,7 @@ from ...hw.spec.bridge import (
 )
 from ...hw.spec.unit import Unit
 from .model import bytes_of
-from .protocol import RegisterError
+from .protocol import Closing, RegisterError
 
 __all__ = ["Line", "Reply", "WireDevice", "WireError", "decode", "encode", "open_line"]
 
@@ -127,7 +126,7 @@ class Reply(NamedTuple):
         )
 
 
-class WireDevice(Generic[Config]):
+class WireDevice(Closing, Generic[Config]):
     """An accelerator on a board, for its driver. Use it in a ``with`` statement, or `close` it.
 
     Requests whose answer is lost or damaged are sent again; the board does none of them twice. All
@@ -139,18 +138,28 @@ class WireDevice(Generic[Config]):
         unit or configuration
     line: see :class:`Line`; it is closed with the device
     tries: how often a request is sent at most
+    sequence: number before that of the first request, 0..255; a random one without it, so that
+        answers to another program's requests are not taken for ours
 
     Members
     -------
     repeated: requests that were sent again so far
     """
 
-    def __init__(self, unit: Unit, config: Config, line: Line, *, tries: int = _TRIES) -> None:
+    def __init__(
+        self,
+        unit: Unit,
+        config: Config,
+        line: Line,
+        *,
+        tries: int = _TRIES,
+        sequence: int | None = None,
+    ) -> None:
         self.config: Final = config
         self._line, self._tries = line, tries
         self._received = b""
         self._irq = False
-        self._sequence = secrets.randbelow(256)
+        self._sequence = secrets.randbelow(256) if sequence is None else sequence
         self.repeated = 0
         try:
             self._identity = self._identify(unit)
@@ -226,14 +235,13 @@ class WireDevice(Generic[Config]):
         )
 
     def _data(self, reply: Reply, command: Command, address: int) -> bytes:
-        where = f"{'read' if command == Command.READ_REGISTER else 'write'} at offset {address:#x}"
         if reply.status == Status.CLOSED:
             raise WireError(
                 f"the board at {self._line.name} was reset, and what it held is lost: start again"
             )
-        of_register = command in (Command.READ_REGISTER, Command.WRITE_REGISTER)
-        if reply.status == Status.REGISTER or (of_register and reply.status == Status.MALFORMED):
-            raise RegisterError(f"no register for a {where}")
+        verb = {Command.READ_REGISTER: "read", Command.WRITE_REGISTER: "write"}.get(command)
+        if verb and reply.status in (Status.REGISTER, Status.MALFORMED):
+            raise RegisterError(f"no register for a {verb} at offset {address:#x}")
         if reply.status != Status.DONE:
             raise WireError(
                 f"the board at {self._line.name} refuses {command.name} at {address:#x} with "
@@ -311,14 +319,3 @@ class WireDevice(Generic[Config]):
     def close(self) -> None:
         """Closes the line; the board goes on with what it does."""
         self._line.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -10,14 +10,13 @@ import ctypes
 import os
 import weakref
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Generic, Self, TypeVar
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..device.model import bytes_of
-from ..device.protocol import RegisterError
+from ..device.protocol import Closing, RegisterError
 from .accelerator_glue import ACCELERATOR, INTERRUPT, managers_of, registers_of
 from .behaviour import AxiBehaviour, BehaviourStruct, ManagerTraffic, Traffic
 from .build import build_library
@@ -71,7 +70,7 @@ def _load(path: Path) -> ctypes.CDLL:
     return library
 
 
-class NativeAccelerator(Generic[Config]):
+class NativeAccelerator(Closing, Generic[Config]):
     """One accelerator with its memory; time passes only in register accesses, `wait` and `run`.
 
     It is reset when it is made. Use it in a ``with`` statement, or `close` it.
@@ -156,17 +155,6 @@ class NativeAccelerator(Generic[Config]):
     def close(self) -> None:
         """End the simulation and complete the wave file; only the memory is of use afterwards."""
         check_waves(self._waves, self._finish())
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def _open(self) -> ctypes.c_void_p:

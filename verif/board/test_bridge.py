@@ -11,12 +11,13 @@ from tilewright.hw.board.uart import UartReceiver, UartTransmitter
 from tilewright.hw.spec.bridge import MOST_DATA, Command, Identity, Status, digest_of
 from tilewright.hw.spec.unit import named_object
 from tilewright.registry import entries
+from tilewright.sim.device.driver import JobRegisters
 from tilewright.sim.device.protocol import RegisterError
 from tilewright.sim.device.wire import Reply, WireDevice, WireError, decode, encode
 from tilewright.sim.rtl.serial_board import SerialBoard
 from tilewright.verif.board.boards import DIVISOR, MEMORY, TOY, Noise, emitted, toy_board
 from tilewright.verif.catalogue.toy.exercise import exercise
-from tilewright.verif.catalogue.toy.spec import TOY_ADDER, ToyAdderConfig
+from tilewright.verif.catalogue.toy.spec import TOY_ADDER, ToyAdderConfig, job_spec
 from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 
@@ -185,9 +186,17 @@ def test_what_is_no_frame_is_not_answered(board: SerialBoard) -> None:
 
 
 def test_the_interrupt_is_told(board: SerialBoard) -> None:
+    """In a frame that nobody has asked for, once, and in the state."""
     device = opened(board)
+    registers = JobRegisters(device, job_spec(TOY))
     assert not device.irq()
-    exercise(device, rng_of(2))
+    registers.write_all({"SOURCE": 0, "TARGET": 4096, "BEATS": 16, "CONSTANT": 1})
+    registers.write("CTRL", registers.register("CTRL").put(start=1, irq_enable=1))
+    told = [Reply.of(content) for part in board.run(20_000).split(b"\xc0")
+            if (content := decode(part))]  # fmt: skip
+    assert [(one.command, one.irq) for one in told if one] == [(Command.EVENT, True)]
+    assert device.irq()
+    registers.write("STATUS", registers.register("STATUS").put(done=1, error=1))
     assert not device.irq()
 
 

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from tilewright.errors import UserError
 from tilewright.sim.device.wire import WireError
 from tilewright.sim.rtl.serial_board import SerialBoard, serve
+from tilewright.tables.board import board_rate
 from tilewright.verif.board.boards import DIVISOR, emitted
 from tilewright.verif.kit.commands import Run
 
@@ -104,6 +106,17 @@ def test_what_does_not_fit(terminal: str) -> None:
         driver = tilewright.driver(device)
         with pytest.raises(ValueError, match=r"65,?536"):
             driver.simd2_minplus(large, large, large)
+
+
+def test_the_rates_of_the_page() -> None:
+    """They are those of the table, near that of the line where frames are long."""
+    page = (Path(__file__).parents[2] / "docs" / "bridge.md").read_text()
+    rows = board_rate("cmos").rows
+    for row in rows:
+        assert f"| {row.label} | {' | '.join(row.cells(row.ours))} |" in page
+    assert max(rows[-1].ours[:2]) < 1.2 * rows[-1].ours[2]  # type: ignore[operator,type-var]
+    with pytest.raises(UserError, match="board-rate is simulated: no --target, not 'ecp5'"):
+        board_rate("ecp5")
 
 
 def test_refusals(terminal: str, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from ...spec.formats import FloatFormat
-from ..multiplier import Multiplier
+from ..multiplier import Multiplier, joined_halves
 from ..pipeline import Bundle
 from .layouts import half_width
 
@@ -91,8 +91,7 @@ def whole_products(m: Module, bundle: Bundle, element: FloatFormat) -> Bundle:
     for name in [name for name in bundle if name.startswith("upper_")]:
         number = name.removeprefix("upper_")
         lower, upper = bundle[f"significand_{number}"], result.pop(name)
-        high = (lower[half:] + upper)[: len(lower) - half]
         product = Signal(len(lower), name=f"product_{number}")
-        m.d.comb += product.eq(Cat(lower[:half], high))
+        m.d.comb += product.eq(joined_halves(lower, upper, half))
         result[f"significand_{number}"] = product
     return result

@@ -5,6 +5,12 @@ from ..registry import System, Work
 SYSTEM = System(
     name="board",
     entries=(),
+    tables={
+        "board-rate": Work(
+            "tilewright.tables.board:board_rate",
+            "Bytes over the serial line of a board: cycles and rates by the size of a frame.",
+        )
+    },
     groups={
         "board": {
             "generate": Work(
@@ -17,5 +23,6 @@ SYSTEM = System(
             ),
         }
     },
+    paper="Boards",
     pages=("bridge.md",),
 )

@@ -128,34 +128,31 @@ class Session(Generic[Driver]):
         """The driver of the device that there is now."""
         if self._driver is None:
             verb = "building and running" if self._backend == "rtl" else "making the model of"
-            verb = "opening the board with" if self._on_board else verb
+            if self._on_board:
+                verb = "opening the board with"
             try:
                 with user_errors(WireError), activity(f"{verb} {self._unit.name}"):
                     self.device = self._make(self._bytes)
+                    self._driver = self._make_driver(self.device)
             except MemoryError:
                 raise UserError(
                     f"the {self._what} takes {in_words(self._bytes)} of the {self._whose}'s "
                     f"memory; {in_words(available_memory())} are available"
                 ) from None
-            self._driver = self._make_driver(self.device)
         return self._driver
 
-    def driver_memory(self) -> int:
-        """Bytes of memory that the device has."""
-        assert self.driver is not None
-        return int(self.device.memory_bytes)
-
     def reserve(self, size: int) -> None:
-        """Have at least so many bytes of memory."""
-        if size > self._bytes:
-            if self._on_board and size > (most := self.driver_memory()):
-                raise UserError(
-                    f"{self._about}the {self._what} takes {in_words(size)} of memory; the board "
-                    f"has {in_words(most)}"
-                )
-            if not self._on_board:
-                self.close()
-            self._bytes = size
+        """Have at least so many bytes of memory. Raises UserError if a board has fewer."""
+        if size <= self._bytes:
+            return
+        if not self._on_board:
+            self.close()
+        elif self.driver and size > self.device.memory_bytes:
+            raise UserError(
+                f"{self._about}the {self._what} takes {in_words(size)} of memory; the board has "
+                f"{in_words(self.device.memory_bytes)}"
+            )
+        self._bytes = size
 
     def run(self, work: Callable[[Driver], Done], what: str = "") -> Done:
         """Runs work with the driver; the work restarts when the device has to grow.
