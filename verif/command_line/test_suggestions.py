@@ -97,7 +97,7 @@ def test_what_is_suggested(words: str, capsys: pytest.CaptureFixture[str]) -> No
         ("run", ["dense", "graphs", "sparse", "tensors", "solvers", "tensor-unit algorithms",
                  "mapping"]),
         ("table", ["All units", "M3XU", "SIMD2", "MatRaptor", "Tensaurus",
-                   "SIDA and the OEI dataflow", "GTA", "(m, l)-TCU model", "T2S-Tensor"]),
+                   "SIDA and the OEI dataflow", "GTA", "(m, l)-TCU model", "T2S-Tensor", "Boards"]),
         ("tcu", []),
         ("t2s", []),
     ],
