@@ -26,7 +26,7 @@ from .base.yosys import run_tool, run_yosys, yosys_version
 from .mapping.hierarchy import split_design
 from .report import FpgaReport
 
-__all__ = ["FAMILIES", "Family", "TooLarge", "place_and_route", "require_nextpnr"]
+__all__ = ["FAMILIES", "NO_PLACE", "Family", "TooLarge", "place_and_route", "require_nextpnr"]
 
 
 class TooLarge(ValueError):
@@ -92,7 +92,11 @@ FAMILIES: dict[str, Family] = {
 
 _WIRE = re.compile(r"^ +wire (?:width (\d+) )?.*?\b(input|output) \d+ .*?\\(\S+)$", re.MULTILINE)
 
-_NO_PLACE = ("design is probably at utilisation limit", "no BELs remaining")
+NO_PLACE = (
+    "design is probably at utilisation limit",
+    "no BELs remaining",
+    "Failed to expand region",
+)
 """Messages of nextpnr when it finds no place for a cell."""
 
 _HARNESS = """
@@ -195,7 +199,7 @@ def place_and_route(
             try:
                 report = _place(netlist, family, mhz)
             except ToolError as error:
-                if any(said in str(error) for said in _NO_PLACE):
+                if any(said in str(error) for said in NO_PLACE):
                     raise TooLarge(top, family, luts) from None
                 raise
         return json.dumps([json.loads(statistics), json.loads(report)])

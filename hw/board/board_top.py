@@ -39,12 +39,15 @@ class BoardTop(wiring.Component):
     rx: in; what the host sends
     tx: out; what it gets
     irq: out; the unit's interrupt
+    busy: out; a job has been started, and has not raised the interrupt yet
+    error: out; the last status that the host read reports an error
     """
 
     def __init__(self, unit: Unit, config: Any, *, memory_bytes: int, divisor: int) -> None:
         self._unit, self._config = unit, config
         self._memory_bytes, self._divisor = memory_bytes, divisor
-        super().__init__({"rx": In(1, init=1), "tx": Out(1), "irq": Out(1)})
+        outs = {name: Out(1) for name in ("tx", "irq", "busy", "error")}
+        super().__init__({"rx": In(1, init=1), **outs})
 
     @property
     def divisor(self) -> int:
@@ -80,7 +83,25 @@ class BoardTop(wiring.Component):
         for number, port in enumerate(managers):
             side = {name: getattr(memory, name)[number + 1] for name in letters}
             ManagerPort(prefix=port["prefix"], **widths).serve(m, unit, side)
+        self._lights(m, bridge)
         LitePort(prefix=lite["prefix"], addr_bits=lite["addr_bits"]).drive(
             m, unit, {name: getattr(bridge, f"lite_{name}") for name in letters}
         )
         return m
+
+    def _lights(self, m: Module, bridge: HostBridge) -> None:
+        """What the LEDs show, from the registers that the host writes and reads."""
+        registers = self._unit.job_spec(self._config).registers
+        control, status = registers["CTRL"], registers["STATUS"]
+        written, found = bridge.lite_w.payload.data, bridge.lite_r.payload.data
+        start, soft_reset = (written[control.field(name).low] for name in ("start", "soft_reset"))
+        controls = bridge.lite_w.valid & bridge.lite_w.ready
+        controls &= bridge.lite_aw.payload.address == control.offset
+        reads = bridge.lite_r.valid & bridge.lite_r.ready
+        reads &= bridge.lite_ar.payload.address == status.offset
+        with m.If(self.irq | (controls & soft_reset)):
+            m.d.sync += self.busy.eq(0)
+        with m.If(controls & start):
+            m.d.sync += [self.busy.eq(1), self.error.eq(0)]
+        with m.If(reads):
+            m.d.sync += self.error.eq(found[status.field("error").low])

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import select
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from .build import build_library
 from .glue import Harness, glue_head, harness_files, member
 from .streams import HasVerilog
 
-__all__ = ["SERIAL", "SerialBoard", "serve"]
+__all__ = ["SERIAL", "Pins", "SerialBoard", "serve"]
 
 _MOST = 4096
 """Bytes that a run may bring."""
@@ -34,6 +36,53 @@ def _glue(sidecar: Mapping[str, Any]) -> str:
 
 SERIAL = Harness(*harness_files("serial.cpp"), _glue)
 """A program at a serial line with the pins `rx` and `tx`."""
+
+
+_PINS: dict[str, Any] = {
+    "module": "pins",
+    "clock": "clk",
+    "reset": {"name": "rst", "active": "high"},
+}
+
+
+class Pins(NamedTuple):
+    """The top of a bitstream with its pins, to be simulated."""
+
+    verilog: str
+    sidecar: dict[str, Any]
+
+    @classmethod
+    def of(cls, top: str, board: str) -> Pins:
+        """The pins of a board: its clock, its serial line and its LEDs.
+
+        The device's primitives, which stand between them and the accelerator, have the models of
+        ``primitives.v``. There is no reset but that of power.
+
+        Parameters
+        ----------
+        top: Verilog of the top, with pins as ``amaranth-boards`` names them
+        board: Verilog of the accelerator with bridge and memory
+        """
+        heading = re.search(r"^module top\((.*?)\);", top, re.MULTILINE)
+        if heading is None:
+            raise ValueError("there is no module `top`")
+        # Such as clk25_0__io, uart_0__rx__io.
+        names = {"rx": "rx_pin", "tx": "tx"}
+        ports = []
+        for pin in heading[1].split(", "):
+            part = pin.split("__")[-2]
+            end = "clk_pin" if part.startswith("clk") else names.get(part, "")
+            ports.append(f".{pin}({end})")
+        pins = (
+            "module pins (input clk, input rst, input rx, output tx);\n"
+            "  wire clk_pin, rx_pin;\n"
+            "  assign clk_pin = clk;\n"
+            "  assign rx_pin = rx;\n"
+            f"  top top ({', '.join(ports)});\n"
+            "endmodule\n"
+        )
+        models = Path(__file__).with_name("primitives.v").read_text(encoding="utf-8")
+        return cls("\n".join([board, top, models, pins]), _PINS)
 
 
 class SerialBoard:

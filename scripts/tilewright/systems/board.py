@@ -13,6 +13,14 @@ SYSTEM = System(
     },
     groups={
         "board": {
+            "list": Work(
+                "tilewright.apps.board.bitstreams:list_boards",
+                "List boards: device, sizes, connection to a host.",
+            ),
+            "build": Work(
+                "tilewright.apps.board.bitstreams:build",
+                "Build a bitstream for a board by open tools.",
+            ),
             "generate": Work(
                 "tilewright.apps.board.commands:generate",
                 "Write an accelerator with memory and a host bridge as SystemVerilog.",

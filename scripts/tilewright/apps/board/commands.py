@@ -12,7 +12,10 @@ import typer
 
 from ...choices import a_unit
 from ...errors import UserError, user_errors
+from ...hw.board.boards import BOARDS
+from ...hw.spec.bridge import BAUD
 from ...hw.spec.host import outputs
+from ...hw.spec.host.words import not_one_of
 from ...hw.spec.unit import Unit
 from ...numbers_given import whole
 from ...settings import choose_unit, read_config
@@ -21,10 +24,24 @@ from ..common.options import ConfigOption, SettingsOption
 
 if TYPE_CHECKING:
     from ...hw.emit.unit import Emitted
+    from ...sim.rtl.serial_board import Pins
 
-__all__ = ["generate", "simulate"]
+__all__ = ["UnitArgument", "a_board", "check_board", "check_memory", "chosen_accelerator",
+           "emitted_board", "generate", "simulate"]  # fmt: skip
 
 _KIB = 64
+
+
+def a_board() -> list[tuple[str, str]]:
+    """Boards, and what is on each."""
+    return [(name, board.device.name) for name, board in BOARDS.items()]
+
+
+def check_board(name: str) -> None:
+    """Raises UserError for an unknown board."""
+    if name not in BOARDS:
+        raise UserError(not_one_of("BOARD", BOARDS, name))
+
 
 UnitArgument = Annotated[
     str,
@@ -49,7 +66,10 @@ DivisorOption = Annotated[
 ]
 
 
-def _chosen(name: str, file: Path | None, settings: list[str] | None) -> tuple[Unit, Any]:
+def chosen_accelerator(
+    name: str, file: Path | None, settings: list[str] | None
+) -> tuple[Unit, Any]:
+    """An accelerator and its configuration. Raises UserError for another unit."""
     unit = choose_unit(name)
     if unit.jobs is None:
         raise UserError(
@@ -59,12 +79,18 @@ def _chosen(name: str, file: Path | None, settings: list[str] | None) -> tuple[U
     return unit, read_config(unit, file, settings or ())
 
 
-def _emitted(unit: Unit, config: Any, kib: int, divisor: int) -> Emitted:
+def check_memory(kib: int) -> None:
+    """Raises UserError for a size of memory that is no multiple of 4 KiB."""
+    if kib % 4:
+        raise UserError(f"--kib must be a multiple of 4, not {kib}")
+
+
+def emitted_board(unit: Unit, config: Any, kib: int, divisor: int) -> Emitted:
+    """The Verilog of an accelerator with memory and bridge, ``board_UNIT``."""
     from ...hw.board.board_top import BoardTop
     from ...hw.emit.unit import emit_component
 
-    if kib % 4:
-        raise UserError(f"--kib must be a multiple of 4, not {kib}")
+    check_memory(kib)
     top = BoardTop(unit, config, memory_bytes=kib << 10, divisor=divisor)
     extras = {
         "unit": "board",
@@ -89,9 +115,9 @@ def generate(
 
     The top has a clock, a reset, and a serial line: rx and tx.
     """
-    chosen, values = _chosen(unit, config, settings)
+    chosen, values = chosen_accelerator(unit, config, settings)
     check_output(output, (".sv", ".v"))
-    emitted = _emitted(chosen, values, kib, divisor)
+    emitted = emitted_board(chosen, values, kib, divisor)
     from ...hw.emit.unit import write
 
     try:
@@ -113,20 +139,31 @@ def simulate(
         Path | None,
         typer.Option(metavar="FILE", help="Also make a symbolic link to the terminal."),
     ] = None,
+    board: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BOARD",
+            help="Simulate the top of this board's bitstream, from its pins on.",
+            autocompletion=a_board,
+        ),
+    ] = None,
 ) -> None:
     """Simulate a board behind a pseudo-terminal, for `--backend board` elsewhere.
 
     It prints the terminal's name, and runs until Ctrl-C.
     """
-    chosen, values = _chosen(unit, config, settings)
+    chosen, values = chosen_accelerator(unit, config, settings)
+    if board is not None:
+        check_board(board)
     if link is not None and (link.is_symlink() or link.exists()):
         raise UserError(f"{link}: is there already")
-    emitted = _emitted(chosen, values, kib, divisor)
+    emitted = emitted_board(chosen, values, kib, divisor)
     from ...sim.rtl.serial_board import SerialBoard, serve
     from ..common.session import building
 
+    simulated = emitted if board is None else _with_pins(board, emitted)
     with building(chosen):
-        board = SerialBoard(emitted, divisor=divisor)
+        line = SerialBoard(simulated, divisor=divisor)
     ours, theirs = os.openpty()
     tty.setraw(theirs)
     terminal = os.ttyname(theirs)
@@ -143,8 +180,22 @@ def simulate(
             with user_errors(OSError, about=str(link)):
                 link.symlink_to(terminal)
         print(f"{terminal}: {unit} with {kib} KiB, until Ctrl-C", flush=True)
-        serve(board, ours, lambda: ended)
+        serve(line, ours, lambda: ended)
     finally:
         if link is not None:
             link.unlink(missing_ok=True)
-        board.close()
+        line.close()
+
+
+def _with_pins(board: str, emitted: Emitted) -> Pins:
+    """The top of a board's bitstream around an accelerator, with models of its primitives."""
+    from ...sim.rtl.serial_board import Pins
+    from ...synth.bitstream import Target
+
+    place = BOARDS[board]
+    target = Target(
+        board=place, unit="", config={}, module=emitted.sidecar["module"],
+        emit=lambda divisor: emitted.verilog, kib=0, baud=BAUD,
+    )  # fmt: skip
+    files = target.files(target.clock(place.mhz), simulated=True)
+    return Pins.of(files["top.debug.v"], files["board.sv"])

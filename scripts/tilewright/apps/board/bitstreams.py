@@ -1,0 +1,302 @@
+"""``tilewright board list`` and ``build``: boards, and bitstreams for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...errors import UserError, user_errors
+from ...hw.board.boards import BOARDS, Board
+from ...hw.spec.bridge import BAUD
+from ...hw.spec.host.words import not_one_of
+from ...numbers_given import real, whole
+from ...reports import console_of_reports, write_json
+from ..common.files import check_output
+from ..common.options import ConfigOption, JsonOption, SettingsOption
+from .commands import (
+    UnitArgument,
+    a_board,
+    check_board,
+    check_memory,
+    chosen_accelerator,
+    emitted_board,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ...hw.board.clocks import Pll
+    from ...hw.spec.unit import Unit
+    from ...synth.bitstream import Bitstream, Target
+
+__all__ = ["build", "list_boards"]
+
+_KIB = {"ecp5": 64, "ice40": 8, "xilinx7": 64}
+"""Memory on chip unless said otherwise, by family."""
+_MHZ = {"ecp5": 80.0, "ice40": 48.0, "xilinx7": 100.0}
+"""The clock that is tried first, by family."""
+
+
+def list_boards(json_file: JsonOption = None) -> None:
+    """List boards: device, what it has, how a host reaches it."""
+    from rich.table import Table
+
+    if json_file is not None:
+        rows = {
+            name: {
+                "device": board.device.name,
+                "luts": board.device.luts,
+                "dsps": board.device.dsps,
+                "block_ram_kib": board.device.memory_kib,
+                "oscillator_mhz": board.mhz,
+                "host": board.host,
+            }
+            for name, board in BOARDS.items()
+        }
+        write_json(json_file, rows)
+    table = Table(box=None, pad_edge=False)
+    for title in ("board", "device", "LUTs", "DSPs", "KiB on chip", "host"):
+        numeric = title in ("LUTs", "DSPs", "KiB on chip")
+        table.add_column(title, justify="right" if numeric else "left", overflow="fold")
+    for name, board in BOARDS.items():
+        device = board.device
+        sizes = f"{device.luts:,}", str(device.dsps), str(device.memory_kib)
+        table.add_row(name, device.name, *sizes, board.host)
+    console_of_reports().print(table)
+
+
+def build(
+    board: Annotated[
+        str,
+        typer.Argument(
+            metavar="BOARD", help="See `tilewright board list`.", autocompletion=a_board
+        ),
+    ],
+    unit: UnitArgument,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder to make and to write.")
+    ],
+    config: ConfigOption = None,
+    settings: SettingsOption = None,
+    kib: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole("--kib", 4, 1 << 20),
+            metavar="N",
+            help="Memory on chip in KiB, a multiple of 4; default 64, on ice40 8.",
+        ),
+    ] = None,
+    mhz: Annotated[
+        float | None,
+        typer.Option(
+            parser=real("--mhz", 4, 400),
+            metavar="MHZ",
+            help="Fastest clock to try; default 80, on ice40 48, for Vivado 100.",
+        ),
+    ] = None,
+    baud: Annotated[
+        int,
+        typer.Option(
+            parser=whole("--baud", 9600, 12_000_000),
+            metavar="N",
+            help="Bits per second on the serial line; default 1,000,000.",
+        ),
+    ] = BAUD,
+    seed: Annotated[
+        int,
+        typer.Option(
+            parser=whole("--seed", 0, 1 << 31), metavar="N", help="Of place and route; default 1."
+        ),
+    ] = 1,
+    fit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Where it does not fit, find the largest value of this parameter that does, "
+            "or of kib.",
+        ),
+    ] = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Build the bitstream of an accelerator with memory and host bridge, by open tools.
+
+    The clock is the fastest that place and route reaches. For Arty A7 it writes a project for
+    Vivado.
+    """
+    check_board(board)
+    chosen, values = chosen_accelerator(unit, config, settings)
+    place = BOARDS[board]
+    family = place.device.family
+    memory = _KIB[family] if kib is None else kib
+    check_memory(memory)
+    if fit is not None:
+        _check_fit(fit, chosen.name, values, family)
+    if output.exists():
+        raise UserError(f"{output}: is there already")
+    if json_file is not None:
+        check_output(json_file, (".json",))
+    clock = _MHZ[family] if mhz is None else mhz
+    from ...synth.base.errors import ToolError
+
+    with user_errors(ValueError, ToolError, OSError), _new_folder(output) as work:
+        design = _Design(place, chosen, work, mhz=clock, baud=baud, seed=seed)
+        if family == "xilinx7":
+            pll = design.write_project(values, memory)
+        else:
+            made = design.build_or_fit(values, memory, fit)
+    if family == "xilinx7":
+        print(f"{output}: a project for Vivado, {pll.mhz:g} MHz; in it, "
+              "`vivado -mode batch -source top.tcl` makes top.bit")  # fmt: skip
+        return
+    if json_file is not None:
+        write_json(json_file, made.to_json())
+    _print(made, place, output, console_of_reports())
+
+
+def _check_fit(name: str, unit: str, config: Any, family: str) -> None:
+    """Raises UserError for a parameter that is no number."""
+    if family == "xilinx7":
+        raise UserError("--fit needs synthesis: not for a project for Vivado")
+    known = [one.name for one in config.parameters() if _is_number(config, one.name)]
+    if name not in (*known, "kib"):
+        raise UserError(not_one_of(f"--fit of {unit}", (*known, "kib"), name))
+
+
+def _is_number(config: Any, name: str) -> bool:
+    value = getattr(config, name)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+@contextmanager
+def _new_folder(path: Path) -> Iterator[Path]:
+    """A folder that gets this name at the end, and is gone after an error."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as made:
+        work = Path(made) / "build"
+        work.mkdir()
+        yield work
+        work.rename(path)
+
+
+class _Design:
+    """A unit on a board, whose bitstream is built in a folder.
+
+    Parameters
+    ----------
+    board, unit: which
+    work: the folder
+    mhz, baud, seed: see :func:`build`
+    """
+
+    def __init__(
+        self, board: Board, unit: Unit, work: Path, *, mhz: float, baud: int, seed: int
+    ) -> None:
+        self._board, self._unit, self._work = board, unit, work
+        self._mhz, self._baud, self._seed = mhz, baud, seed
+
+    def _target(self, config: Any, kib: int) -> Target:
+        from ...synth.bitstream import Target
+
+        def emit(divisor: int) -> str:
+            return emitted_board(self._unit, config, kib, divisor).verilog
+
+        return Target(
+            board=self._board, unit=self._unit.name, module=f"board_{self._unit.name}", emit=emit,
+            config=config.resolved(), kib=kib, baud=self._baud, seed=self._seed,
+        )  # fmt: skip
+
+    def write_project(self, config: Any, kib: int) -> Pll:
+        """Writes the files of a build; returns the clock's setting."""
+        target = self._target(config, kib)
+        pll = target.clock(self._mhz)
+        target.write(pll, self._work)
+        return pll
+
+    def build_or_fit(self, config: Any, kib: int, name: str | None) -> Bitstream:
+        """Builds the bitstream; where it does not fit, that of the largest value of a parameter
+        that does. Raises NoFit if there is none."""
+        from ...synth.bitstream import NoFit, build_bitstream
+
+        try:
+            return build_bitstream(self._target(config, kib), self._work, self._mhz)
+        except NoFit as error:
+            if name is None:
+                raise NoFit(
+                    f"{error}; with --fit NAME, a smaller parameter is looked for"
+                ) from None
+            found = self._largest(name, config, kib)
+            if found is None:
+                raise NoFit(f"{error}; no smaller {name} fits, either") from None
+        return build_bitstream(self._target(*found), self._work, self._mhz)
+
+    def _largest(self, name: str, config: Any, kib: int) -> tuple[Any, int] | None:
+        """Configuration and memory with the largest value that fits, by bisection; None if none
+        does. Taken to grow with the value."""
+        if name == "kib":
+            choices = [(config, smaller) for smaller in range(4, kib, 4)]
+        else:
+            choices = [(smaller, kib) for smaller in _smaller(config, name)]
+        low, high = -1, len(choices)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._fits(*choices[middle]):
+                low = middle
+            else:
+                high = middle
+        return choices[low] if low >= 0 else None
+
+    def _fits(self, config: Any, kib: int) -> bool:
+        from ...synth.bitstream import NoFit, synthesise
+
+        target = self._target(config, kib)
+        with TemporaryDirectory(dir=self._work.parent) as work:
+            try:
+                synthesise(target, target.clock(self._mhz), Path(work))
+            except NoFit:
+                return False
+        return True
+
+
+def _smaller(config: Any, name: str) -> list[Any]:
+    """The configurations with smaller values of a parameter, from the smallest on."""
+    found = []
+    for value in range(getattr(config, name)):
+        try:
+            found.append(replace(config, **{name: value}))
+        except ValueError:
+            continue
+    return found
+
+
+def _print(made: Bitstream, board: Board, output: Path, console: Console) -> None:
+    """What the board's device holds, how fast it is, and what programs it."""
+    from rich.table import Table
+
+    device, used = board.device, made.used
+    console.print(f"{made.unit} with {made.kib} KiB on {made.board} ({made.device})")
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_column()
+    for label, name in (("LUTs", "luts"), ("DSPs", "dsps"), ("block RAMs", "block_rams")):
+        taken, there = getattr(used, name), getattr(device, name)
+        share = f"{100 * taken / there:.0f} % of {there:,}" if there else "of none"
+        table.add_row(label, f"{taken:,}", share)
+    table.add_row("flip-flops", f"{used.flip_flops:,}", "")
+    reached = f"of the PLL; routing allows {made.fmax_mhz:.1f}"
+    table.add_row("clock, MHz", f"{made.clock_mhz:g}", reached)
+    table.add_row("  slowest path", "from", made.start)
+    table.add_row("", "to", made.end)
+    table.add_row("baud", f"{made.baud:,}", "")
+    minutes = sum(made.seconds.values()) / 60
+    table.add_row("minutes", f"{minutes:.1f}", f"seed {made.seed}, {made.peak_mib:,} MiB at most")
+    console.print(table)
+    console.print(f"bitstream: {output / made.file}", soft_wrap=True)
+    program = f"openFPGALoader -b {board.programmer} {output / made.file}"
+    console.print(f"program it: {program}", soft_wrap=True)

