@@ -10,9 +10,10 @@ import importlib.util
 import json
 import resource
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,12 @@ from tilewright.hw.board.platform_top import PlatformTop
 from tilewright.hw.spec.host.activity import activity
 from tilewright.hw.spec.host.programs import run_program
 
+from .base.cache import cached
 from .base.errors import MissingExtra, ToolError
-from .base.yosys import run_tool
+from .base.yosys import run_tool, yosys_version
 from .fpga import FAMILIES, NO_PLACE, Family
 
-__all__ = ["Bitstream", "NoFit", "Target", "Used", "build_bitstream", "synthesise", "used_in"]
+__all__ = ["Bitstream", "NoFit", "Target", "Used", "build_bitstream", "measure_used", "used_in"]
 
 _TRIES = 4
 """Clocks that are tried, each slower than the one before."""
@@ -49,6 +51,14 @@ class Used:
     flip_flops: int
     dsps: int
     block_rams: int
+
+    def shares(self, device: Device) -> dict[str, float]:
+        """The part that it takes of what the device has, by name; infinite of nothing."""
+        found = {}
+        for name in _LIMITED:
+            taken, there = getattr(self, name), getattr(device, name)
+            found[name] = taken / there if there else float("inf") if taken else 0.0
+        return found
 
     def too_many(self, device: Device) -> list[str]:
         """What the device has too little of, each as ``9,000 of 7,680 luts``."""
@@ -222,17 +232,41 @@ class _Log:
         self.seconds[command[0]] = round(self.seconds.get(command[0], 0.0) + spent, 1)
 
 
-def synthesise(target: Target, pll: Pll, work: Path, log: _Log | None = None) -> Used:
-    """Writes the files of a build into a folder, and runs synthesis; returns what the netlist
-    takes. Raises NoFit if the device has less, ToolError if it fails, MissingExtra without yosys.
-    """
-    device = target.board.device
+def _netlist(target: Target, pll: Pll, work: Path, log: _Log) -> Used:
+    """Writes the files of a build into a folder, and runs synthesis; returns what it takes."""
     target.write(pll, work)
-    (log or _Log()).run(work, 0, f"synthesizing {target.unit}")
-    used = used_in((work / "statistics.json").read_text(encoding="utf-8"), FAMILIES[device.family])
-    if lacking := used.too_many(device):
+    log.run(work, 0, f"synthesizing {target.unit}")
+    statistics = (work / "statistics.json").read_text(encoding="utf-8")
+    return used_in(statistics, FAMILIES[target.board.device.family])
+
+
+def _check(target: Target, used: Used) -> None:
+    if lacking := used.too_many(target.board.device):
         raise NoFit(f"{target.unit} does not fit {target.board.name}: {', '.join(lacking)}")
-    return used
+
+
+def measure_used(target: Target, mhz: float) -> Used:
+    """What a netlist takes of a device, whether it fits or not. Raises ToolError if synthesis
+    fails, MissingExtra without yosys, ValueError if the board makes no clock of ``mhz`` or less.
+    """
+    pll = target.clock(mhz)
+    device = target.board.device
+    text = target.emit(target.divisor(pll))
+
+    def make() -> str:
+        with tempfile.TemporaryDirectory(prefix="tilewright-board-") as work:
+            used = _netlist(replace(target, emit=lambda _: text), pll, Path(work), _Log())
+        return json.dumps(asdict(used))
+
+    key = (
+        "used",
+        yosys_version(),
+        target.board.name,
+        repr(pll),
+        repr(FAMILIES[device.family]),
+        text,
+    )
+    return Used(**json.loads(cached(key, make)))
 
 
 def build_bitstream(target: Target, work: Path, mhz: float) -> Bitstream:
@@ -248,7 +282,8 @@ def build_bitstream(target: Target, work: Path, mhz: float) -> Bitstream:
     log, limit = _Log(), mhz
     for _ in range(_TRIES):
         pll = target.clock(limit)
-        used = synthesise(target, pll, work, log)
+        used = _netlist(target, pll, work, log)
+        _check(target, used)
         try:
             log.run(work, 1, f"placing and routing {target.unit} for {pll.mhz:g} MHz")
         except ToolError as error:

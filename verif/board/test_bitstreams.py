@@ -54,7 +54,7 @@ def test_a_bitstream(tmp_path: Path) -> None:
 
 PRETENDED = {
     "yosys": """
-cells = {"SB_LUT4": LUTS, "SB_DFF": 7, "SB_DFFE": 3, "SB_RAM40_4K": 12}
+cells = {"SB_LUT4": LUTS, "LUT4": LUTS, "SB_DFF": 7, "SB_DFFE": 3, "SB_RAM40_4K": 12}
 write("statistics.json", {"design": {"num_cells_by_type": cells}})
 """,
     "nextpnr-ice40": """
@@ -195,8 +195,25 @@ def test_what_is_refused(capsys: Capture, tmp_path: Path, words: list[str], said
 def test_the_list(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "boards.json"
     assert main(["board", "list", "--json", str(file)]) == 0
-    report: dict[str, Any] = json.loads(file.read_text())
+    report: dict[str, Any] = json.loads(file.read_text())["boards"]
     printed = capsys.readouterr().out
     for name, board in BOARDS.items():
         assert name in printed
         assert report[name]["luts"] == board.device.luts
+
+
+def test_which_boards_hold_a_unit(pretend: Pretend, tmp_path: Path, capsys: Capture) -> None:
+    """7,000 look-up tables do not fit the 5,280 of an iCEBreaker."""
+    pretend(7000, [])
+    file = tmp_path / "boards.json"
+    assert main(["board", "list", *ENGINE, "--json", str(file)]) == 0
+    rows = json.loads(file.read_text())["boards"]
+    assert {name for name, row in rows.items() if row.get("fits")} == {
+        name for name, board in BOARDS.items() if board.device.family == "ecp5"
+    } | {"ice40-hx8k"}
+    assert "132%" in capsys.readouterr().out
+    for words, said in (
+        (["--kib", "8"], "--kib must come with an accelerator"),
+        (["m3xu"], "m3xu has no registers"),
+    ):
+        assert complaint(["board", "list", *words], capsys).startswith(said)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...choices import a_unit
 from ...errors import UserError, user_errors
 from ...hw.board.boards import BOARDS, Board
 from ...hw.spec.bridge import BAUD
@@ -33,42 +34,108 @@ if TYPE_CHECKING:
 
     from ...hw.board.clocks import Pll
     from ...hw.spec.unit import Unit
-    from ...synth.bitstream import Bitstream, Target
+    from ...synth.bitstream import Bitstream, Target, Used
 
-__all__ = ["build", "list_boards"]
+__all__ = ["build", "list_boards", "target_of"]
 
+KibOption = Annotated[
+    int | None,
+    typer.Option(
+        parser=whole("--kib", 4, 1 << 20),
+        metavar="N",
+        help="Memory on chip in KiB, a multiple of 4; default 64, on ice40 8.",
+    ),
+]
 _KIB = {"ecp5": 64, "ice40": 8, "xilinx7": 64}
 """Memory on chip unless said otherwise, by family."""
 _MHZ = {"ecp5": 80.0, "ice40": 48.0, "xilinx7": 100.0}
 """The clock that is tried first, by family."""
 
 
-def list_boards(json_file: JsonOption = None) -> None:
-    """List boards: device, what it has, how a host reaches it."""
+def list_boards(
+    unit: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[UNIT]",
+            help="An accelerator: synthesize it, and tell which boards hold it.",
+            autocompletion=a_unit,
+        ),
+    ] = None,
+    config: ConfigOption = None,
+    settings: SettingsOption = None,
+    kib: KibOption = None,
+    json_file: JsonOption = None,
+) -> None:
+    """List boards: device, what it has, how a host reaches it; of an accelerator, what it takes.
+
+    A board needs an accelerator: matrix units are reached through engine_m3xu and engine_simd2.
+    """
+    if json_file is not None:
+        check_output(json_file, (".json",))
+    if unit is None:
+        for given, name in ((config, "--config"), (settings, "--set"), (kib, "--kib")):
+            if given:
+                raise UserError(f"{name} must come with an accelerator")
+        taken = None
+    else:
+        chosen, values = chosen_accelerator(unit, config, settings)
+        taken = _taken(chosen, values, kib)
     from rich.table import Table
 
-    if json_file is not None:
-        rows = {
-            name: {
-                "device": board.device.name,
-                "luts": board.device.luts,
-                "dsps": board.device.dsps,
-                "block_ram_kib": board.device.memory_kib,
-                "oscillator_mhz": board.mhz,
-                "host": board.host,
-            }
-            for name, board in BOARDS.items()
-        }
-        write_json(json_file, rows)
+    sizes = ["LUTs", "DSPs", "block RAMs"] if taken else ["LUTs", "DSPs", "KiB on chip"]
     table = Table(box=None, pad_edge=False)
-    for title in ("board", "device", "LUTs", "DSPs", "KiB on chip", "host"):
-        numeric = title in ("LUTs", "DSPs", "KiB on chip")
-        table.add_column(title, justify="right" if numeric else "left", overflow="fold")
+    for title in ("board", "device", *sizes, "fits" if taken else "host"):
+        table.add_column(title, justify="right" if title in sizes else "left", overflow="fold")
+    rows: dict[str, dict[str, Any]] = {}
     for name, board in BOARDS.items():
         device = board.device
-        sizes = f"{device.luts:,}", str(device.dsps), str(device.memory_kib)
-        table.add_row(name, device.name, *sizes, board.host)
+        cells = [f"{device.luts:,}", str(device.dsps), str(device.memory_kib), board.host]
+        rows[name] = {
+            "device": device.name, "luts": device.luts, "dsps": device.dsps,
+            "block_ram_kib": device.memory_kib, "oscillator_mhz": board.mhz, "host": board.host,
+        }  # fmt: skip
+        if taken:
+            if device.family not in taken:
+                continue
+            used = taken[device.family]
+            fits = not used.too_many(device)
+            shares = used.shares(device)
+            cells = [f"{share:.0%}" for share in shares.values()] + ["yes" if fits else "no"]
+            rows[name].update(used=asdict(used), fits=fits)
+        table.add_row(name, device.name, *cells)
+    if json_file is not None:
+        write_json(json_file, {"boards": rows})
     console_of_reports().print(table)
+
+
+def _taken(unit: Unit, config: Any, kib: int | None) -> dict[str, Used]:
+    """What a unit takes with memory and bridge, by the families that can be synthesised."""
+    from ...synth.base.errors import ToolError
+    from ...synth.bitstream import measure_used
+
+    found = {}
+    for board in (BOARDS["ulx3s-85f"], BOARDS["ice40-hx8k"]):
+        family = board.device.family
+        memory = _KIB[family] if kib is None else kib
+        with user_errors(ValueError, ToolError):
+            target = target_of(board, unit, config, memory)
+            found[family] = measure_used(target, _MHZ[family])
+    return found
+
+
+def target_of(
+    board: Board, unit: Unit, config: Any, kib: int, *, baud: int = BAUD, seed: int = 1
+) -> Target:
+    """An accelerator with memory and bridge, for a board."""
+    from ...synth.bitstream import Target
+
+    def emit(divisor: int) -> str:
+        return emitted_board(unit, config, kib, divisor).verilog
+
+    return Target(
+        board=board, unit=unit.name, module=f"board_{unit.name}", emit=emit,
+        config=config.resolved(), kib=kib, baud=baud, seed=seed,
+    )  # fmt: skip
 
 
 def build(
@@ -84,14 +151,7 @@ def build(
     ],
     config: ConfigOption = None,
     settings: SettingsOption = None,
-    kib: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole("--kib", 4, 1 << 20),
-            metavar="N",
-            help="Memory on chip in KiB, a multiple of 4; default 64, on ice40 8.",
-        ),
-    ] = None,
+    kib: KibOption = None,
     mhz: Annotated[
         float | None,
         typer.Option(
@@ -201,15 +261,7 @@ class _Design:
         self._mhz, self._baud, self._seed = mhz, baud, seed
 
     def _target(self, config: Any, kib: int) -> Target:
-        from ...synth.bitstream import Target
-
-        def emit(divisor: int) -> str:
-            return emitted_board(self._unit, config, kib, divisor).verilog
-
-        return Target(
-            board=self._board, unit=self._unit.name, module=f"board_{self._unit.name}", emit=emit,
-            config=config.resolved(), kib=kib, baud=self._baud, seed=self._seed,
-        )  # fmt: skip
+        return target_of(self._board, self._unit, config, kib, baud=self._baud, seed=self._seed)
 
     def write_project(self, config: Any, kib: int) -> Pll:
         """Writes the files of a build; returns the clock's setting."""
@@ -252,15 +304,10 @@ class _Design:
         return choices[low] if low >= 0 else None
 
     def _fits(self, config: Any, kib: int) -> bool:
-        from ...synth.bitstream import NoFit, synthesise
+        from ...synth.bitstream import measure_used
 
-        target = self._target(config, kib)
-        with TemporaryDirectory(dir=self._work.parent) as work:
-            try:
-                synthesise(target, target.clock(self._mhz), Path(work))
-            except NoFit:
-                return False
-        return True
+        used = measure_used(self._target(config, kib), self._mhz)
+        return not used.too_many(self._board.device)
 
 
 def _smaller(config: Any, name: str) -> list[Any]:
