@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -100,7 +101,9 @@ def list_boards(
             used = taken[device.family]
             fits = not used.too_many(device)
             shares = used.shares(device)
-            cells = [f"{share:.0%}" for share in shares.values()] + ["yes" if fits else "no"]
+            cells = [
+                "none" if share == inf else f"{100 * share:.0f} %" for share in shares.values()
+            ] + ["yes" if fits else "no"]
             rows[name].update(used=asdict(used), fits=fits)
         table.add_row(name, device.name, *cells)
     if json_file is not None:
