@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -9,7 +14,7 @@ import numpy as np
 from tilewright.hw.board.board_top import BoardTop
 from tilewright.hw.emit.unit import Emitted, emit_component
 from tilewright.hw.spec.unit import Unit
-from tilewright.sim.rtl.serial_board import SerialBoard
+from tilewright.sim.rtl.serial_board import SerialBoard, serve
 from tilewright.verif.catalogue.toy.spec import TOY_ADDER, ToyAdderConfig
 
 DIVISOR = 4
@@ -27,6 +32,23 @@ def emitted(unit: Unit, config: Any, divisor: int = DIVISOR) -> Emitted:
 def toy_board(**settings: Any) -> SerialBoard:
     """A board with the toy adder."""
     return SerialBoard(emitted(TOY_ADDER, TOY), divisor=DIVISOR, **settings)
+
+
+@contextmanager
+def behind_a_terminal(board: SerialBoard) -> Iterator[str]:
+    """Name of a pseudo-terminal that a board is served behind, by another thread."""
+    ours, theirs = os.openpty()
+    tty.setraw(theirs)
+    stop = threading.Event()
+    server = threading.Thread(target=serve, args=(board, ours, stop.is_set))
+    server.start()
+    try:
+        yield os.ttyname(theirs)
+    finally:
+        stop.set()
+        server.join()
+        for file in (ours, theirs):
+            os.close(file)
 
 
 class Noise:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
-import threading
-import tty
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,9 +14,9 @@ import pytest
 import tilewright
 from tilewright.errors import UserError
 from tilewright.sim.device.wire import WireError
-from tilewright.sim.rtl.serial_board import SerialBoard, serve
+from tilewright.sim.rtl.serial_board import SerialBoard
 from tilewright.tables.board import board_rate
-from tilewright.verif.board.boards import DIVISOR, emitted
+from tilewright.verif.board.boards import DIVISOR, behind_a_terminal, emitted
 from tilewright.verif.kit.commands import Run
 
 ENGINE: dict[str, Any] = {"tile": 2, "ops": ("mma", "minplus")}
@@ -32,16 +29,8 @@ def terminal() -> Iterator[str]:
     config = unit.config(**ENGINE)
     entry_unit = unit._entry.unit
     board = SerialBoard(emitted(entry_unit, config), divisor=DIVISOR)
-    ours, theirs = os.openpty()
-    tty.setraw(theirs)
-    stop = threading.Event()
-    server = threading.Thread(target=serve, args=(board, ours, stop.is_set))
-    server.start()
-    yield os.ttyname(theirs)
-    stop.set()
-    server.join()
-    for file in (ours, theirs):
-        os.close(file)
+    with behind_a_terminal(board) as port:
+        yield port
 
 
 def test_a_program_on_a_board(terminal: str) -> None:

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
+from typing import Any
 
+import numpy as np
 import pytest
+from scipy.io import mmwrite
+from scipy.sparse import random as sparse_random
+from tilewright.hw.board.board_top import BoardTop
 from tilewright.hw.board.boards import BOARDS
 from tilewright.hw.board.clocks import PLLS, fastest_clock
+from tilewright.hw.emit.unit import emit_component
+from tilewright.registry import entries
 from tilewright.sim.device.wire import WireDevice
 from tilewright.sim.rtl.serial_board import Pins, SerialBoard
 from tilewright.synth.bitstream import Target
-from tilewright.verif.board.boards import DIVISOR, TOY, emitted
+from tilewright.verif.board.boards import DIVISOR, TOY, Noise, behind_a_terminal, emitted
 from tilewright.verif.catalogue.toy.exercise import exercise
 from tilewright.verif.catalogue.toy.spec import TOY_ADDER
-from tilewright.verif.kit.commands import refusal
+from tilewright.verif.kit.commands import Run, refusal
 from tilewright.verif.kit.sampling import rng_of
 
 
@@ -82,3 +91,60 @@ def test_clocks(family: str, reference: float) -> None:
         assert abs(round(pll.mhz) / pll.mhz - 1) <= 0.01
     said = refusal(lambda: fastest_clock(family, reference, 0.5))
     assert said == f"no clock of 0.5 MHz or less is made from {reference:g} MHz"
+
+
+def gemm(run: Run, *words: str) -> list[Any]:
+    rng = np.random.default_rng(5)
+    a, b = (run.save(f"{x}.npy", rng.integers(-9, 9, (6, 6)).astype(float)) for x in "ab")
+    return ["gemm", a, b, *words]
+
+
+def matrix(run: Run, *words: str) -> list[Any]:
+    file = run.directory / "a.mtx"
+    found = sparse_random(24, 24, density=0.15, rng=np.random.default_rng(3), format="coo")
+    mmwrite(file, found)
+    return [words[0], file, *words[1:]]
+
+
+def tensor(run: Run, *words: str) -> list[Any]:
+    rng = np.random.default_rng(4)
+    file = run.directory / "x.tns"
+    rows = {tuple(rng.integers(1, 9, 3).tolist()) for _ in range(60)}
+    file.write_text("".join(f"{i} {j} {k} {i - j + 0.5}\n" for i, j, k in sorted(rows)))
+    return [words[0], file, *words[1:]]
+
+
+COMMANDS: dict[str, tuple[str, Callable[[Run], list[Any]]]] = {
+    "gemm": ("engine_m3xu", lambda run: gemm(run, "--unit", "m3xu", "--on", "engine")),
+    "gta gemm": ("gta", lambda run: gemm(run, "--unit", "gta", "--mode", "int16")),
+    "spgemm": ("matraptor", lambda run: matrix(run, "spgemm")),
+    "spmttkrp": ("tensaurus", lambda run: tensor(run, "spmttkrp", "--rank", "4")),
+    "pagerank": ("sida", lambda run: matrix(run, "pagerank", "--tolerance", "0.01")),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_on_a_noisy_board(name: str, run: Run) -> None:
+    """A command on the top of a bitstream, behind a pseudo-terminal that loses and changes bytes:
+    every result is that of the model."""
+    unit, words = COMMANDS[name]
+    entry = entries()[unit]
+    top = BoardTop(entry.unit, entry.small_config, memory_bytes=1 << 18, divisor=DIVISOR)
+    one = replace(
+        target("ulx3s-85f"), emit=lambda divisor: emit_component(top, name="board").verilog
+    )
+    made = one.files(one.clock(25.0), simulated=True)
+    pins = Pins.of(made["top.debug.v"], made["board.sv"])
+    board = SerialBoard(pins, divisor=DIVISOR, spoil=Noise(1, 0.0002))
+    settings = [
+        f"{key}={','.join(value) if isinstance(value, tuple) else value}"
+        for key, value in entry.small.items()
+    ]
+    sets = [word for setting in settings for word in ("--set", setting)]
+    with behind_a_terminal(board) as port:
+        file = run.directory / "report.json"
+        given = [*words(run), *sets, "--backend", "board", "--port", port, "--json", file]
+        assert run(*given) == 0, run.err + run.out
+    assert run.report()["backend"] == "board"
+    assert board.cycles > 10_000

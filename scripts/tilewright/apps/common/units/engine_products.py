@@ -29,8 +29,9 @@ Words = NDArray[np.uint64]
 Progress = Callable[[int], None]
 
 
-_TIMELESS = ("busy_cycles", "operations", "bytes_read", "bytes_written")
-"""Counters that do not depend on the memory's times."""
+_TIMELESS = ("operations", "bytes_read", "bytes_written")
+"""Counters that do not depend on the memory's times. Cycles with an operation at the unit's input
+do, where an operation takes several."""
 
 
 class EngineProduct:
