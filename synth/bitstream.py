@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import resource
 import shutil
 import tempfile
@@ -91,7 +92,7 @@ class Bitstream:
     fmax_mhz: what the slowest path allows
     baud: of the serial line, as close as the clock allows
     seed: of place and route
-    start, end: cells at the ends of the slowest path
+    start, end: signals at the ends of the slowest path
     seconds: of each tool, all its runs
     peak_mib: memory of the largest tool
     tools: the tools: ``native`` or ``packed``
@@ -160,6 +161,7 @@ class Target:
         platform.add_file("board.sv", self.emit(self.divisor(pll)))
         options: dict[str, Any] = {"debug_verilog": simulated}
         if self.board.device.family in FAMILIES:
+            options["synth_opts"] = FAMILIES[self.board.device.family].synthesis.partition(" ")[2]
             place = "--report report.json --timing-allow-fail"
             options["nextpnr_opts"] = f"{place} --seed {self.seed} --freq {pll.mhz:g}"
             options["script_after_synth"] = "tee -q -o statistics.json stat -json"
@@ -214,6 +216,11 @@ def used_in(statistics: str, family: Family) -> Used:
         dsps=count(family.dsps),
         block_rams=count(family.block_rams),
     )
+
+
+def _in_source(cell: str) -> str:
+    """The signal that a cell of a netlist holds, without what tools have added to its name."""
+    return re.sub(r"_(TRELLIS|SB|LUT4|CCU2C|PFUMX|L6MUX|DP16KD|MULT18)[A-Z0-9]*_.*$", "", cell)
 
 
 class _Log:
@@ -308,8 +315,8 @@ def build_bitstream(target: Target, work: Path, mhz: float) -> Bitstream:
         fmax_mhz=fmax,
         baud=round(pll.mhz * 1e6 / target.divisor(pll)),
         seed=target.seed,
-        start=path[0]["from"]["cell"] if path else "",
-        end=path[-1]["to"]["cell"] if path else "",
+        start=_in_source(path[0]["from"]["cell"]) if path else "",
+        end=_in_source(path[-1]["to"]["cell"]) if path else "",
         seconds=log.seconds,
         peak_mib=resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10,
         tools=log.tools,

@@ -109,8 +109,8 @@ PAGES_OF_PROSE = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")] + so
     (ROOT / "docs").rglob("*.md")
 )
 
-MOST_WORDS = 60_600
-"""Words of prose that all pages together may have: 60,000, and those of boards."""
+MOST_WORDS = 61_800
+"""Words of prose that all pages together may have: 60,000, and those of boards and of systems on a chip."""
 
 PRINTED = {"docs/t2s-directives.md"}
 """Pages that are printed from docstrings."""

@@ -341,12 +341,11 @@ def _print(made: Bitstream, board: Board, output: Path, console: Console) -> Non
     table.add_row("flip-flops", f"{used.flip_flops:,}", "")
     reached = f"of the PLL; routing allows {made.fmax_mhz:.1f}"
     table.add_row("clock, MHz", f"{made.clock_mhz:g}", reached)
-    table.add_row("  slowest path", "from", made.start)
-    table.add_row("", "to", made.end)
     table.add_row("baud", f"{made.baud:,}", "")
     minutes = sum(made.seconds.values()) / 60
     table.add_row("minutes", f"{minutes:.1f}", f"seed {made.seed}, {made.peak_mib:,} MiB at most")
     console.print(table)
+    console.print(f"slowest path: {made.start} to {made.end}", soft_wrap=True)
     console.print(f"bitstream: {output / made.file}", soft_wrap=True)
     program = f"openFPGALoader -b {board.programmer} {output / made.file}"
     console.print(f"program it: {program}", soft_wrap=True)
