@@ -1,4 +1,4 @@
-"""A unit on a board: a bridge to the host, and memory on chip."""
+"""A unit on a board: a bridge to the host, and memory."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from amaranth.lib.wiring import In, Out
 
 from ..axi.ports import LitePort, ManagerPort
 from ..spec.bridge import MOST_DATA, VERSION, Identity, digest_of
+from ..spec.sdram import Sdram
 from ..spec.unit import Unit
 from .block_memory import BlockMemory
+from .bursts import CHANNELS
 from .host_bridge import HostBridge
+from .sdram_controller import SdramPins
+from .sdram_memory import SdramMemory
 from .uart import UartReceiver, UartTransmitter
 
 __all__ = ["BoardTop", "identity_of"]
@@ -31,8 +35,9 @@ class BoardTop(wiring.Component):
     ----------
     unit: an accelerator of the catalogue
     config: its configuration
-    memory_bytes: of the memory on chip, a multiple of 4 KiB
     divisor: cycles of a bit on the serial line
+    memory_bytes: of the memory on chip, a multiple of 4 KiB; or
+    sdram: the chip that is the memory
 
     Members
     -------
@@ -41,13 +46,21 @@ class BoardTop(wiring.Component):
     irq: out; the unit's interrupt
     busy: out; a job has been started, and has not raised the interrupt yet
     error: out; the last status that the host read reports an error
+    sdram: the chip's pins, if there is one: see :class:`SdramPins`
     """
 
-    def __init__(self, unit: Unit, config: Any, *, memory_bytes: int, divisor: int) -> None:
-        self._unit, self._config = unit, config
-        self._memory_bytes, self._divisor = memory_bytes, divisor
+    def __init__(
+        self, unit: Unit, config: Any, *, divisor: int, memory_bytes: int = 0,
+        sdram: Sdram | None = None,
+    ) -> None:  # fmt: skip
+        if (sdram is None) != (memory_bytes != 0):
+            raise ValueError("either `memory_bytes` or `sdram` must be given")
+        self._unit, self._config, self._divisor = unit, config, divisor
+        self._memory_bytes = memory_bytes if sdram is None else sdram.geometry.memory_bytes
+        self._sdram = sdram
+        pins = {} if sdram is None else {"sdram": Out(SdramPins(sdram.geometry))}
         outs = {name: Out(1) for name in ("tx", "irq", "busy", "error")}
-        super().__init__({"rx": In(1, init=1), **outs})
+        super().__init__({"rx": In(1, init=1), **outs, **pins})
 
     @property
     def divisor(self) -> int:
@@ -68,7 +81,7 @@ class BoardTop(wiring.Component):
         m.submodules.bridge = bridge = HostBridge(
             self.identity, lite_addr_bits=lite["addr_bits"], **widths
         )
-        m.submodules.memory = memory = BlockMemory(len(managers) + 1, self._memory_bytes, **widths)
+        memory = self._memory(m, len(managers) + 1, **widths)
         wiring.connect(m, receiver.o, bridge.rx)
         wiring.connect(m, bridge.tx, transmitter.i)
         m.d.comb += [
@@ -77,15 +90,14 @@ class BoardTop(wiring.Component):
             self.irq.eq(unit.irq),  # type: ignore[attr-defined]
             bridge.irq.eq(unit.irq),  # type: ignore[attr-defined]
         ]
-        letters = ("ar", "r", "aw", "w", "b")
-        for name in letters:
+        for name in CHANNELS:
             wiring.connect(m, getattr(bridge, name), getattr(memory, name)[0])
         for number, port in enumerate(managers):
-            side = {name: getattr(memory, name)[number + 1] for name in letters}
+            side = {name: getattr(memory, name)[number + 1] for name in CHANNELS}
             ManagerPort(prefix=port["prefix"], **widths).serve(m, unit, side)
         self._lights(m, bridge)
         LitePort(prefix=lite["prefix"], addr_bits=lite["addr_bits"]).drive(
-            m, unit, {name: getattr(bridge, f"lite_{name}") for name in letters}
+            m, unit, {name: getattr(bridge, f"lite_{name}") for name in CHANNELS}
         )
         return m
 
@@ -105,3 +117,12 @@ class BoardTop(wiring.Component):
             m.d.sync += [self.busy.eq(1), self.error.eq(0)]
         with m.If(reads):
             m.d.sync += self.error.eq(found[status.field("error").low])
+
+    def _memory(self, m: Module, managers: int, **widths: int) -> BlockMemory | SdramMemory:
+        """The memory, on chip or off."""
+        if self._sdram is None:
+            m.submodules.memory = block = BlockMemory(managers, self._memory_bytes, **widths)
+            return block
+        m.submodules.memory = memory = SdramMemory(managers, self._sdram, **widths)
+        wiring.connect(m, memory.pins, wiring.flipped(self.sdram))  # type: ignore[attr-defined]
+        return memory

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from .build import build_library
 from .glue import Harness, glue_head, harness_files, member
+from .sdram_chip import RULES, SdramError
 from .streams import HasVerilog
 
 __all__ = ["SERIAL", "Pins", "SerialBoard", "serve"]
@@ -28,9 +29,13 @@ _STRETCH = 2000
 
 
 def _glue(sidecar: Mapping[str, Any]) -> str:
+    # The model of an SDRAM chip has an output of its own, see ``sdram_chip.py``.
+    ports = {port["name"] for port in sidecar.get("ports", ())}
+    rule = member("sdram_rule") if "sdram_rule" in ports else "0"
     return glue_head(sidecar) + (
         f"inline void set_rx(Model& m, bool v) {{ {member('rx')} = v; }}\n"
         f"inline bool tx(Model& m) {{ return {member('tx')}; }}\n"
+        f"inline unsigned broken_rule(Model& m) {{ return {rule}; }}\n"
     )
 
 
@@ -138,12 +143,17 @@ class SerialBoard:
 
     def run(self, cycles: int, content: bytes = b"", most: int = _MOST) -> bytes:
         """Sends bytes while so many cycles pass, or until ``most`` bytes have come; returns
-        these."""
+        these.
+
+        Raises SdramError if the model of the board's SDRAM has found a broken rule.
+        """
         sent, found = self._spoil(content), (ctypes.c_uint8 * most)()
         count = self._library.native_run(
             self._open, ctypes.c_uint64(cycles), sent, ctypes.c_uint64(len(sent)), found,
             ctypes.c_uint64(most),
         )  # fmt: skip
+        if rule := self._library.native_rule(self._open):
+            raise SdramError(f"the model of the SDRAM has found: {RULES[rule].text}")
         return self._spoil(bytes(found[:count]))
 
     # A serial line

@@ -1,6 +1,6 @@
 // Runs one Verilated board: bytes from and to its serial line, bit by bit.
 //
-// Besides what model.h needs, the generated native_glue.h defines set_rx and tx.
+// Besides what model.h needs, the generated native_glue.h defines set_rx, tx and broken_rule.
 
 #include <cstdint>
 #include <deque>
@@ -91,6 +91,7 @@ public:
     }
 
     uint64_t cycles() const { return cycles_; }
+    unsigned rule() { return broken_rule(*model_); }
     ClockedModel& model() { return model_; }
 
 private:
@@ -132,4 +133,7 @@ EXPORT uint64_t native_run(void* board, uint64_t cycles, const uint8_t* in, uint
 }
 
 EXPORT uint64_t native_cycles(void* board) { return of(board).cycles(); }
+
+// The rule that the model of an SDRAM has found broken, 0 if there is none.
+EXPORT unsigned native_rule(void* board) { return of(board).rule(); }
 }
