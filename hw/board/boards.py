@@ -117,7 +117,7 @@ def _orangecrab(size: str, device: Device) -> Board:
         mhz=48.0,
         lights=_COLOURS,
         host="an adapter of 3.3 V from USB to UART: its TX on pin 0, its RX on pin 1",
-        programmer="orangecrab",
+        programmer="orangeCrab",
         uart=("N17", "M18"),
     )
 
