@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from tilewright.hw.board.board_top import BoardTop
 from tilewright.hw.emit.unit import Emitted, emit_component
+from tilewright.hw.spec.sdram import Sdram
 from tilewright.hw.spec.unit import Unit
+from tilewright.sim.rtl.sdram_chip import PARTS, WithChip, with_chip
 from tilewright.sim.rtl.serial_board import SerialBoard, serve
 from tilewright.verif.catalogue.toy.spec import TOY_ADDER, ToyAdderConfig
 
@@ -27,6 +29,14 @@ def emitted(unit: Unit, config: Any, divisor: int = DIVISOR) -> Emitted:
     """The Verilog of a board."""
     top = BoardTop(unit, config, memory_bytes=MEMORY, divisor=divisor)
     return emit_component(top, name="board")
+
+
+@cache
+def with_sdram(unit: Unit, config: Any, chip: Sdram, part: str) -> WithChip:
+    """The Verilog of a board with an SDRAM, and the model of a part behind its pins."""
+    top = BoardTop(unit, config, sdram=chip, divisor=DIVISOR)
+    emitted = emit_component(top, name="board")
+    return with_chip(emitted, PARTS[part], mhz=chip.mhz, phase=chip.clock_phase)
 
 
 def toy_board(**settings: Any) -> SerialBoard:

@@ -14,10 +14,17 @@ from tilewright.hw.board.sdram_controller import SdramController
 from tilewright.hw.board.sdram_memory import SdramMemory
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.sdram import Sdram, SdramGeometry, SdramTiming
+from tilewright.hw.spec.unit import named_object
+from tilewright.registry import entries
+from tilewright.sim.device.wire import WireDevice
 from tilewright.sim.rtl.glue import pack, unpack
-from tilewright.sim.rtl.sdram_chip import PARTS, RULES, TIMES, SdramPart, with_chip
+from tilewright.sim.rtl.sdram_chip import PARTS, RULES, TIMES, SdramError, SdramPart, with_chip
+from tilewright.sim.rtl.serial_board import SerialBoard
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
+from tilewright.verif.board.boards import DIVISOR, TOY, with_sdram
 from tilewright.verif.board.memory_bench import Burst, Flat, MemoryBench, bursts_in
+from tilewright.verif.catalogue.toy.exercise import exercise as toy_exercise
+from tilewright.verif.catalogue.toy.spec import TOY_ADDER
 from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 
@@ -287,6 +294,45 @@ def test_the_figures_of_the_page() -> None:
     for row in (*clocks_of_the_page(), *rows_of_the_page(bench)):
         assert row in page, row
     assert bench.rule() == ""
+
+
+# Boards.
+
+UNITS = [name for name, one in entries().items() if one.unit.jobs]
+
+
+@pytest.mark.parametrize("part", slow_but([], PARTS, ["AS4C16M16SA-7"]))
+def test_a_board(part: str) -> None:
+    """The toy adder works on the SDRAM, through the pins; the memory is 32 MiB."""
+    board = SerialBoard(with_sdram(TOY_ADDER, TOY, Sdram(mhz=25), part), divisor=DIVISOR)
+    size = 32 << 20
+    with WireDevice(TOY_ADDER, TOY, board) as device:
+        assert device.memory_bytes == size
+        device.write_memory(size - 3, b"end")
+        assert device.read_memory(size - 3, 3) == b"end"
+        assert toy_exercise(device, rng_of(1)) == 3
+        with pytest.raises(IndexError, match="lie outside"):
+            device.read_memory(size - 1, 2)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", UNITS)
+def test_boards_of_every_accelerator(name: str) -> None:
+    entry = entries()[name]
+    design = with_sdram(entry.unit, entry.small_config, Sdram(mhz=25), "AS4C16M16SA-7")
+    with WireDevice(entry.unit, entry.small_config, SerialBoard(design, divisor=DIVISOR)) as device:
+        assert named_object(entry.exercise)(device, np.random.default_rng(1)) > 0
+
+
+def test_a_board_that_begins_too_early() -> None:
+    """What the model finds ends the simulation."""
+    early = Sdram(mhz=25, timing=SdramTiming(t_power_up=100_000))
+    design = with_sdram(TOY_ADDER, TOY, early, "AS4C16M16SA-7")
+    with WireDevice(TOY_ADDER, TOY, SerialBoard(design, divisor=DIVISOR)) as device:
+        with pytest.raises(SdramError) as caught:
+            device.read_memory(0, 100)
+        said = "the model of the SDRAM has found: a command before the end of power-up"
+        assert str(caught.value) == said
 
 
 # Parameters.
