@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.sdram import SdramCycles
 
-__all__ = ["SdramBank"]
+__all__ = ["SdramBank", "ones"]
+
+
+def ones(cycles: int) -> int:
+    """What a timer of so many cycles begins with: shifted by a bit a cycle, its lowest bit is zero
+    so many cycles behind the one that sets it."""
+    return (1 << (cycles - 1)) - 1
 
 
 class SdramBank(wiring.Component):
@@ -47,24 +53,31 @@ class SdramBank(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         cycles = self._cycles
-        wait = Signal(range(max(cycles.rp, cycles.rcd)))
-        stay = Signal(range(max(cycles.ras, cycles.wr)))
-        pending = Signal(range(self._most + 1))
-        with m.If(wait != 0):
-            m.d.sync += wait.eq(wait - 1)
-        with m.If(stay != 0):
-            m.d.sync += stay.eq(stay - 1)
+        # Ones shift out, one a cycle, or one for each access: nothing is compared.
+        wait = Signal(max(cycles.rp, cycles.rcd))
+        stay = Signal(max(cycles.ras, cycles.wr))
+        pending = Signal(self._most)
+
+        def started(when: Value, count: int) -> Value:
+            return Mux(when, ones(count), 0)
+
+        m.d.sync += [
+            wait.eq(
+                (wait >> 1)
+                | started(self.precharge, cycles.rp)
+                | started(self.activate, cycles.rcd)
+            ),
+            stay.eq(
+                (stay >> 1) | started(self.activate, cycles.ras) | started(self.write, cycles.wr)
+            ),
+        ]
+        with m.If(self.accept & ~self.finish):
+            m.d.sync += pending.eq(Cat(1, pending))
+        with m.If(self.finish & ~self.accept):
+            m.d.sync += pending.eq(pending >> 1)
         with m.If(self.precharge):
-            m.d.sync += [self.open.eq(0), wait.eq(cycles.rp - 1)]
+            m.d.sync += self.open.eq(0)
         with m.If(self.activate):
-            m.d.sync += [
-                self.open.eq(1),
-                self.open_row.eq(self.row),
-                wait.eq(cycles.rcd - 1),
-                stay.eq(cycles.ras - 1),
-            ]
-        with m.If(self.write & (stay < cycles.wr)):
-            m.d.sync += stay.eq(cycles.wr - 1)
-        m.d.sync += pending.eq(pending + self.accept - self.finish)
-        m.d.comb += [self.waited.eq(wait == 0), self.settled.eq((stay == 0) & (pending == 0))]
+            m.d.sync += [self.open.eq(1), self.open_row.eq(self.row)]
+        m.d.comb += [self.waited.eq(~wait[0]), self.settled.eq(~stay[0] & ~pending[0])]
         return m

@@ -11,8 +11,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..spec.sdram import Sdram, SdramGeometry
 from ..stream.queue import Queue
-from ..stream.stream_registers import OutputRegister
-from .sdram_bank import SdramBank
+from ..stream.stream_registers import SkidBuffer
+from .sdram_bank import SdramBank, ones
 
 __all__ = ["SdramController", "SdramPins", "access_layout"]
 
@@ -125,8 +125,8 @@ class SdramController(wiring.Component):
 
     @property
     def most_accesses(self) -> int:
-        """Accesses that may be on their way to the chip: one is checked, others wait, one moves."""
-        return 2 + self._queued
+        """Accesses on their way to the chip: two are checked, others wait, one moves."""
+        return 3 + self._queued
 
     @property
     def _queued(self) -> int:
@@ -136,7 +136,7 @@ class SdramController(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         cycles, geometry = self._chip.cycles, self._chip.geometry
-        m.submodules.head = head = OutputRegister(self._layout)
+        m.submodules.head = head = SkidBuffer(self._layout)
         m.submodules.queue = queue = Queue(self._layout, self._queued)
         wiring.connect(m, wiring.flipped(self.i), head.i)
         banks = []
@@ -171,7 +171,8 @@ class SdramController(wiring.Component):
     ) -> None:  # fmt: skip
         """Passes an access on when its row is open; initialises and refreshes."""
         cycles, access = self._chip.cycles, head.payload
-        pause = Signal(range(max(cycles) + 1), init=cycles.power_up)
+        power_up = Signal(range(cycles.power_up + 1), init=cycles.power_up)
+        pause = Signal(max(cycles.rp, cycles.rfc, cycles.mrd))
         refreshes = self._chip.timing.refreshes
         left = Signal(range(refreshes), init=refreshes - 1)
         refreshed = Signal()
@@ -180,8 +181,7 @@ class SdramController(wiring.Component):
         open_ = Signal(name="open")
         open_row = Signal.like(access.row, name="open_row")
         settled = Signal()
-        with m.If(pause != 0):
-            m.d.sync += pause.eq(pause - 1)
+        m.d.sync += [power_up.eq(power_up - 1), pause.eq(pause >> 1)]
         for name, signal in (
             ("waited", waited), ("open", open_), ("open_row", open_row), ("settled", settled),
         ):  # fmt: skip
@@ -190,24 +190,26 @@ class SdramController(wiring.Component):
         # A row is opened at most every third cycle, so that t_rrd needs no timer.
         with m.FSM(name="row_state"):
             all_settled = Cat(bank.settled for bank in banks).all()
-            with m.State("close all"), m.If((pause == 0) & all_settled):
+            with m.State("power up"), m.If(power_up == 0):
+                m.next = "close all"
+            with m.State("close all"), m.If(all_settled):
                 row.give(m, _PRECHARGE, address=1 << _ALL_BANKS)
-                m.d.sync += pause.eq(cycles.rp - 1)
+                m.d.sync += pause.eq(ones(cycles.rp))
                 m.next = "refresh"
-            with m.State("refresh"), m.If(pause == 0):
+            with m.State("refresh"), m.If(~pause[0]):
                 row.give(m, _REFRESH)
                 m.d.comb += refreshed.eq(1)
-                m.d.sync += [pause.eq(cycles.rfc - 1), left.eq(left - (left != 0))]
+                m.d.sync += [pause.eq(ones(cycles.rfc)), left.eq(left - (left != 0))]
                 with m.If(left == 0):
                     m.next = "run"
                     with m.If(~ready):
                         m.next = "set mode"
-            with m.State("set mode"), m.If(pause == 0):
+            with m.State("set mode"), m.If(~pause[0]):
                 # Bursts of one word, and the CAS latency.
                 row.give(m, _SET_MODE, address=cycles.cas << 4)
-                m.d.sync += [pause.eq(cycles.mrd - 1), ready.eq(1)]
+                m.d.sync += [pause.eq(ones(cycles.mrd)), ready.eq(1)]
                 m.next = "run"
-            with m.State("run"), m.If(pause == 0):
+            with m.State("run"), m.If(~pause[0]):
                 with m.If(due):
                     m.next = "close all"
                 with m.Elif(head.valid & ~open_):
@@ -250,15 +252,14 @@ class SdramController(wiring.Component):
         """Moves the words of an access in free cycles; returns whether there is one."""
         cycles, geometry, access = self._chip.cycles, self._chip.geometry, word.access
         valid = Signal(name="access_valid")
-        turn = Signal(range(cycles.turn))
+        turn = Signal(cycles.turn)
         waited = Array(bank.waited for bank in banks)[access.bank]
         finishes = word.moves & word.last
         m.d.comb += [
-            word.moves.eq(valid & free & waited & (~access.write | (turn == 0))),
+            word.moves.eq(valid & free & waited & (~access.write | ~turn[0])),
             queue.ready.eq(~valid | finishes),
         ]
-        with m.If(turn != 0):
-            m.d.sync += turn.eq(turn - 1)
+        m.d.sync += turn.eq(turn >> 1)
         with m.If(word.moves):
             m.d.sync += [
                 word.place.eq(word.place + 1),
@@ -266,7 +267,7 @@ class SdramController(wiring.Component):
                 access.strobe.eq(access.strobe >> geometry.word_bytes),
             ]
             with m.If(~access.write):
-                m.d.sync += turn.eq(cycles.turn - 1)
+                m.d.sync += turn.eq(ones(cycles.turn))
         with m.If(queue.ready):
             m.d.sync += [valid.eq(queue.valid), access.eq(queue.payload)]
         for number, bank in enumerate(banks):

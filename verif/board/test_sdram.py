@@ -21,6 +21,7 @@ from tilewright.sim.rtl.glue import pack, unpack
 from tilewright.sim.rtl.sdram_chip import PARTS, RULES, TIMES, SdramError, SdramPart, with_chip
 from tilewright.sim.rtl.serial_board import SerialBoard
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
+from tilewright.synth.fpga import place_and_route
 from tilewright.verif.board.boards import DIVISOR, TOY, with_sdram
 from tilewright.verif.board.memory_bench import Burst, Flat, MemoryBench, bursts_in
 from tilewright.verif.catalogue.toy.exercise import exercise as toy_exercise
@@ -294,6 +295,17 @@ def test_the_figures_of_the_page() -> None:
     for row in (*clocks_of_the_page(), *rows_of_the_page(bench)):
         assert row in page, row
     assert bench.rule() == ""
+
+
+@pytest.mark.long
+def test_area_and_clock_of_the_page() -> None:
+    memory = SdramMemory(2, Sdram(mhz=100), addr_bits=32, data_bits=64, id_bits=1)
+    emitted = emit_component(Flat(memory, 2), name="memory")
+    report = place_and_route(emitted.verilog, "memory", "ecp5", config={})
+    assert report.luts < 1400
+    assert report.fmax_mhz is not None
+    assert report.fmax_mhz > 100
+    assert "below 1,400 LUTs and more than 100 MHz" in PAGE.read_text()
 
 
 # Boards.
