@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,13 +12,20 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from numpy.typing import NDArray
 from tilewright.hw.board.bursts import CHANNELS
+from tilewright.hw.board.sdram_memory import SdramMemory
+from tilewright.hw.emit.unit import emit_component
+from tilewright.hw.spec.sdram import Sdram
 from tilewright.sim.rtl.glue import pack, unpack
+from tilewright.sim.rtl.sdram_chip import PARTS, RULES, TIMES, SdramPart, with_chip
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
 
-__all__ = ["DECERR", "Burst", "Flat", "MemoryBench", "bursts_in"]
+__all__ = ["DECERR", "Burst", "Flat", "MemoryBench", "SdramBench", "bursts_in", "sdram_bench"]
 
 DECERR = 3
 _NO_PAUSES = Pauses()
+_PART = PARTS["AS4C16M16SA-7"]
+_UNCHANGED: Mapping[str, int] = MappingProxyType({})
+_SDRAM_MANAGERS = 3
 _TIME_OUT = 40_000
 """Cycles without a transfer: an SDRAM takes 200 microseconds to begin."""
 
@@ -181,3 +189,54 @@ class MemoryBench:
             if not outside:
                 expected = self._values(self.content[address : address + length * self.width])
                 np.testing.assert_array_equal(found["data"][rows], expected)
+
+
+class SdramBench(MemoryBench):
+    """A memory with its chip.
+
+    Parameters
+    ----------
+    chip: the chip as the controller knows it
+    width: bytes of a beat
+    """
+
+    def __init__(self, chip: Sdram, width: int) -> None:
+        memory = SdramMemory(_SDRAM_MANAGERS, chip, addr_bits=32, data_bits=8 * width, id_bits=3)
+        emitted = emit_component(Flat(memory, _SDRAM_MANAGERS), name="memory")
+        with_model = with_chip(
+            emitted, _PART, mhz=chip.mhz, phase=chip.clock_phase, pins="pins",
+            pin_registers=chip.pin_registers,
+        )  # fmt: skip
+        self.chip = chip
+        super().__init__(
+            NativeSimulation(with_model), managers=_SDRAM_MANAGERS,
+            memory_bytes=chip.geometry.memory_bytes, width=width,
+        )  # fmt: skip
+
+    def power_up(self, part: SdramPart = _PART, changed: Mapping[str, int] = _UNCHANGED) -> None:
+        """Begins anew with a part, with some of the model's times changed."""
+        values = {**part.at(self.chip.mhz, self.chip.clock_phase), **changed}
+        for number, name in enumerate(TIMES, 1):
+            self._ask(number, values[name])
+        self.rtl.reset()
+
+    def report(self) -> dict[str, int]:
+        """The model's counts, and the number of the rule that was broken."""
+        return self._ask(0, 0)
+
+    def rule(self) -> str:
+        """The rule that was broken; empty if none was."""
+        number = self.report()["rule"]
+        return RULES[number].name if number else ""
+
+    def _ask(self, index: int, value: int) -> dict[str, int]:
+        asked = pack({"index": [index], "value": [value]}, self.rtl.stream("sdram_ask"))
+        found, _ = self.rtl.run_streams({"sdram_ask": asked}, {"sdram_report": 1})
+        fields = unpack(found["sdram_report"], self.rtl.stream("sdram_report"))
+        return {name: int(values[0]) for name, values in fields.items()}
+
+
+@cache
+def sdram_bench(mhz: float, width: int, pin_registers: bool = False) -> SdramBench:
+    """A memory with its chip, built once."""
+    return SdramBench(Sdram(mhz=mhz, pin_registers=pin_registers), width)

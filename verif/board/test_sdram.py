@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,71 +14,16 @@ from tilewright.hw.spec.sdram import Sdram, SdramGeometry, SdramTiming
 from tilewright.hw.spec.unit import named_object
 from tilewright.registry import entries
 from tilewright.sim.device.wire import WireDevice
-from tilewright.sim.rtl.glue import pack, unpack
-from tilewright.sim.rtl.sdram_chip import PARTS, RULES, TIMES, SdramError, SdramPart, with_chip
+from tilewright.sim.rtl.sdram_chip import PARTS, SdramError
 from tilewright.sim.rtl.serial_board import SerialBoard
-from tilewright.sim.rtl.streams import NativeSimulation, Pauses
+from tilewright.sim.rtl.streams import Pauses
 from tilewright.synth.fpga import place_and_route
 from tilewright.verif.board.boards import DIVISOR, TOY, with_sdram
-from tilewright.verif.board.memory_bench import Burst, Flat, MemoryBench, bursts_in
+from tilewright.verif.board.memory_bench import Burst, Flat, SdramBench, bursts_in, sdram_bench
 from tilewright.verif.catalogue.toy.exercise import exercise as toy_exercise
 from tilewright.verif.catalogue.toy.spec import TOY_ADDER
 from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
-
-MANAGERS = 3
-PART = PARTS["AS4C16M16SA-7"]
-_UNCHANGED: Mapping[str, int] = MappingProxyType({})
-
-
-class SdramBench(MemoryBench):
-    """A memory with its chip.
-
-    Parameters
-    ----------
-    chip: the chip as the controller knows it
-    width: bytes of a beat
-    """
-
-    def __init__(self, chip: Sdram, width: int) -> None:
-        memory = SdramMemory(MANAGERS, chip, addr_bits=32, data_bits=8 * width, id_bits=3)
-        emitted = emit_component(Flat(memory, MANAGERS), name="memory")
-        with_model = with_chip(
-            emitted, PART, mhz=chip.mhz, phase=chip.clock_phase, pins="pins",
-            pin_registers=chip.pin_registers,
-        )  # fmt: skip
-        self.chip = chip
-        super().__init__(
-            NativeSimulation(with_model), managers=MANAGERS,
-            memory_bytes=chip.geometry.memory_bytes, width=width,
-        )  # fmt: skip
-
-    def power_up(self, part: SdramPart = PART, changed: Mapping[str, int] = _UNCHANGED) -> None:
-        """Begins anew with a part, with some of the model's times changed."""
-        values = {**part.at(self.chip.mhz, self.chip.clock_phase), **changed}
-        for number, name in enumerate(TIMES, 1):
-            self._ask(number, values[name])
-        self.rtl.reset()
-
-    def report(self) -> dict[str, int]:
-        """The model's counts, and the number of the rule that was broken."""
-        return self._ask(0, 0)
-
-    def rule(self) -> str:
-        """The rule that was broken; empty if none was."""
-        number = self.report()["rule"]
-        return RULES[number].name if number else ""
-
-    def _ask(self, index: int, value: int) -> dict[str, int]:
-        asked = pack({"index": [index], "value": [value]}, self.rtl.stream("sdram_ask"))
-        found, _ = self.rtl.run_streams({"sdram_ask": asked}, {"sdram_report": 1})
-        fields = unpack(found["sdram_report"], self.rtl.stream("sdram_report"))
-        return {name: int(values[0]) for name, values in fields.items()}
-
-
-@cache
-def bench_of(mhz: float, width: int, pin_registers: bool = False) -> SdramBench:
-    return SdramBench(Sdram(mhz=mhz, pin_registers=pin_registers), width)
 
 
 def regions(memory_bytes: int, rng: np.random.Generator) -> list[range]:
@@ -102,7 +44,7 @@ KEPT = [(100, 8), (133, 4)]
 @pytest.mark.parametrize("case", slow_but([], CASES, KEPT))
 def test_bursts(case: tuple[int, int], part: str) -> None:
     """Each manager writes its region and reads it, while the next one writes its own."""
-    bench = bench_of(*case)
+    bench = sdram_bench(*case)
     bench.power_up(PARTS[part])
     rng = rng_of(sum(case))
     reads: dict[int, list[Burst]] = {}
@@ -124,7 +66,7 @@ def test_bursts(case: tuple[int, int], part: str) -> None:
 @pytest.mark.parametrize("mhz", [50, 100])
 def test_registers_at_the_pins(mhz: int) -> None:
     """The top of a board may register all pins, both ways."""
-    bench = bench_of(mhz, 8, pin_registers=True)
+    bench = sdram_bench(mhz, 8, pin_registers=True)
     bench.power_up()
     rng = rng_of(mhz)
     wanted = {
@@ -138,7 +80,7 @@ def test_registers_at_the_pins(mhz: int) -> None:
 
 def test_no_direction_waits_for_the_other() -> None:
     """A manager without data, or one that takes none, holds up nobody's other direction."""
-    bench = bench_of(100, 8)
+    bench = sdram_bench(100, 8)
     bench.power_up()
     rng = rng_of(3)
     one, other = [Burst(0, 64, 1)], [Burst(8192, 64, 2)]
@@ -189,7 +131,7 @@ def move_much(bench: SdramBench, rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("more", [0, 1])
 @pytest.mark.parametrize("time", SLOWER)
 def test_a_slower_chip(time: str, more: int) -> None:
-    bench = bench_of(133, 4)
+    bench = sdram_bench(133, 4)
     if time == "first_refreshes":
         times = {time: bench.chip.timing.refreshes + more}
     elif time == "t_window":
@@ -207,7 +149,7 @@ def test_a_slower_chip(time: str, more: int) -> None:
 
 def test_data_that_come_too_late() -> None:
     """The controller's edge lies in the time that the chip gives, and not beyond."""
-    bench = bench_of(133, 4)
+    bench = sdram_bench(133, 4)
     period, most = 1000 / 133, bench.chip.delay[1]
     lag = bench.chip.clock_phase / 360 * period
     cycles = bench.chip.cycles
@@ -291,7 +233,7 @@ def rows_of_the_page(bench: SdramBench) -> list[str]:
 
 def test_the_figures_of_the_page() -> None:
     page = PAGE.read_text()
-    bench = bench_of(100, WIDTH)
+    bench = sdram_bench(100, WIDTH)
     for row in (*clocks_of_the_page(), *rows_of_the_page(bench)):
         assert row in page, row
     assert bench.rule() == ""
