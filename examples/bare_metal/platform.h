@@ -14,4 +14,14 @@ void host_write32(void *device, uint32_t offset, uint32_t value);
 
 #include "matraptor.h"
 
+/* How a job runs to its end: by polling, unless a header that -DPLATFORM names defines it. Gives the
+ * code of its error, 0 if it ended well, -1 if it did not end. */
+#ifdef PLATFORM
+#include PLATFORM
+#endif
+#ifndef RUN_JOB
+#define LOOKS 1000000u
+#define RUN_JOB(device) (matraptor_start(device, 0), matraptor_wait(device, LOOKS))
+#endif
+
 #endif

@@ -13,7 +13,7 @@
 #define BLOCK MATRAPTOR_OPERAND_ROWS_C_ROOM_MULTIPLE_OF
 #define CHANNEL_LANES MATRAPTOR_OPERAND_ROWS_C_ROOM_TIMES
 #define GROUPS (LANES > CHANNELS ? LANES : CHANNELS)
-#define LOOKS 1000000u
+#define RESET_LOOKS 1000000u
 
 #define INT32 4 /* of CONFIG1.format */
 _Static_assert(MATRAPTOR_CONFIG1_FORMAT_CONSTANT == INT32, "values are integers of 32 bits");
@@ -178,10 +178,9 @@ int spgemm(void *device, struct memory memory, const struct csr *a, const struct
         .c_entries = at_c.entries,
     };
     matraptor_write_job(device, &job);
-    matraptor_start(device, 0);
-    int ended = matraptor_wait(device, LOOKS);
+    int ended = RUN_JOB(device);
     if (ended < 0) {
-        matraptor_soft_reset(device, LOOKS);
+        matraptor_soft_reset(device, RESET_LOOKS);
         return SPGEMM_NO_ANSWER;
     }
     if (ended != MATRAPTOR_ERROR_NONE)

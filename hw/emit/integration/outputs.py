@@ -12,6 +12,7 @@ from ...spec.host.outputs import is_stream
 from .c.header import header
 from .core import core, filelist, template
 from .ip_xact_component import ip_xact
+from .litex import litex
 from .package import package
 from .rdl import rdl
 
@@ -45,6 +46,7 @@ OUTPUTS: dict[str, Output] = {
     "ipxact": Output(suffix=".xml", write=ip_xact, names_verilog=True),
     "core": Output(suffix=".core", write=core, names_verilog=True),
     "filelist": Output(suffix=".f", write=filelist, names_verilog=True),
+    "litex": Output(suffix=".py", write=litex, names_verilog=True, needs_registers=True),
 }
 """The texts by name."""
 

@@ -42,8 +42,8 @@ class Generated:
         path: file of the Verilog. For a device or a pipe, such as ``/dev/stdout``, no sidecar is
             written
         others: files for other tools, by keyword: ``package`` (SystemVerilog types), ``template``
-            (an instantiation), ``header`` (C), ``rdl`` (SystemRDL), ``ipxact``, ``core`` (FuseSoC)
-            and ``filelist``
+            (an instantiation), ``header`` (C), ``rdl`` (SystemRDL), ``ipxact``, ``core`` (FuseSoC),
+            ``filelist`` and ``litex`` (a module for SoCs of LiteX)
 
         Returns
         -------
@@ -53,7 +53,7 @@ class Generated:
         ------
         OSError: a file cannot be written
         ValueError: ``path`` ends in ``.json``; two texts would be in one file; the unit has no
-            registers, which ``rdl`` needs
+            registers, which ``rdl`` and ``litex`` need
         TypeError: an unknown keyword
 
         Example

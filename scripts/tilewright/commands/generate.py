@@ -89,6 +89,10 @@ def generate(
     filelist: Annotated[
         Path | None, typer.Option(metavar="FILE.f", help="Also write a file list for simulators.")
     ] = None,
+    litex: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.py", help="Also write a module for SoCs of LiteX."),
+    ] = None,
     cocotb: Annotated[
         Path | None,
         typer.Option(
@@ -115,6 +119,7 @@ def generate(
         "ipxact": ipxact,
         "core": core,
         "filelist": filelist,
+        "litex": litex,
     }
     wanted = {option: path for option, path in given.items() if path is not None}
     if cocotb is not None:
