@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -129,6 +130,11 @@ def test_generate(tmp_path: Path) -> None:
     verilog = (tmp_path / "board.sv").read_text()
     assert "module board_engine_simd2 (" in verilog
     assert (tmp_path / "board.json").exists()
+    printed = board(*words, "--sdram", "100", "-o", str(tmp_path / "sdram.sv"))
+    assert printed.endswith("25 cycles a bit, 32768 KiB; the SDRAM's clock lags by 270 degrees\n")
+    assert "output logic [15:0] sdram__dq_o" in (tmp_path / "sdram.sv").read_text()
+    config = json.loads((tmp_path / "sdram.json").read_text())["config"]
+    assert (config["kib"], config["sdram_mhz"], config["sdram_phase"]) == (32_768, 100, 270)
 
 
 def board(*words: str, status: int = 0) -> str:
@@ -147,6 +153,18 @@ def board(*words: str, status: int = 0) -> str:
         (["generate", "m3xu", "-o", "b.sv"], "m3xu has no registers and no memory: a board needs"),
         (["generate", "gta", "--kib", "6", "-o", "b.sv"], "--kib must be a multiple of 4, not 6"),
         (["generate", "gta", "--divisor", "3", "-o", "b.sv"], "--divisor"),
+        (
+            ["generate", "gta", "--sdram", "140", "-o", "b.sv"],
+            "--sdram: `mhz` must be above 0 and at most 133.3, not 140",
+        ),
+        (
+            ["generate", "gta", "--sdram", "50", "--kib", "32", "-o", "b.sv"],
+            "--kib must not come with --sdram, which has 32768 KiB, not 32",
+        ),
+        (
+            ["simulate", "gta", "--sdram", "50", "--board", "ulx3s-85f"],
+            "--sdram must not come with --board, whose memory is on chip",
+        ),
         (["simulate", "gta", "--link", "/"], "/: is there already"),
         (["simulate", "gtaa"], "unknown unit 'gtaa'; did you mean 'gta'?"),
     ],
@@ -155,17 +173,21 @@ def test_what_is_refused(words: list[str], said: str) -> None:
     assert said in board(*words, status=2)
 
 
-def test_simulate(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("memory", "kib"), [([], 64), pytest.param(["--sdram", "25"], 32_768, marks=pytest.mark.long)]
+)
+def test_simulate(tmp_path: Path, memory: list[str], kib: int) -> None:
     """The command prints the terminal, serves it, and ends by Ctrl-C; its link goes."""
     link = tmp_path / "tty"
     words = ["board", "simulate", "engine_simd2", "--set", "tile=2", "--set", "ops=mma,minplus"]
+    words += memory
     with subprocess.Popen(
         [sys.executable, "-m", "tilewright", *words, "--link", str(link)],
         stdout=subprocess.PIPE, text=True,
     ) as server:  # fmt: skip
         assert server.stdout is not None
         line = server.stdout.readline()
-        assert line == f"{link.readlink()}: engine_simd2 with 64 KiB, until Ctrl-C\n"
+        assert line == f"{link.readlink()}: engine_simd2 with {kib} KiB, until Ctrl-C\n"
         with tilewright.board("engine_simd2", port=str(link), **ENGINE) as device:
             device.write_memory(3, b"there")
             assert device.read_memory(0, 8)[3:] == b"there"

@@ -147,6 +147,19 @@ def test_a_slower_chip(time: str, more: int) -> None:
     assert bench.report()["refreshes"] > 2 * WINDOW
 
 
+@pytest.mark.long
+def test_every_row_in_64_milliseconds() -> None:
+    """The model knows when each row was refreshed; the memory is never idle."""
+    bench = sdram_bench(25, 4)
+    bench.power_up()
+    rng = rng_of(1)
+    wanted = {n: bursts_in(rng, range(n << 16, (n + 1) << 16), 500, 4) for n in range(2)}
+    bench.move(rng, writes=wanted)
+    while bench.report()["refreshes"] < 8192 + 500:
+        bench.move(rng, reads=wanted)
+    assert bench.rule() == ""
+
+
 def test_data_that_come_too_late() -> None:
     """The controller's edge lies in the time that the chip gives, and not beyond."""
     bench = sdram_bench(133, 4)

@@ -17,14 +17,16 @@ from ...hw.spec.bridge import BAUD
 from ...hw.spec.host import outputs
 from ...hw.spec.host.words import not_one_of
 from ...hw.spec.unit import Unit
-from ...numbers_given import whole
+from ...numbers_given import real, whole
 from ...settings import choose_unit, read_config
 from ..common.files import check_output
 from ..common.options import ConfigOption, SettingsOption
 
 if TYPE_CHECKING:
     from ...hw.emit.unit import Emitted
+    from ...hw.spec.sdram import Sdram
     from ...sim.rtl.serial_board import Pins
+    from ...sim.rtl.streams import HasVerilog
 
 __all__ = ["UnitArgument", "a_board", "check_board", "check_memory", "chosen_accelerator",
            "emitted_board", "generate", "simulate"]  # fmt: skip
@@ -56,6 +58,14 @@ MemoryOption = Annotated[
         help="Memory on chip in KiB, a multiple of 4; default 64.",
     ),
 ]
+SdramOption = Annotated[
+    float | None,
+    typer.Option(
+        parser=real("--sdram", 1, 1000),
+        metavar="MHZ",
+        help="Take an SDRAM of 32 MiB as the memory, with this clock.",
+    ),
+]
 DivisorOption = Annotated[
     int,
     typer.Option(
@@ -85,20 +95,41 @@ def check_memory(kib: int) -> None:
         raise UserError(f"--kib must be a multiple of 4, not {kib}")
 
 
-def emitted_board(unit: Unit, config: Any, kib: int, divisor: int) -> Emitted:
+def emitted_board(
+    unit: Unit, config: Any, kib: int, divisor: int, chip: Sdram | None = None
+) -> Emitted:
     """The Verilog of an accelerator with memory and bridge, ``board_UNIT``."""
     from ...hw.board.board_top import BoardTop
     from ...hw.emit.unit import emit_component
 
     check_memory(kib)
-    top = BoardTop(unit, config, memory_bytes=kib << 10, divisor=divisor)
+    settings: dict[str, Any] = {"divisor": divisor, "kib": kib}
+    if chip is None:
+        top = BoardTop(unit, config, memory_bytes=kib << 10, divisor=divisor)
+    else:
+        top = BoardTop(unit, config, sdram=chip, divisor=divisor)
+        settings |= {"sdram_mhz": chip.mhz, "sdram_phase": chip.clock_phase}
     extras = {
         "unit": "board",
         "summary": f"{unit.name} with {kib} KiB of memory, behind a serial line",
-        "config": {**config.resolved(), "divisor": divisor, "kib": kib},
+        "config": {**config.resolved(), **settings},
     }
     with user_errors(ValueError, about=unit.name):
         return emit_component(top, name=f"board_{unit.name}", sidecar_extras=extras)
+
+
+def _chip(mhz: float | None, kib: int) -> tuple[Sdram | None, int]:
+    """The SDRAM at a clock, if there is one, and KiB of the memory. Raises UserError."""
+    if mhz is None:
+        return None, kib
+    from ...hw.spec.sdram import Sdram
+
+    with user_errors(ValueError, about="--sdram"):
+        chip = Sdram(mhz=mhz)
+    size = chip.geometry.memory_bytes >> 10
+    if kib not in (_KIB, size):
+        raise UserError(f"--kib must not come with --sdram, which has {size} KiB, not {kib}")
+    return chip, size
 
 
 def generate(
@@ -109,15 +140,17 @@ def generate(
     config: ConfigOption = None,
     settings: SettingsOption = None,
     kib: MemoryOption = _KIB,
+    sdram: SdramOption = None,
     divisor: DivisorOption = 25,
 ) -> None:
     """Write an accelerator with memory and a host bridge as SystemVerilog.
 
-    The top has a clock, a reset, and a serial line: rx and tx.
+    The top has a clock, a reset, and a serial line: rx and tx; and the pins of an SDRAM.
     """
     chosen, values = chosen_accelerator(unit, config, settings)
     check_output(output, (".sv", ".v"))
-    emitted = emitted_board(chosen, values, kib, divisor)
+    chip, kib = _chip(sdram, kib)
+    emitted = emitted_board(chosen, values, kib, divisor, chip)
     from ...hw.emit.unit import write
 
     try:
@@ -126,7 +159,8 @@ def generate(
         raise UserError(f"{error.filename}: cannot be written: {error.strerror}") from None
     if not outputs.is_standard_output(output):
         lines, modules = emitted.verilog.count("\n"), emitted.verilog.count("\nendmodule")
-        print(f"{output}: {lines} lines, {modules} modules; {divisor} cycles a bit, {kib} KiB")
+        lag = "" if chip is None else f"; the SDRAM's clock lags by {chip.clock_phase} degrees"
+        print(f"{output}: {lines} lines, {modules} modules; {divisor} cycles a bit, {kib} KiB{lag}")
 
 
 def simulate(
@@ -134,6 +168,7 @@ def simulate(
     config: ConfigOption = None,
     settings: SettingsOption = None,
     kib: MemoryOption = _KIB,
+    sdram: SdramOption = None,
     divisor: DivisorOption = 4,
     link: Annotated[
         Path | None,
@@ -155,13 +190,22 @@ def simulate(
     chosen, values = chosen_accelerator(unit, config, settings)
     if board is not None:
         check_board(board)
+        if sdram is not None:
+            raise UserError("--sdram must not come with --board, whose memory is on chip")
     if link is not None and (link.is_symlink() or link.exists()):
         raise UserError(f"{link}: is there already")
-    emitted = emitted_board(chosen, values, kib, divisor)
+    chip, kib = _chip(sdram, kib)
+    emitted = emitted_board(chosen, values, kib, divisor, chip)
+    from ...sim.rtl.sdram_chip import PARTS, SdramError, with_chip
     from ...sim.rtl.serial_board import SerialBoard, serve
     from ..common.session import building
 
-    simulated = emitted if board is None else _with_pins(board, emitted)
+    simulated: HasVerilog = emitted
+    if chip is not None:
+        part, phase = PARTS["AS4C16M16SA-7"], chip.clock_phase
+        simulated = with_chip(emitted, part, mhz=chip.mhz, phase=phase)
+    elif board is not None:
+        simulated = _with_pins(board, emitted)
     with building(chosen):
         line = SerialBoard(simulated, divisor=divisor)
     ours, theirs = os.openpty()
@@ -180,7 +224,8 @@ def simulate(
             with user_errors(OSError, about=str(link)):
                 link.symlink_to(terminal)
         print(f"{terminal}: {unit} with {kib} KiB, until Ctrl-C", flush=True)
-        serve(line, ours, lambda: ended)
+        with user_errors(SdramError):
+            serve(line, ours, lambda: ended)
     finally:
         if link is not None:
             link.unlink(missing_ok=True)
