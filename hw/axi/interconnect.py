@@ -184,10 +184,20 @@ class WriteInterconnect(wiring.Component):
         wiring.connect(m, register.o, wiring.flipped(self.w))
         turn = turns.o.payload
         ready = register.i.ready & turns.o.valid
+        m.d.comb += turns.o.ready.eq(
+            register.i.valid & register.i.ready & register.i.payload.last
+        )
+        if self._writers == 1:
+            (writer,) = self.writer_w
+            m.d.comb += [
+                register.i.valid.eq(turns.o.valid & writer.valid),
+                register.i.payload.eq(writer.payload),
+                writer.ready.eq(ready),
+            ]
+            return
         m.d.comb += [
             register.i.valid.eq(turns.o.valid & Array(w.valid for w in self.writer_w)[turn]),
             register.i.payload.eq(Array(w.payload for w in self.writer_w)[turn]),
-            turns.o.ready.eq(register.i.valid & register.i.ready & register.i.payload.last),
         ]
         for n, writer in enumerate(self.writer_w):
             m.d.comb += writer.ready.eq(ready & (turn == n))

@@ -99,11 +99,11 @@ class AxiLiteRegisters(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        write, place, word, mask = self._accept(m)
+        write, place, word, strobe = self._accept(m)
         written, writable = self._decode(m, write, place)
         for register in self._map:
             for field in register.fields:
-                self._field(m, register, field, written, word, mask)
+                self._field(m, register, field, written, word, strobe)
         with m.If(write):
             m.d.sync += [
                 self.b.valid.eq(1),
@@ -125,13 +125,13 @@ class AxiLiteRegisters(wiring.Component):
         return Signal(bits, name=name, reset_less=reset_less, decoder=IntEnum("Place", names))
 
     def _accept(self, m: Module) -> tuple[Value, Value, Value, Value]:
-        """Waits for AW and W; returns the write enable, its word's number, data and bit mask."""
+        """Waits for AW and W; returns the write enable, its word's number, data and strobes."""
         have_place = Signal()
         have_word = Signal()
         write = Signal()
         place = self._place_signal("place", reset_less=True)
         word = Signal(WORD_BITS, reset_less=True)
-        mask = Signal(WORD_BITS, reset_less=True)
+        strobe = Signal(_STROBES, reset_less=True)
         m.d.comb += [
             self.aw.ready.eq(~have_place),
             self.w.ready.eq(~have_word),
@@ -140,11 +140,14 @@ class AxiLiteRegisters(wiring.Component):
         with m.If(self.aw.valid & ~have_place):
             m.d.sync += [have_place.eq(1), place.eq(self.aw.payload.address[2:])]
         with m.If(self.w.valid & ~have_word):
-            bits = Cat(strobe.replicate(8) for strobe in self.w.payload.strobe)
-            m.d.sync += [have_word.eq(1), word.eq(self.w.payload.data), mask.eq(bits)]
+            m.d.sync += [
+                have_word.eq(1),
+                word.eq(self.w.payload.data),
+                strobe.eq(self.w.payload.strobe),
+            ]
         with m.If(write):
             m.d.sync += [have_place.eq(0), have_word.eq(0)]
-        return write, place, word, mask
+        return write, place, word, strobe
 
     def _decode(
         self, m: Module, write: Value, place: Value
@@ -172,9 +175,9 @@ class AxiLiteRegisters(wiring.Component):
         field: Field,
         written: dict[tuple[str, int], Signal],
         word: Value,
-        mask: Value,
+        strobe: Value,
     ) -> None:
-        """Updates a field on a write, or from the hardware."""
+        """Updates a field on a write, or from the hardware. Each of its bytes has an enable."""
         access = register.access_of(field)
         if access == "ro":
             return
@@ -187,15 +190,13 @@ class AxiLiteRegisters(wiring.Component):
             )
             m.d.sync += value.eq((value & ~cleared) | set_bits)
         for part in _parts(field):
-            bits, own = slice(part.low, part.low + part.width), value[part.start : part.end]
-            with m.If(written[register.name, part.word]):
-                if access == "rw":
-                    m.d.sync += own.eq((own & ~mask[bits]) | (word[bits] & mask[bits]))
-                elif access == "wo":
-                    m.d.sync += own.eq(word[bits] & mask[bits])
-                else:
-                    both = cleared[part.start : part.end] | (word[bits] & mask[bits])
+            own, data = value[part.start : part.end], word[part.low : part.low + part.width]
+            with m.If(written[register.name, part.word]), m.If(strobe[part.byte]):
+                if access == "w1c":
+                    both = cleared[part.start : part.end] | data
                     m.d.sync += own.eq((own & ~both) | set_bits[part.start : part.end])
+                else:
+                    m.d.sync += own.eq(data)
 
     def _read(self, m: Module) -> None:
         """Answer reads."""
@@ -240,7 +241,7 @@ class AxiLiteRegisters(wiring.Component):
 
 @dataclass(frozen=True)
 class _Part:
-    """The bits of a field that lie in one word of its register.
+    """The bits of a field that lie in one byte of its register.
 
     Parameters
     ----------
@@ -258,12 +259,17 @@ class _Part:
     def width(self) -> int:
         return self.end - self.start
 
+    @property
+    def byte(self) -> int:
+        """Number of the byte in the word."""
+        return self.low // 8
+
 
 def _parts(field: Field) -> Iterator[_Part]:
     position, end = field.low, field.low + field.width
     while position < end:
         word, low = divmod(position, WORD_BITS)
-        following = min(end, (word + 1) * WORD_BITS)
+        following = min(end, (position // 8 + 1) * 8)
         yield _Part(word, low, position - field.low, following - field.low)
         position = following
 

@@ -32,18 +32,18 @@ class Activity(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         begun = Signal()
-        gap = Signal(COUNTER_BITS)
+        # Idle cycles since the first activity: they are stalls once there is activity again.
+        idle = Signal(COUNTER_BITS)
         with m.If(self.active):
             m.d.sync += [
                 begun.eq(1),
-                gap.eq(0),
-                self.stalls.eq(self.stalls + gap),
+                self.stalls.eq(idle),
                 self.busy_cycles.eq(self.busy_cycles + 1),
             ]
         with m.Elif(begun):
-            m.d.sync += gap.eq(gap + 1)
+            m.d.sync += idle.eq(idle + 1)
         with m.If(self.clear):
-            m.d.sync += [begun.eq(0), gap.eq(0), self.stalls.eq(0), self.busy_cycles.eq(0)]
+            m.d.sync += [begun.eq(0), idle.eq(0), self.stalls.eq(0), self.busy_cycles.eq(0)]
         return m
 
 

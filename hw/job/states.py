@@ -71,6 +71,7 @@ class JobStates(wiring.Component):
     Parameters
     ----------
     codes: the shape of a code, see :func:`code_shape`
+    wrong_bits, failed_bits: widths of the two details
 
     Members
     -------
@@ -89,23 +90,30 @@ class JobStates(wiring.Component):
     code, detail: why the last job failed; 0 while busy, so they appear when ``error`` is set
     """
 
-    def __init__(self, codes: type[enum.IntEnum]) -> None:
+    def __init__(
+        self,
+        codes: type[enum.IntEnum],
+        *,
+        wrong_bits: int = DETAIL_BITS,
+        failed_bits: int = DETAIL_BITS,
+    ) -> None:
         self._codes = codes
-        causes = ("wrong", "failed")
+        details = {"wrong": wrong_bits, "failed": failed_bits}
+        self._detail_bits = max(details.values())
         super().__init__(
             {
                 **_members(codes),
                 "prepared": In(1),
                 "failed": In(1),
-                **{f"{cause}_code": In(codes) for cause in causes},
-                **{f"{cause}_detail": In(DETAIL_BITS) for cause in causes},
+                **{f"{cause}_code": In(codes) for cause in details},
+                **{f"{cause}_detail": In(bits) for cause, bits in details.items()},
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         code = Signal(self._codes, name="failure_code")
-        detail = Signal(DETAIL_BITS, name="failure_detail")
+        detail = Signal(self._detail_bits, name="failure_detail")
         m.d.comb += self.busy.eq(1)
         with m.If(~self.busy):
             m.d.comb += [self.code.eq(code), self.detail.eq(detail)]
@@ -161,9 +169,10 @@ def first_failure(
     name: of the two signals, before ``_code`` and ``_detail``
     causes: whether each holds, its code and its detail
     """
-    code = Signal(code_shape(spec), name=f"{name}_code")
-    detail = Signal(DETAIL_BITS, name=f"{name}_detail")
     chain = list(causes)
+    details = [Value.cast(its_detail) for _, _, its_detail in chain]
+    code = Signal(code_shape(spec), name=f"{name}_code")
+    detail = Signal(max(1, *map(len, details)), name=f"{name}_detail")
     if len(chain) > _CHAIN:
         groups = [chain[first : first + _CHAIN] for first in range(0, len(chain), _CHAIN)]
         firsts = [first_failure(m, spec, f"{name}_{n}", group) for n, group in enumerate(groups)]
@@ -192,7 +201,11 @@ def run_states(
     prepared: see :class:`JobStates`
     registered: look at failures and at the end a cycle later, in which they are on their way
     """
-    m.submodules.states = states = JobStates(control.signature.members["code"].shape)
+    m.submodules.states = states = JobStates(
+        control.signature.members["code"].shape,
+        wrong_bits=len(Value.cast(wrong[1])),
+        failed_bits=len(Value.cast(failed[1])),
+    )
     finished = control.finished
     if registered:
         # An end that comes with an error comes no sooner; that of the job before is none.

@@ -56,6 +56,9 @@ class Gearbox(wiring.Component):
         self._granule = granule = gcd(line_bytes, *sizes)
         self._line = line_bytes // granule
         self._entries = [size // granule for size in sizes]
+        # The levels at which a line may arrive, and whether an entry always leaves with it.
+        self._levels = levels = self._arrivals()
+        self._at_once = min(levels) + self._line >= max(self._entries)
         super().__init__(
             {
                 "request": In(stream.Signature(entries_layout(sizes, count_bits))),
@@ -89,8 +92,7 @@ class Gearbox(wiring.Component):
             wanted.eq(self._chosen([Const(size) for size in self._entries])),
             adds.eq(level < wanted),
             total.eq(Mux(adds, level + self._line, level)),
-            # A line that is an entry is always enough.
-            enough.eq(total >= wanted if most else 1),
+            enough.eq(1 if self._at_once else total >= wanted),
             cut.clear.eq(self.clear),
             cut.i.valid.eq(self.request.valid & (~adds | (self.lines.valid & enough))),
             takes.eq(cut.i.valid & cut.i.ready),
@@ -106,8 +108,9 @@ class Gearbox(wiring.Component):
             m.d.sync += level.eq(0)
         with m.Elif(takes):
             m.d.sync += level.eq(total - wanted)
-        with m.Elif(self.lines.valid & self.lines.ready):
-            m.d.sync += level.eq(total)
+        if not self._at_once:
+            with m.Elif(self.lines.valid & self.lines.ready):
+                m.d.sync += level.eq(total)
         return m
 
     def _chosen(self, by_size: Sequence[Value]) -> Value:
@@ -140,25 +143,46 @@ class Gearbox(wiring.Component):
         store = Signal(max(1, held) * bits, reset_less=True)
         line = self._placed(m, level, size)
         joined = Signal(size * bits)
+        waits = level != 0
         for place in range(size):
             part = slice(place * bits, (place + 1) * bits)
             here = store[part] if place < held else line[part]
-            m.d.comb += joined[part].eq(Mux(level > place, here, line[part]))
+            # Granules above the level are undefined.
+            stored = waits if self._levels == {0} else level > place
+            m.d.comb += joined[part].eq(Mux(stored, here, line[part]))
         m.d.comb += cut.i.payload.data.eq(joined[: 8 * max(self._sizes)])
         with m.If(takes):
             rest = [joined[entry * bits :][: len(store)] for entry in self._entries]
             m.d.sync += store.eq(self._chosen(rest))
-        with m.Elif(self.lines.valid & self.lines.ready):
-            m.d.sync += store.eq(joined)
+        if not self._at_once:
+            with m.Elif(self.lines.valid & self.lines.ready):
+                m.d.sync += store.eq(joined)
 
     def _placed(self, m: Module, level: Signal, size: int) -> Value:
-        """Places the line after ``level`` granules."""
+        """Places the line after ``level`` granules. What lies below them is undefined."""
         bits = 8 * self._granule
+        if self._line == 1:
+            # A line is a granule: it may be in all places.
+            return self.lines.payload.replicate(size)
         moved: Value = Cat(self.lines.payload, Const(0, (size - self._line) * bits))
-        for stage in range(len(level)):
+        for stage in range(max(self._levels).bit_length()):
             step = bits << stage
             placed = Signal(size * bits, name=f"placed_{1 << stage}")
             shifted = moved.shift_left(step)[: size * bits]
             m.d.comb += placed.eq(Mux(level[stage], shifted, moved))
             moved = placed
         return moved
+
+    def _arrivals(self) -> set[int]:
+        """Returns the levels at which a line may arrive."""
+        seen: set[int] = set()
+        following = {0}
+        while following:
+            seen |= following
+            following = {
+                total if total < entry else total - entry
+                for level in following
+                for entry in self._entries
+                for total in [level + self._line if level < entry else level]
+            } - seen
+        return {level for level in seen if level < max(self._entries)}

@@ -9,7 +9,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from .ring import moved_count, ring_address
+from .ring import NO_COLLISIONS, moved_count, ring_address
 
 _KEPT_BITS = 16
 """Bits whose multiplexers a register can drive without a tree of buffers that takes long."""
@@ -147,7 +147,10 @@ class DeepQueue(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.storage = storage = Memory(shape=self._payload, depth=self._depth, init=[])
+        # A word is read once `level` counts it, and overwritten once it does not.
+        m.submodules.storage = storage = Memory(
+            shape=self._payload, depth=self._depth, init=[], attrs=NO_COLLISIONS
+        )
         write = storage.write_port()
         read = storage.read_port()
         level = Signal(range(self._depth + 1))

@@ -55,9 +55,8 @@ class BeatPacker(wiring.Component):
         level = Signal(range(most + 1))
         complete = Signal()
         held = Signal(most * bits)
-        # The level and the words that remain when a beat leaves.
+        # The level that remains when a beat leaves.
         left = Signal.like(level, name="left")
-        rest = Signal.like(held, name="rest")
         takes = Signal()
         leaves = Signal()
         last = self._count(m)
@@ -71,29 +70,41 @@ class BeatPacker(wiring.Component):
             self.ends.eq(complete & (level <= self._beat) if most > self._beat else complete),
             leaves.eq(self.o.valid & self.o.ready),
             left.eq(level),
-            rest.eq(held),
         ]
         with m.If(leaves):
-            m.d.comb += [
-                left.eq(Mux(full, level - self._beat, 0)),
-                rest.eq(held[self._beat * bits :]),
-            ]
+            m.d.comb += left.eq(Mux(full, level - self._beat, 0))
         m.d.comb += [
             self.i.ready.eq((left < self._beat) & (~complete | (leaves & self.ends))),
             takes.eq(self.i.valid & self.i.ready),
         ]
-        word = self._placed(m, left, len(held))
+        self._hold(m, held, left, takes, leaves)
         with m.If(self.clear):
-            m.d.sync += [level.eq(0), held.eq(0), complete.eq(0)]
+            m.d.sync += [level.eq(0), complete.eq(0)]
         with m.Elif(takes):
-            m.d.sync += [level.eq(left + self._word), held.eq(rest | word), complete.eq(last)]
+            m.d.sync += [level.eq(left + self._word), complete.eq(last)]
         with m.Else():
-            m.d.sync += [
-                level.eq(left),
-                held.eq(rest),
-                complete.eq(complete & ~(leaves & self.ends)),
-            ]
+            m.d.sync += [level.eq(left), complete.eq(complete & ~(leaves & self.ends))]
         return m
+
+    def _hold(self, m: Module, held: Signal, left: Signal, takes: Value, leaves: Value) -> None:
+        """Puts a word behind those that remain, and takes a beat away. Granules above the level are
+        zero. Each granule has an enable of its own."""
+        bits = 8 * self._granule
+        word = self._placed(m, left, len(held))
+        for place in range(len(held) // bits):
+            granule = held[place * bits : (place + 1) * bits]
+            behind = held[(place + self._beat) * bits :][:bits]
+            here = Signal(name=f"takes_{place}")
+            # A word begins within a beat.
+            begins = range(max(0, place - self._word + 1), min(place + 1, self._beat))
+            m.d.comb += here.eq(takes & Cat(left == first for first in begins).any())
+            with m.If(self.clear | (leaves & ~here) if not len(behind) else self.clear):
+                m.d.sync += granule.eq(0)
+            with m.Elif(here):
+                m.d.sync += granule.eq(word[place * bits : (place + 1) * bits])
+            if len(behind):
+                with m.Elif(leaves):
+                    m.d.sync += granule.eq(behind)
 
     def _count(self, m: Module) -> Value:
         """Tells whether the word at ``i`` is the last of its run."""
@@ -109,7 +120,10 @@ class BeatPacker(wiring.Component):
         return last
 
     def _placed(self, m: Module, left: Signal, size: int) -> Value:
-        """Returns the word at ``i``, shifted after ``left`` granules."""
+        """Returns the word at ``i`` after ``left`` granules, which are undefined."""
+        if self._word == 1:
+            # A word is a granule: it may be in all places.
+            return self.i.payload.replicate(size // len(self.i.payload))
         moved: Value = Cat(self.i.payload, Const(0, size - len(self.i.payload)))
         for stage in range((self._beat - 1).bit_length()):
             step = 8 * self._granule << stage

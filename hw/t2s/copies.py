@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..spec.t2s.design import Copy, Design
 from ..spec.t2s.parts import FeederPart, MoverPart
+from ..stream.ring import NO_COLLISIONS
 from .blocks import block_depth
 from .loader import word_layout
 from .nest import Nest, nest_inputs
@@ -156,7 +157,10 @@ class Feeder(wiring.Component):
         m.d.comb += self.o.payload.data.eq(chosen)
 
     def _memory(self, m: Module, put: Signal, write: Value, step: Signal, read: Value) -> None:
-        m.submodules.buffer = buffer = Memory(shape=self._part.word_bits, depth=self.depth, init=[])
+        # A block is read when it is complete, and its half is filled when all of it is read.
+        m.submodules.buffer = buffer = Memory(
+            shape=self._part.word_bits, depth=self.depth, init=[], attrs=NO_COLLISIONS
+        )
         write_port = buffer.write_port()
         read_port = buffer.read_port()
         m.d.comb += [

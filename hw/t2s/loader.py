@@ -180,10 +180,10 @@ class RunWalker(wiring.Component):
             last = Signal(name=f"last_{name}")
             enters[name] = entered = Signal(name=f"enters_{name}")
             m.d.comb += [last.eq(number == trips), entered.eq(carry)]
-            with m.If(moved & entered):
-                m.d.sync += number.eq(Mux(last, 1, number + 1))
-            with m.If(self.start):
+            with m.If(self.start | (moved & entered & last)):
                 m.d.sync += number.eq(1)
+            with m.Elif(moved & entered):
+                m.d.sync += number.eq(number + 1)
             carry = entered & last
         return enters, carry
 
@@ -195,10 +195,12 @@ class RunWalker(wiring.Component):
 
     def _point(self, m: Module, address: Value, moved: Value, enters: dict[str, Signal]) -> None:
         """Set the address, and move the pointers: all of the loops that are entered to the same
-        place."""
-        bits = self._config.addr_bits
+        place. They are beats: addresses are multiples of one."""
+        below = (self._config.beat_bytes - 1).bit_length()
+        bits = self._config.addr_bits - below
+        base = self.base[below:]
         pointers: dict[str, Signal] = {}
-        begin: Value = self.base
+        begin: Value = base
         # From the outermost loop on: the first that is entered says what is added to what.
         choices: list[tuple[Value, Value, Value]] = []
         for step in self._steps:
@@ -206,9 +208,9 @@ class RunWalker(wiring.Component):
             stride: Value = Const(0, bits)
             if step.moves:
                 pointers[name] = begin = Signal(bits, name=f"at_{name}", reset_less=True)
-                stride = getattr(self, f"stride_{name}")
+                stride = getattr(self, f"stride_{name}")[below:]
             choices.append((enters[name], begin, stride))
-        m.d.comb += address.eq(begin)
+        m.d.comb += address.eq(Cat(Const(0, below), begin))
         if not pointers:
             return
         _, origin, distance = choices.pop()
@@ -216,12 +218,11 @@ class RunWalker(wiring.Component):
             origin = Mux(entered, its_origin, origin)
             distance = Mux(entered, its_distance, distance)
         target = Signal(bits)
-        m.d.comb += target.eq(origin + distance)
+        # At the start all pointers are at the base.
+        m.d.comb += target.eq(Mux(self.start, base, origin) + Mux(self.start, 0, distance))
         for name, pointer in pointers.items():
-            with m.If(moved & enters[name]):
+            with m.If(self.start | (moved & enters[name])):
                 m.d.sync += pointer.eq(target)
-            with m.If(self.start):
-                m.d.sync += pointer.eq(self.base)
 
 
 def word_layout(word_bits: int, *, flagged: bool = False) -> data.StructLayout:

@@ -65,6 +65,7 @@ class Draft:
     structs: the signals that are declared as structures
     layouts: Amaranth's descriptions of the signals that consist of fields or elements
     carried: what the Python calls the layouts of structures
+    styles: attributes of memories, for synthesis
     parameters: their default values
     widths: local parameters that follow from these
     """
@@ -78,6 +79,7 @@ class Draft:
     structs: dict[str, Struct]
     layouts: dict[str, Any]
     carried: Mapping[str, str] = field(default_factory=dict)
+    styles: Mapping[str, str] = field(default_factory=dict)
     parameters: dict[str, int] = field(default_factory=dict)
     widths: dict[str, str] = field(default_factory=dict)
 
@@ -108,6 +110,7 @@ class Draft:
         taken = {*declared, *self.ports, *self.parameters, *self.widths, *types.values()}
         codes, enumerated = with_enumerations(self.items, self.codes, plain, taken)
         declared.update({name: f"{kind} {name}" for name, kind in enumerated.items()})
+        declared.update({name: f"{style} {declared[name]}" for name, style in self.styles.items()})
         inner = codes + _declarations([declared[name] for name in order], flat)
         ends = [","] * (len(ports) - 1) + [""]
         heads = zip(self.ports, map(str.__add__, ports, ends), strict=True)

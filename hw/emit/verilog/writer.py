@@ -86,6 +86,9 @@ def _run_yosys(rtlil: str) -> str:
     return done.stdout
 
 
+_MEMORY_STYLE = re.compile(
+    r'^  attribute \\(syn_ramstyle) ("\w+")\n(?:  attribute .*\n)*  memory .*?\\(\S+)$', re.M
+)
 _INSTANCE = re.compile(r"^  cell \\\S+ \\(\S+)\n(.*?)^  end$", re.M | re.S)
 _PIN = re.compile(r"connect \\(\S+) (\$\d+)$", re.M)
 _OPERATION = re.compile(r"^  cell \$(\w+) \S+\n(.*?)^  end$", re.M | re.S)
@@ -264,7 +267,13 @@ def _draft(text: str, block: Block) -> Draft:
     left = {n: d for n, d in declared.items() if n not in private or n in mentioned}
     ports = {port: directions[port] for port in order}
     carried = {now.get(s, renamed.get(s, s)): layout for s, layout in block.carried.items()}
-    return Draft(block, ports, left, derived, parameters, contents, structs, layouts, carried)
+    styles = {
+        now.get(memory, renamed.get(memory, memory)): f"(* {attribute} = {value} *)"
+        for attribute, value, memory in _MEMORY_STYLE.findall(block.rtlil)
+    }
+    return Draft(
+        block, ports, left, derived, parameters, contents, structs, layouts, carried, styles
+    )
 
 
 def to_verilog(
