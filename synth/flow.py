@@ -292,7 +292,7 @@ def synthesize_verilog(
     library = target_library(target, dont_use, liberty_path)
     facts = dict(config or {})
     if library is None:
-        return place_and_route(verilog, top, target, config=facts, period=period)
+        return place_and_route(verilog, top, target, config=facts, period=period, source=source)
     return _asic(verilog, top, target, library, asked, facts)
 
 

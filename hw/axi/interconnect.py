@@ -184,9 +184,7 @@ class WriteInterconnect(wiring.Component):
         wiring.connect(m, register.o, wiring.flipped(self.w))
         turn = turns.o.payload
         ready = register.i.ready & turns.o.valid
-        m.d.comb += turns.o.ready.eq(
-            register.i.valid & register.i.ready & register.i.payload.last
-        )
+        m.d.comb += turns.o.ready.eq(register.i.valid & register.i.ready & register.i.payload.last)
         if self._writers == 1:
             (writer,) = self.writer_w
             m.d.comb += [

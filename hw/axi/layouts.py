@@ -33,14 +33,17 @@ class Supervision(wiring.Signature):
 
 def supervise(m: Module, group: Any, parts: Sequence[Any], *, busy: Value | None = None) -> None:
     """Connect the :class:`Supervision` of a group with that of its parts: ``stop`` to all, ``idle``
-    of all (and not ``busy``), the error of the first that has one."""
+    of all (and not ``busy``), the error of the first that has one. The address is undefined without
+    an error."""
     idle = Cat(part.idle for part in parts).all()
     m.d.comb += [
         group.idle.eq(idle if busy is None else idle & ~busy),
         group.error.eq(Cat(part.error for part in parts).any()),
     ]
-    for part in reversed(parts):
-        m.d.comb += part.stop.eq(group.stop)
+    *before, last = parts
+    m.d.comb += [part.stop.eq(group.stop) for part in parts]
+    m.d.comb += group.error_address.eq(last.error_address)
+    for part in reversed(before):
         with m.If(part.error):
             m.d.comb += group.error_address.eq(part.error_address)
 

@@ -9,7 +9,6 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-
 NO_COLLISIONS: Final = {"syn_ramstyle": "no_rw_check"}
 """Attribute of a memory whose ports never read a word in the cycle in which it is written. Without
 it, synthesis for FPGAs adds registers and multiplexers that bring the old word in that case."""

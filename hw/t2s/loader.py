@@ -148,9 +148,11 @@ class RunWalker(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # `o.ready` arrives late, and all counters and pointers move with each address.
+        # `o.ready` arrives late, and all counters and pointers move with each address, which is
+        # that of a beat.
+        below = (self._config.beat_bytes - 1).bit_length()
         m.submodules.skid = skid = SkidBuffer(
-            self._config.addr_bits, output_register=False, clearable=True
+            self._config.addr_bits - below, output_register=False, clearable=True
         )
         walks = Signal()
         moved = Signal()
@@ -159,10 +161,12 @@ class RunWalker(wiring.Component):
             skid.i.valid.eq(walks),
             moved.eq(walks & skid.i.ready),
             self.running.eq(skid.o.valid),
+            self.o.valid.eq(skid.o.valid),
+            self.o.payload.eq(Cat(Const(0, below), skid.o.payload)),
+            skid.o.ready.eq(self.o.ready),
         ]
-        wiring.connect(m, skid.o, wiring.flipped(self.o))
         enters, ends = self._count(m, moved)
-        self._point(m, skid.i.payload, moved, enters)
+        self._point(m, below, skid.i.payload, moved, enters)
         with m.If((moved & ends) | self.stop):
             m.d.sync += walks.eq(0)
         with m.If(self.start):
@@ -170,20 +174,23 @@ class RunWalker(wiring.Component):
         return m
 
     def _count(self, m: Module, moved: Value) -> tuple[dict[str, Signal], Value]:
-        """Count iterations, from 1 on. Returns, by loop, whether the next move enters the next one
-        of it, or of a loop around it; and whether all loops end with it."""
+        """Counts iterations. Returns, by loop, whether the next move enters the next one of it, or
+        of a loop around it; and whether all loops end with it.
+
+        Whether an iteration is a loop's last comes from a register: adders wait for it."""
         enters: dict[str, Signal] = {}
         carry: Value = Const(1)
         for step in reversed(self._steps):
             name, trips = step.count.name, self._trips(step)
-            number = Signal(len(trips), init=1, name=f"number_{name}")
+            # The first iteration is number 1.
+            following = Signal(len(trips), init=2, name=f"following_{name}")
             last = Signal(name=f"last_{name}")
             enters[name] = entered = Signal(name=f"enters_{name}")
-            m.d.comb += [last.eq(number == trips), entered.eq(carry)]
+            m.d.comb += entered.eq(carry)
             with m.If(self.start | (moved & entered & last)):
-                m.d.sync += number.eq(1)
+                m.d.sync += [following.eq(2), last.eq(trips == 1)]
             with m.Elif(moved & entered):
-                m.d.sync += number.eq(number + 1)
+                m.d.sync += [following.eq(following + 1), last.eq(following == trips)]
             carry = entered & last
         return enters, carry
 
@@ -193,10 +200,11 @@ class RunWalker(wiring.Component):
             return trips
         return Const(step.count.extent or 1)
 
-    def _point(self, m: Module, address: Value, moved: Value, enters: dict[str, Signal]) -> None:
-        """Set the address, and move the pointers: all of the loops that are entered to the same
-        place. They are beats: addresses are multiples of one."""
-        below = (self._config.beat_bytes - 1).bit_length()
+    def _point(
+        self, m: Module, below: int, beat: Value, moved: Value, enters: dict[str, Signal]
+    ) -> None:
+        """Sets the beat, whose address has ``below`` zeros below it, and moves the pointers: all of
+        the loops that are entered to the same place."""
         bits = self._config.addr_bits - below
         base = self.base[below:]
         pointers: dict[str, Signal] = {}
@@ -210,7 +218,7 @@ class RunWalker(wiring.Component):
                 pointers[name] = begin = Signal(bits, name=f"at_{name}", reset_less=True)
                 stride = getattr(self, f"stride_{name}")[below:]
             choices.append((enters[name], begin, stride))
-        m.d.comb += address.eq(Cat(Const(0, below), begin))
+        m.d.comb += beat.eq(begin)
         if not pointers:
             return
         _, origin, distance = choices.pop()

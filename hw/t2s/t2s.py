@@ -316,6 +316,7 @@ class T2s(AcceleratorTop):
             "buffer_beats": max(2 * burst, min(128, config.outstanding * burst)),
         }
         idle = []
+        failed: list[ReadManager] = []
         for number in range(config.managers):
             readers: ReadManager | None = None
             writers: WriteManager | None = None
@@ -326,11 +327,7 @@ class T2s(AcceleratorTop):
                     wiring.connect(m, loader.request, readers.request[index])
                     wiring.connect(m, readers.o[index], loader.i)
                 m.d.comb += readers.stop.eq(control.stop)
-                with m.If(readers.error):
-                    m.d.comb += [
-                        control.read_error.eq(1),
-                        control.read_address.eq(readers.error_address),
-                    ]
+                failed.append(readers)
                 idle.append(readers.idle)
             if config.writers(number):
                 m.submodules.writers = writers = WriteManager(1, **settings)
@@ -343,6 +340,12 @@ class T2s(AcceleratorTop):
                 ]
                 idle.append(writers.idle)
             self.connect_manager(m, number, read=readers, write=writers)
+        m.d.comb += control.read_error.eq(Cat(one.error for one in failed).any())
+        # The last channel that failed; undefined without an error.
+        m.d.comb += control.read_address.eq(failed[0].error_address)
+        for one in failed[1:]:
+            with m.If(one.error):
+                m.d.comb += control.read_address.eq(one.error_address)
         return Cat(idle).all()
 
     def _counters(

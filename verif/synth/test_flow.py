@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from rich.console import Console
-from tilewright.synth import fpga
-from tilewright.synth.base.errors import MissingExtra, ToolError
+from tilewright.synth.base.errors import ToolError
 from tilewright.synth.flow import synthesize_verilog
 from tilewright.synth.library.cells import Library
 from tilewright.synth.library.liberty import read_library
@@ -25,7 +22,7 @@ from tilewright.synth.mapping.fanout import add_buffers
 from tilewright.synth.mapping.flattening import flatten
 from tilewright.synth.mapping.hierarchy import split_design
 from tilewright.synth.mapping.netlist import Netlist, read_mapped
-from tilewright.synth.report import AsicReport, FpgaReport
+from tilewright.synth.report import AsicReport
 from tilewright.verif.kit.data import empty_cache, needs_data, real_library, with_tools
 from tilewright.verif.synth.cell_libraries import ACCUMULATOR, CMOS, REGISTER
 
@@ -285,91 +282,3 @@ def test_a_report_prints_and_serialises() -> None:
 
 
 # Field-programmable gate arrays
-
-
-@pytest.mark.parametrize("target", ["ecp5", "ice40"])
-def test_the_missing_extra_is_named(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        fpga, "importlib", SimpleNamespace(util=SimpleNamespace(find_spec=lambda _: None))
-    )
-    message = (
-        f"target {target} needs nextpnr (`yowasp_nextpnr_{target}`), which is not installed: "
-        "install `tilewright[fpga]`"
-    )
-    with pytest.raises(MissingExtra, match=f"^{re.escape(message)}$"):
-        synthesize_verilog(REGISTER, "register", target)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("target", ["ecp5", "ice40"])
-def test_place_and_route(target: str) -> None:
-    if find_spec(f"yowasp_nextpnr_{target}") is None:
-        pytest.skip("the extra `fpga` is not installed")
-    report = synthesize_verilog(ACCUMULATOR, "accumulator", target, period=2.5)
-    assert isinstance(report, FpgaReport)
-    assert report.flip_flops == 20
-    assert report.dsps == (2 if target == "ecp5" else 0)
-    assert report.luts >= 20
-    assert report.fmax_mhz is not None
-    assert 20 < report.fmax_mhz < 800
-    assert report.slack_ns == 2.5 - 1000 / report.fmax_mhz
-    console = Console(file=StringIO(), width=100)
-    report.print(console)
-    assert isinstance(console.file, StringIO)
-    assert "ns at 2.5 ns (400.0 MHz): " in console.file.getvalue()
-
-
-def test_nextpnr_works_for_the_clock_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The default clock is 100 MHz. Each clock has its own result in the cache."""
-    monkeypatch.setattr(fpga, "require_nextpnr", lambda target: None)
-    monkeypatch.setattr(fpga, "version", lambda package: "0")
-    monkeypatch.setattr(
-        fpga, "_synthesise", lambda *_: ("", '{"design": {"num_cells_by_type": {}}}')
-    )
-    asked = []
-
-    def place(netlist: str, family: fpga.Family, mhz: float) -> str:
-        asked.append(mhz)
-        return json.dumps({"fmax": {"clk": {"achieved": 200.0}}})
-
-    monkeypatch.setattr(fpga, "_place", place)
-    found = [
-        synthesize_verilog(REGISTER, "register", "ecp5", period=period)
-        for period in (None, 4.0, 8.0, 8.0)
-    ]
-    assert asked == [100.0, 250.0, 125.0]
-    assert [one.slack_ns for one in found] == [None, -1.0, 3.0, 3.0]
-    assert [one.passed for one in found] == [True, False, True, True]
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Unable to find legal placement for all cells, design is probably at utilisation limit.",
-        "Unable to place cell 'job_128_DFFLC', no BELs remaining to implement cell type 'LC'",
-    ],
-)
-def test_without_a_place(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look-up tables enough, and no place for all cells: it does not fit. Other failures are
-    told."""
-    monkeypatch.setattr(fpga, "require_nextpnr", lambda target: None)
-    monkeypatch.setattr(fpga, "version", lambda package: "0")
-
-    def place(netlist: str, family: fpga.Family, mhz: float) -> str:
-        raise ToolError(f"{family.device}: {said}")
-
-    monkeypatch.setattr(fpga, "_place", place)
-    with pytest.raises(fpga.TooLarge, match=r"`accumulator` does not fit .* look-up tables of"):
-        fpga.place_and_route(ACCUMULATOR, "accumulator", "ice40", config={})
-    said = "Routing failed."
-    with pytest.raises(ToolError, match=r"Routing failed\.$"):
-        fpga.place_and_route(ACCUMULATOR, "accumulator", "ice40", config={})
-
-
-def test_the_harness_connects_every_port() -> None:
-    interface = split_design(ACCUMULATOR, "accumulator").modules["accumulator"].interface
-    text = fpga._harness(interface, "accumulator")
-    assert "reg [18:0] stimulus" in text
-    assert "wire [28-1:0] response" in text
-    assert text.count("stimulus[") == 1 + 3
-    assert ".clk(clk)" in text

@@ -146,7 +146,7 @@ def t2s_fpga(
     from ...hw.spec.t2s.config import T2S, T2sConfig
     from ...synth.flow import synthesize
     from ...synth.fpga import FAMILIES, TooLarge
-    from ...synth.report import FpgaReport
+    from ...synth.fpga_report import FpgaReport
 
     if target not in FAMILIES:
         raise UserError(f"t2s-fpga needs --target {' or '.join(FAMILIES)}, not {target}")
