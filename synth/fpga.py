@@ -14,7 +14,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -166,9 +166,9 @@ def _synthesise(verilog: str, top: str, family: Family) -> tuple[str, Hierarchy]
         return netlist, hierarchy
     interface = split_design(verilog, top).modules[top].interface
     files["harness.v"] = _harness(interface, top)
-    script = (
-        f"read_verilog -sv design.v harness.v\nhierarchy -top harness\n{keep}{command} harness\n"
-    )
+    keep += f"setattr -mod -set keep_hierarchy 1 {top}\n"
+    read = "read_verilog -sv design.v harness.v\nhierarchy -top harness\n"
+    script = f"{read}{keep}{command} harness\n"
     return run_yosys(script, files, ["netlist.json"])["netlist.json"], hierarchy
 
 
@@ -266,7 +266,7 @@ def place_and_route(
                 if any(said in str(error) for said in NO_PLACE):
                     raise TooLarge(top, family, luts) from None
                 raise
-        return json.dumps([asdict(hierarchy), json.loads(report)])
+        return json.dumps([vars(hierarchy), json.loads(report)])
 
     nextpnr = version(family.package.replace("_", "-"))
     key = (f"{yosys_version()} {nextpnr}", repr(family), f"{mhz:g} MHz", _HARNESS, top, verilog)
@@ -296,7 +296,7 @@ def place_and_route(
         start=ends[0],
         end=ends[1],
         segments=routed_segments(path, hierarchy, source),
-        tools=f"{yosys_version()}, nextpnr {nextpnr}",
+        tools=f"yosys {yosys_version()}, nextpnr {nextpnr}",
         seed=SEED,
     )
 
@@ -308,6 +308,11 @@ def _named(place: tuple[str, str, str]) -> str:
 
 
 def _in_unit(step: Mapping[str, Any]) -> dict[str, Any]:
-    """A step of a path, its cells named from the unit on, not from the harness."""
-    named = {end: step[end]["cell"].removeprefix("unit.") for end in ("from", "to")}
-    return dict(step) | {end: step[end] | {"cell": cell} for end, cell in named.items()}
+    """A step of a path, its cells named from the unit on; the harness' are its ports."""
+
+    def named(cell: str) -> str:
+        if cell.startswith("unit."):
+            return cell.removeprefix("unit.")
+        return "(inputs)" if cell.startswith("stimulus") else "(outputs)"
+
+    return dict(step) | {end: {"cell": named(step[end]["cell"])} for end in ("from", "to")}

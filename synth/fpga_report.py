@@ -159,7 +159,8 @@ def _owners(top: Mapping[str, Any], kinds: Iterable[str]) -> Callable[[str], str
 
 def _signal(name: str, kinds: Iterable[str]) -> str:
     """The signal after which a cell, or a wire at one, is named: these are types of cells."""
-    cell = re.search(rf"_(?:{'|'.join(map(re.escape, sorted(kinds)))})(?=_|$)", name)
+    known = "|".join(map(re.escape, sorted(kinds)))
+    cell = re.search(rf"_(?:(?:SB|TRELLIS)_[A-Z]|(?:{known})(?=_|$))", name)
     return name[: cell.start()] if cell else re.sub(r"\[\d+\]$", "", name)
 
 

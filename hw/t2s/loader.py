@@ -84,8 +84,8 @@ def through(m: Module, functions: WordFunctions | None, words: Value) -> Value:
 
 
 def walk_members(part: MemoryPart, config: T2sConfig) -> dict[str, wiring.Member]:
-    """Inputs that say where the runs of a job lie: ``base``, ``stride_<loop>``,
-    ``trips_<name>``."""
+    """Inputs that say where the runs of a job lie: ``base``, ``stride_<loop>``, both multiples of a
+    beat, and ``trips_<name>``."""
     strides = {f"stride_{loop}": In(config.addr_bits) for loop in part.strides}
     trips = {
         f"trips_{step.count.name}": In(config.trip_bits)

@@ -15,11 +15,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import ClockDomain, Fragment
+from amaranth.hdl import ClockDomain, Fragment, Module, Value
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 from tilewright.hw.emit.hierarchy import ports_of
 from tilewright.verif.kit.front_ends import run_yosys
 
@@ -202,3 +204,42 @@ def never_broken(watched: wiring.Component, directory: Path, *, cycles: int | No
     holds = prove(watched, directory, cycles=cycles).holds
     assert holds is not None, "the prover found neither a proof nor a break"
     return holds
+
+
+class Colliding(wiring.Component):
+    """A part between any source and any sink, with a look at a memory inside.
+
+    Parameters
+    ----------
+    part: has streams ``i`` and ``o``
+    memory: the name of the memory in it, which has a port to write and one to read
+
+    Members
+    -------
+    valid, payload, ready, clear: what the source, the sink and ``clear``, if there is one, do
+    broken: a word is read in the cycle in which it is written
+    """
+
+    def __init__(self, part: Any, memory: str) -> None:
+        self._part, self._memory = part, memory
+        inputs = {name: In(1) for name in ("valid", "ready", "clear")}
+        payload = In(len(Value.cast(part.i.payload)))
+        super().__init__({**inputs, "payload": payload, "broken": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        part = self._part
+        inside = part.elaborate(platform)
+        part.elaborate = lambda platform: inside
+        m.submodules.part = part
+        memory = getattr(inside.submodules, self._memory)
+        (write,), (read,) = memory.write_ports, memory.read_ports
+        m.d.comb += [
+            part.i.valid.eq(self.valid),
+            Value.cast(part.i.payload).eq(self.payload),
+            part.o.ready.eq(self.ready),
+            self.broken.eq(read.en & write.en & (read.addr == write.addr)),
+        ]
+        if hasattr(part, "clear"):
+            m.d.comb += part.clear.eq(self.clear)
+        return m

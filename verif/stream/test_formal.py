@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.stream.fork_join import Fork, Join
 from tilewright.hw.stream.queue import DeepQueue, Queue
 from tilewright.hw.stream.stream_registers import OutputRegister, SkidBuffer
 from tilewright.verif.stream.agents import RigidPipeline
-from tilewright.verif.stream.prover import never_broken
+from tilewright.verif.stream.prover import Colliding, never_broken
 
 BITS = 2
 PARTS: dict[str, tuple[Callable[[], Any], int, int]] = {
@@ -133,6 +134,36 @@ def test_a_rule_can_be_broken(tmp_path: Path) -> None:
     """The same check finds a queue that holds more, or answers later, than it should."""
     assert not holds(Queue(BITS, 3), 1, 2, tmp_path)
     assert not holds(DeepQueue(BITS, 2), 1, 3, tmp_path)
+
+
+class Careless(wiring.Component):
+    """Reads a memory where it writes it."""
+
+    def __init__(self) -> None:
+        ports = {"i": In(stream.Signature(BITS)), "o": Out(stream.Signature(BITS))}
+        super().__init__(ports)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.storage = storage = Memory(shape=BITS, depth=2, init=[])
+        write, read = storage.write_port(), storage.read_port()
+        place = Signal()
+        m.d.sync += place.eq(place + self.i.valid)
+        m.d.comb += [write.en.eq(self.i.valid), write.addr.eq(place), read.addr.eq(~place)]
+        m.d.comb += [write.data.eq(self.i.payload), self.o.payload.eq(read.data)]
+        with m.If(self.o.ready):
+            m.d.comb += read.addr.eq(place)
+        return m
+
+
+@pytest.mark.slow
+def test_no_word_is_read_while_it_is_written(tmp_path: Path) -> None:
+    """So memories may leave open what such a read finds, see ``NO_COLLISIONS``."""
+    for register in (False, True):
+        for depth in (2, 3):
+            part = DeepQueue(BITS, depth, register=register)
+            assert never_broken(Colliding(part, "storage"), tmp_path)
+    assert not never_broken(Colliding(Careless(), "storage"), tmp_path)
 
 
 # The prover itself: it finds what is broken in the last cycle that it looks at, no later one, and

@@ -154,7 +154,7 @@ def test_what_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tilewright.synth.flow.synthesize", synthesize)
     rows = t2s_fpga("ice40").rows
     assert [row.label for row in rows] == [f"{label}: does not fit" for label in ARRAYS]
-    assert rows[0].ours == (9064, None, None, None, None)
+    assert rows[0].ours == (9064, *6 * (None,))
     assert ARRAYS["int8, one element"]["data_bits"] == 64
 
 

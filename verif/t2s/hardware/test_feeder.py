@@ -15,7 +15,7 @@ from tilewright.hw.spec.t2s.parts import Count, FeederPart, MoverPart
 from tilewright.hw.t2s.copies import Collector, Drainer, Feeder, Mover, mover
 from tilewright.verif.kit.sampling import cases
 from tilewright.verif.stream.agents import Sink, Source, run_agents
-from tilewright.verif.stream.prover import never_broken
+from tilewright.verif.stream.prover import Colliding, never_broken
 from tilewright.verif.t2s.hardware.jobs import Job, Run, is_own, iterations, random_words
 
 from .jobs import Watched
@@ -168,6 +168,15 @@ def test_valid_waits_for_no_ready(extents: tuple[int, ...], double: bool) -> Non
     block = prod(extents)
     assert offered.index(1) == (block if extents else block - 1)
     assert len(source.cycles) == block * (1 + double)
+
+
+@pytest.mark.parametrize("double", [True, False])
+def test_no_word_is_read_while_it_is_written(double: bool, tmp_path: Path) -> None:
+    """So the buffer may leave open what such a read finds."""
+    digits = (Count("d0", 2), Count("d1", 3))
+    names = ("d0", "d1")
+    part = FeederPart("f", 8, digits, names, (), digits, names, (2, 3), double)
+    assert never_broken(Colliding(Feeder(part, TRIP_BITS), "buffer"), tmp_path)
 
 
 def test_digits_are_bit_fields() -> None:

@@ -27,10 +27,10 @@ MOST = 2 * CONFIG.outstanding + 8
 
 
 def drawn(rng: random.Random, trips: tuple[int, ...]) -> Walk:
-    """A base and strides over the whole width of addresses."""
-    strides = {name: rng.getrandbits(CONFIG.addr_bits) for name in PART.strides}
-    base = rng.getrandbits(CONFIG.addr_bits)
-    return Walk(base=base, strides=strides, trips=dict(zip(LOOPS, trips, strict=True)))
+    """A base and strides over the whole width of addresses of beats."""
+    beats = range(0, 1 << CONFIG.addr_bits, CONFIG.beat_bytes)
+    strides = {name: rng.choice(beats) for name in PART.strides}
+    return Walk(base=rng.choice(beats), strides=strides, trips=dict(zip(LOOPS, trips, strict=True)))
 
 
 def begin(sim: Any, part: Any, walk: Walk) -> None:

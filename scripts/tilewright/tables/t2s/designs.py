@@ -134,8 +134,12 @@ def t2s_fpga(
     progress: Callable[[str], None] = lambda said: None,
     only: str | None = None,
 ) -> Table:
-    """Look-up tables, flip-flops, multiplier blocks, memory blocks and clock of products of
-    matrices, placed and routed; of arrays that do not fit the look-up tables alone.
+    """Look-up tables, those of the shell and of the array, flip-flops, multiplier blocks, memory
+    blocks and clock of products of matrices, placed and routed; of arrays that do not fit the
+    look-up tables alone.
+
+    The shell is all around the array: registers, job control, counters, loaders, readers, unloader
+    and writer.
 
     Parameters
     ----------
@@ -160,12 +164,13 @@ def t2s_fpga(
         try:
             report = synthesize(T2S, T2sConfig(**ARRAYS[label]), target=target)
         except TooLarge as error:
-            figures = (error.luts, None, None, None, None)
+            figures = (error.luts, *6 * (None,))
             label += ": does not fit"
         else:
             assert isinstance(report, FpgaReport)
-            blocks = (report.dsps, report.block_rams)
-            figures = (report.luts, report.flip_flops, *blocks, report.fmax_mhz)
-        rows.append(Row(label, (None,) * 5, figures, (0, 0, 0, 0, 1)))
-    columns = ["luts", "flip-flops", "multipliers", "memories", "MHz"]
+            array = sum(one.luts for one in report.instances if one.instance == "array")
+            luts = (report.luts, report.luts - array, array)
+            figures = (*luts, report.flip_flops, report.dsps, report.block_rams, report.fmax_mhz)
+        rows.append(Row(label, (None,) * 7, figures, (0, 0, 0, 0, 0, 0, 1)))
+    columns = ["luts", "shell", "array", "flip-flops", "multipliers", "memories", "MHz"]
     return Table("t2s-fpga", target, columns, rows)
