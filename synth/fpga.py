@@ -274,13 +274,14 @@ def place_and_route(
     hierarchy = Hierarchy(**found)
     clocks = report.get("fmax", {}).values()
     fmax = min((clock["achieved"] for clock in clocks), default=None)
-    path = next((p["path"] for p in report.get("critical_paths", ()) if p["from"] == p["to"]), [])
+    paths = (one["path"] for one in report.get("critical_paths", ()) if one["from"] == one["to"])
+    path: list[dict[str, Any]] = next(paths, [])
     if family.harness:
         path = [_in_unit(step) for step in path]
     ends = ("", "")
     if path:
-        cells = path[0]["from"]["cell"], path[-1]["to"]["cell"]
-        ends = tuple(_named(hierarchy.place(cell)) for cell in cells)
+        first, last = path[0]["from"]["cell"], path[-1]["to"]["cell"]
+        ends = _named(hierarchy.place(first)), _named(hierarchy.place(last))
     uses = instance_uses(hierarchy, count)
     return FpgaReport(
         unit=top,
