@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tilewright.hw.board.board_top import BoardTop
 from tilewright.hw.board.sdram_controller import SdramController
 from tilewright.hw.board.sdram_memory import SdramMemory
 from tilewright.hw.emit.unit import emit_component
@@ -260,7 +261,7 @@ def test_area_and_clock_of_the_page() -> None:
     assert report.luts < 1400
     assert report.fmax_mhz is not None
     assert report.fmax_mhz > 100
-    assert "below 1,400 LUTs and more than 100 MHz" in PAGE.read_text()
+    assert "fewer than 1,400 LUTs and reaches more than 100 MHz" in PAGE.read_text()
 
 
 # Boards.
@@ -354,3 +355,9 @@ def test_wrong_sizes() -> None:
     slow = Sdram(mhz=100, timing=SdramTiming(t_rrd=31))
     said = refusal(lambda: SdramController(slow, 2))
     assert said == "`t_rrd` must be at most 3 cycles, not 4"
+
+
+@pytest.mark.parametrize("memories", [{}, {"memory_bytes": 4096, "sdram": Sdram(mhz=50)}])
+def test_a_board_has_one_memory(memories: dict[str, Any]) -> None:
+    said = refusal(lambda: BoardTop(TOY_ADDER, TOY, divisor=DIVISOR, **memories))
+    assert said == "either `memory_bytes` or `sdram` must be given"
