@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import re
 import resource
 import shutil
 import tempfile
@@ -27,7 +26,8 @@ from tilewright.hw.spec.host.programs import run_program
 from .base.cache import cached
 from .base.errors import MissingExtra, ToolError
 from .base.yosys import run_tool, yosys_version
-from .fpga import FAMILIES, NO_PLACE, Family
+from .fpga import FAMILIES, NO_PLACE, Family, count_cells
+from .fpga_report import signal_of
 
 __all__ = ["Bitstream", "NoFit", "Target", "Used", "build_bitstream", "measure_used", "used_in"]
 
@@ -203,24 +203,20 @@ def _run(command: Sequence[str], work: Path) -> str:
     return "packed"
 
 
-def used_in(statistics: str, family: Family) -> Used:
-    """What a netlist takes, from yosys' statistics."""
-    cells: Mapping[str, int] = json.loads(statistics)["design"]["num_cells_by_type"]
-
-    def count(names: Sequence[str]) -> int:
-        return sum(n for prefix in names for kind, n in cells.items() if kind.startswith(prefix))
-
-    return Used(
-        luts=count(family.luts),
-        flip_flops=count(family.flip_flops),
-        dsps=count(family.dsps),
-        block_rams=count(family.block_rams),
-    )
+def used_in(cells: Mapping[str, int], family: Family) -> Used:
+    """What a netlist takes, from the number of cells of each type."""
+    names = {
+        "luts": family.luts, "flip_flops": family.flip_flops, "dsps": family.dsps,
+        "block_rams": family.block_rams,
+    }  # fmt: skip
+    return Used(**{name: count_cells(cells, kinds) for name, kinds in names.items()})
 
 
-def _in_source(cell: str) -> str:
-    """The signal that a cell of a netlist holds, without what tools have added to its name."""
-    return re.sub(r"_(TRELLIS|SB|LUT4|CCU2C|PFUMX|L6MUX|DP16KD|MULT18)[A-Z0-9]*_.*$", "", cell)
+def _cells(work: Path) -> dict[str, int]:
+    """The cells of a netlist by their type, from yosys' statistics."""
+    statistics = json.loads((work / "statistics.json").read_text(encoding="utf-8"))
+    found: dict[str, int] = statistics["design"]["num_cells_by_type"]
+    return found
 
 
 class _Log:
@@ -243,8 +239,7 @@ def _netlist(target: Target, pll: Pll, work: Path, log: _Log) -> Used:
     """Writes the files of a build into a folder, and runs synthesis; returns what it takes."""
     target.write(pll, work)
     log.run(work, 0, f"synthesizing {target.unit}")
-    statistics = (work / "statistics.json").read_text(encoding="utf-8")
-    return used_in(statistics, FAMILIES[target.board.device.family])
+    return used_in(_cells(work), FAMILIES[target.board.device.family])
 
 
 def _check(target: Target, used: Used) -> None:
@@ -304,6 +299,7 @@ def build_bitstream(target: Target, work: Path, mhz: float) -> Bitstream:
         raise ToolError(f"{board.name}: no clock is reached: {fmax:.1f} of {pll.mhz:g} MHz")
     log.run(work, 2, "packing the bitstream")
     path = next((p["path"] for p in report.get("critical_paths", ()) if p["from"] == p["to"]), None)
+    kinds = _cells(work)
     made = Bitstream(
         board=board.name,
         device=board.device.name,
@@ -315,8 +311,8 @@ def build_bitstream(target: Target, work: Path, mhz: float) -> Bitstream:
         fmax_mhz=fmax,
         baud=round(pll.mhz * 1e6 / target.divisor(pll)),
         seed=target.seed,
-        start=_in_source(path[0]["from"]["cell"]) if path else "",
-        end=_in_source(path[-1]["to"]["cell"]) if path else "",
+        start=signal_of(path[0]["from"]["cell"], kinds) if path else "",
+        end=signal_of(path[-1]["to"]["cell"], kinds) if path else "",
         seconds=log.seconds,
         peak_mib=resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10,
         tools=log.tools,

@@ -27,7 +27,8 @@ from .base.yosys import run_tool, run_yosys, yosys_version
 from .fpga_report import FpgaReport, Hierarchy, instance_uses, routed_segments
 from .mapping.hierarchy import split_design
 
-__all__ = ["FAMILIES", "NO_PLACE", "Family", "TooLarge", "place_and_route", "require_nextpnr"]
+__all__ = ["FAMILIES", "NO_PLACE", "Family", "TooLarge", "count_cells", "place_and_route",
+           "require_nextpnr"]  # fmt: skip
 
 
 class TooLarge(ValueError):
@@ -140,7 +141,7 @@ def _harness(interface: str, top: str) -> str:
     return text.replace("UNIT", top).replace("PORTS", ", ".join(connections))
 
 
-def _count(cells: Mapping[str, int], names: tuple[str, ...]) -> int:
+def count_cells(cells: Mapping[str, int], names: tuple[str, ...]) -> int:
     """Counts the cells whose type starts with one of ``names``; a name given twice counts
     double."""
     return sum(n for prefix in names for kind, n in cells.items() if kind.startswith(prefix))
@@ -251,7 +252,7 @@ def place_and_route(
 
     def count(cells: Mapping[str, int]) -> dict[str, int]:
         names = ("luts", "flip_flops", "dsps", "block_rams")
-        return {name: _count(cells, getattr(family, name)) for name in names}
+        return {name: count_cells(cells, getattr(family, name)) for name in names}
 
     def make() -> str:
         with activity(f"synthesizing {top}"):

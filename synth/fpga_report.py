@@ -20,7 +20,7 @@ from .report import Report, numbers_table
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-__all__ = ["FpgaReport", "Hierarchy", "InstanceUse", "RoutedSegment"]
+__all__ = ["FpgaReport", "Hierarchy", "InstanceUse", "RoutedSegment", "signal_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +122,7 @@ class Hierarchy:
             if name[:dot] in self.modules:
                 instance, rest = name[:dot], name[dot + 1 :]
         kinds = {kind for cells in self.cells.values() for kind in cells}
-        return instance, self.modules.get(instance, self.top), _signal(rest, kinds)
+        return instance, self.modules.get(instance, self.top), signal_of(rest, kinds)
 
 
 def _owners(top: Mapping[str, Any], kinds: Iterable[str]) -> Callable[[str], str]:
@@ -147,9 +147,9 @@ def _owners(top: Mapping[str, Any], kinds: Iterable[str]) -> Callable[[str], str
     def owner(name: str) -> str:
         first, dot, rest = name.partition(".")
         if dot and first in instances:
-            bits = instances[first]["connections"].get(_signal(rest, kinds), [])
+            bits = instances[first]["connections"].get(signal_of(rest, kinds), [])
             return next((driver[bit] for bit in bits if bit in driver), first)
-        bits = top["netnames"].get(_signal(name, kinds), {"bits": []})["bits"]
+        bits = top["netnames"].get(signal_of(name, kinds), {"bits": []})["bits"]
         around = {driver[bit] for bit in bits if bit in driver}
         around = around or set().union(*(sinks.get(bit, set()) for bit in bits))
         return around.pop() if len(around) == 1 else ""
@@ -157,7 +157,7 @@ def _owners(top: Mapping[str, Any], kinds: Iterable[str]) -> Callable[[str], str
     return owner
 
 
-def _signal(name: str, kinds: Iterable[str]) -> str:
+def signal_of(name: str, kinds: Iterable[str]) -> str:
     """The signal after which a cell, or a wire at one, is named: these are types of cells."""
     known = "|".join(map(re.escape, sorted(kinds)))
     cell = re.search(rf"_(?:(?:SB|TRELLIS)_[A-Z]|(?:{known})(?=_|$))", name)
