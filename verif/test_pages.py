@@ -110,7 +110,7 @@ PAGES_OF_PROSE = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")] + so
 )
 
 MOST_WORDS = 61_800
-"""Words of prose that all pages together may have: 60,000, and those of boards and of systems on a chip."""
+"""Words of prose that all pages together may have: 60,000, and those of boards and SoCs."""
 
 PRINTED = {"docs/t2s-directives.md"}
 """Pages that are printed from docstrings."""
