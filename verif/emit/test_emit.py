@@ -187,6 +187,10 @@ def test_waivers_are_the_listed_ones() -> None:
 def test_no_dummy_registers_and_no_initial_blocks(unit: str) -> None:
     text = unit_text(unit)
     assert "always_ff @(posedge clk)" in text
+    # The one attribute is that of memories without collisions, as in queues.
+    style = r'^  \(\* syn_ramstyle = "no_rw_check" \*\) (?=logic )'
+    text, styled = re.subn(style, "  ", text, flags=re.M)
+    assert (styled > 0) == ("_deep_queue" in text)
     assert not re.search(r"\binitial\b|always @|\\\S|\(\*|\b_\d+_\b", text)
 
 
