@@ -1,9 +1,10 @@
 """Build the SoC and its firmware, and run them in Verilator.
 
     python examples/soc/run.py [--memory sram|sdram|ports] [--build FOLDER] [--cycles N]
+    python examples/soc/run.py --board --build FOLDER
 
 Prints what the SoC sends over its serial port. Exit status 0 if its last line is `all as it must
-be`.
+be`. With `--board` it writes the same for a ULX3S, ready for yosys and nextpnr.
 """
 
 from __future__ import annotations
@@ -30,11 +31,16 @@ PACKAGES = ("litex", "litedram", "pythondata_cpu_vexriscv")
 PASSED = "all as it must be"
 
 
-def missing() -> str:
-    """The first thing that is not installed and needed, and how to get it; empty if nothing is."""
+def missing(*packages: str) -> str:
+    """The first thing that is not installed and needed, and how to get it; empty if nothing is.
+
+    Parameters
+    ----------
+    packages: more than the simulation needs
+    """
     if not shutil.which(COMPILER):
         return f"{COMPILER} is not installed: apt install gcc-riscv64-unknown-elf"
-    for package in PACKAGES:
+    for package in (*PACKAGES, *packages):
         if find_spec(package) is None:
             return f"{package} is not installed: pip install tilewright[soc]"
     return ""
@@ -98,6 +104,18 @@ def build(folder: Path, memory: str) -> Any:
     return made
 
 
+def write_board(folder: Path) -> Path:
+    """Writes the SoC for a ULX3S with the firmware in its ROM; returns the script that makes the
+    bitstream with yosys, nextpnr-ecp5 and ecppack."""
+    import soc as design
+
+    made = design.ulx3s(folder)
+    builder = design.write_headers(made, folder)
+    made.init_rom("rom", compile_firmware(made, folder), auto_size=False)
+    builder.build(build_name="ulx3s", run=False)
+    return folder / "gateware" / "build_ulx3s.sh"
+
+
 def replace_firmware(soc: Any, folder: Path, firmware: Path) -> None:
     """Compiles other firmware; the simulation in the folder reads it when it starts."""
     words = compile_firmware(soc, folder, firmware)
@@ -115,13 +133,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--memory", choices=("sram", "sdram", "ports"), default="sram")
     parser.add_argument("--build", type=Path, help="folder for what is built, which is kept")
     parser.add_argument("--cycles", type=int, default=10_000_000, help="the most to simulate")
+    parser.add_argument("--board", action="store_true", help="write the files for a ULX3S")
     chosen = parser.parse_args(arguments)
-    if lack := missing():
+    if chosen.board and not chosen.build:
+        parser.error("--board needs --build FOLDER")
+    if lack := missing(*(("litex_boards",) if chosen.board else ())):
         print(lack, file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as scratch:
         folder = (chosen.build or Path(scratch)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
+        if chosen.board:
+            print(write_board(folder))
+            return 0
         build(folder, chosen.memory)
         done = simulate(folder, chosen.cycles)
     print(done.stdout, end="")

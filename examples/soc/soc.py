@@ -133,13 +133,39 @@ class SimulatedSoC(SoCCore):
         self.add_sdram("sdram", phy=self.sdrphy, module=module, l2_cache_size=l2_cache_size)
 
 
-def write_headers(soc: Any, folder: Path) -> None:
+def ulx3s(folder: Path, device: str = "LFE5U-85F") -> Any:
+    """The SoC for the board ULX3S, with its SDRAM and its USB serial port.
+
+    Parameters
+    ----------
+    folder: where the accelerators are generated
+    device: the FPGA
+    """
+    from litex_boards.targets.radiona_ulx3s import BaseSoC
+
+    made = BaseSoC(
+        device=device,
+        sys_clk_freq=CLOCK / 4,
+        with_led_chaser=False,
+        integrated_rom_size=0x8000,
+        integrated_sram_size=0x4000,
+    )
+    add_units(made, made.platform, folder)
+    return made
+
+
+def write_headers(soc: Any, folder: Path) -> Builder:
     """Writes LiteX' headers and linker regions of a SoC, in `include`; nothing can be added to the
-    SoC from then on."""
-    include = folder / "include"
-    builder = Builder(soc, output_dir=str(folder), include_dir=str(include), compile_software=False)
+    SoC from then on. Returns LiteX' builder for it."""
+    builder = Builder(
+        soc,
+        output_dir=str(folder),
+        include_dir=str(folder / "include"),
+        compile_software=False,
+    )
     soc.finalize()
     builder._generate_includes()
+    return builder
 
 
 def write_verilog(soc: Any, folder: Path) -> list[Path]:

@@ -4,11 +4,13 @@ The tests are skipped where LiteX or the cross compiler is not installed."""
 
 from __future__ import annotations
 
+import importlib
 import re
 import shutil
 import sys
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,10 +27,22 @@ CYCLES = 2_000_000
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of LiteX
 
 
-def needs_litex() -> None:
-    """Skips a test if something is missing that the example needs."""
-    if lack := run.missing():
+def needs_litex(*packages: str) -> None:
+    """Skips a test if something is missing that the example needs, or one of the packages."""
+    if lack := run.missing(*packages):
         pytest.skip(lack)
+
+
+@contextmanager
+def importable(folder: Path) -> Iterator[None]:
+    """Python finds modules in a directory; warnings of LiteX are ignored."""
+    sys.path.insert(0, str(folder))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        sys.path.remove(str(folder))
 
 
 @dataclass(frozen=True)
@@ -60,13 +74,8 @@ class Built:
 
 def build(folder: Path, memory: str) -> Built:
     needs_litex()
-    sys.path.insert(0, str(HERE))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return Built(run.build(folder, memory), folder)
-    finally:
-        sys.path.remove(str(HERE))
+    with importable(HERE):
+        return Built(run.build(folder, memory), folder)
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +149,26 @@ def test_what_is_wrong_is_found(
     assert done.returncode == (last == "not ended")
 
 
+@pytest.mark.slow
+def test_files_of_a_board(tmp_path: Path) -> None:
+    """Pins of the chip of memory, both accelerators, and the firmware in the ROM."""
+    needs_litex("litex_boards")
+    with importable(HERE):
+        script = run.write_board(tmp_path)
+    assert "nextpnr-ecp5 --json ulx3s.json --lpf ulx3s.lpf" in script.read_text()
+    pins = (script.parent / "ulx3s.lpf").read_text()
+    assert 'LOCATE COMP "clk25" SITE "G2";' in pins
+    assert pins.count('LOCATE COMP "sdram_dq[') == 16
+    verilog = (script.parent / "ulx3s.v").read_text()
+    for unit in ("engine_m3xu", "matraptor", "VexRiscv"):
+        assert re.search(rf"^{unit} {unit}\w* ?\(", verilog, re.M), unit
+    words = (script.parent / "ulx3s_rom.init").read_text().split()
+    image = (tmp_path / "firmware.bin").read_bytes()
+    assert [int(word, 16) for word in words] == [
+        int.from_bytes(image[at : at + 4], "little") for at in range(0, len(image), 4)
+    ]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("memory", ["sdram", "ports"])
 def test_other_memories(memory: str, tmp_path: Path) -> None:
@@ -181,12 +210,9 @@ def test_socs_that_do_not_fit(
     parameters = {"lanes": 1, "channels": 1, "queue_depth": 4, "addr_bits": 32, **changes}
     unit = tilewright.generate("matraptor", **parameters)
     unit.write(tmp_path / "unit.sv", litex=tmp_path / "unit_litex.py")
-    sys.path.insert(0, str(tmp_path))
-    try:
-        import unit_litex  # type: ignore[import-not-found]
-    finally:
-        sys.path.remove(str(tmp_path))
-        sys.modules.pop("unit_litex", None)
+    with importable(tmp_path):
+        unit_litex = importlib.import_module("unit_litex")
+    del sys.modules["unit_litex"]
     address_width, data_width = bus
     soc = SimpleNamespace(
         bus=SimpleNamespace(address_width=address_width, data_width=data_width), constants=constants
