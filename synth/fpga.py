@@ -162,7 +162,7 @@ def _synthesise(verilog: str, top: str, family: Family) -> tuple[str, Hierarchy]
     command = f"{family.synthesis} -json netlist.json -top"
     script = f"{read}{keep}{command} {top}\n"
     netlist = run_yosys(script, files, ["netlist.json"])["netlist.json"]
-    hierarchy = Hierarchy.of(json.loads(netlist)["modules"], top, modules[top])
+    hierarchy = Hierarchy.of(json.loads(netlist)["modules"], top, modules)
     if not family.harness:
         return netlist, hierarchy
     interface = split_design(verilog, top).modules[top].interface

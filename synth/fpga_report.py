@@ -88,12 +88,12 @@ class Hierarchy:
         Parameters
         ----------
         modules: of the netlist
-        before: the top module before synthesis, with its instances
+        before: before synthesis, all modules
         """
         found: dict[str, str] = {}
         cells: dict[str, Counter[str]] = {}
         kinds = {cell["type"] for cell in modules[top]["cells"].values()}
-        owner = _owners(before, kinds)
+        owner = _owners(before, top, kinds)
 
         def visit(module: str, before: str) -> None:
             for name, cell in modules[module]["cells"].items():
@@ -125,15 +125,16 @@ class Hierarchy:
         return instance, self.modules.get(instance, self.top), signal_of(rest, kinds)
 
 
-def _owners(top: Mapping[str, Any], kinds: Iterable[str]) -> Callable[[str], str]:
+def _owners(modules: Mapping[str, Any], top: str, kinds: Iterable[str]) -> Callable[[str], str]:
     """From the name of a cell of the top module to the instance that it counts for.
 
     Parameters
     ----------
-    top: the module before synthesis
+    modules, top: before synthesis
     kinds: types of cells after it
     """
-    instances = {name: cell for name, cell in top["cells"].items() if not name.startswith("$")}
+    cells, wires = modules[top]["cells"], modules[top]["netnames"]
+    instances = {name: cell for name, cell in cells.items() if not name.startswith("$")}
     driver: dict[Any, str] = {}
     sinks: dict[Any, set[str]] = {}
     for name, cell in instances.items():
@@ -144,12 +145,22 @@ def _owners(top: Mapping[str, Any], kinds: Iterable[str]) -> Callable[[str], str
                 else:
                     sinks.setdefault(bit, set()).add(name)
 
+    def outside(instance: str, signal: str) -> list[Any]:
+        """Bits of the top module that are bits of a signal in an instance."""
+        cell = instances[instance]
+        module = modules.get(cell["type"], {"ports": {}, "netnames": {}})
+        joined: dict[Any, Any] = {}
+        for port, about in module["ports"].items():
+            joined |= zip(about["bits"], cell["connections"].get(port, ()), strict=False)
+        bits = module["netnames"].get(signal, {"bits": ()})["bits"]
+        return [joined[bit] for bit in bits if bit in joined]
+
     def owner(name: str) -> str:
         first, dot, rest = name.partition(".")
         if dot and first in instances:
-            bits = instances[first]["connections"].get(signal_of(rest, kinds), [])
+            bits = outside(first, signal_of(rest, kinds))
             return next((driver[bit] for bit in bits if bit in driver), first)
-        bits = top["netnames"].get(signal_of(name, kinds), {"bits": []})["bits"]
+        bits = wires.get(signal_of(name, kinds), {"bits": []})["bits"]
         around = {driver[bit] for bit in bits if bit in driver}
         around = around or set().union(*(sinks.get(bit, set()) for bit in bits))
         return around.pop() if len(around) == 1 else ""
@@ -181,7 +192,13 @@ def routed_segments(
     """A critical path of nextpnr's report: its cells, together while they are in one instance."""
     found: list[RoutedSegment] = []
     arrival = 0.0
-    steps = [(hierarchy.place(step["to"]["cell"]), step) for step in path]
+    steps: list[tuple[tuple[str, str, str], Mapping[str, Any]]] = []
+    for step in path:
+        place = hierarchy.place(cell := step["to"]["cell"])
+        if cell.startswith("$") and steps:
+            # A cell that nextpnr has added.
+            place = (*steps[-1][0][:2], "")
+        steps.append((place, step))
     for (instance, module), together in groupby(steps, lambda one: one[0][:2]):
         logic, routing, signal, cells = 0.0, 0.0, "", set[str]()
         for (_, _, own), step in together:

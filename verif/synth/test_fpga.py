@@ -161,17 +161,28 @@ MODULES: dict[str, Any] = {
 """A netlist of yosys: ``a``, with ``q`` inside, is dissolved, and ``b`` is not."""
 
 BEFORE: dict[str, Any] = {
-    "cells": {
-        "a": {
-            "port_directions": {"o": "output", "taken": "input"},
-            "connections": {"o": [2], "taken": [3]},
+    "top": {
+        "cells": {
+            "a": {
+                "type": "leaf",
+                "port_directions": {"o": "output", "taken": "input"},
+                "connections": {"o": [2], "taken": [3]},
+            },
+            "b": {
+                "type": DEEP,
+                "port_directions": {"ready": "output"},
+                "connections": {"ready": [3]},
+            },
+            "$add$1": {"type": "$add", "port_directions": {}, "connections": {}},
         },
-        "b": {"port_directions": {"ready": "output"}, "connections": {"ready": [3]}},
-        "$add$1": {"port_directions": {"Y": "output"}, "connections": {"Y": [4]}},
+        "netnames": {"total": {"bits": [2]}, "taken": {"bits": [3]}, "count": {"bits": [4]}},
     },
-    "netnames": {"total": {"bits": [2]}, "taken": {"bits": [3]}, "count": {"bits": [4]}},
+    "leaf": {
+        "ports": {"o": {"bits": [7]}, "taken": {"bits": [8]}},
+        "netnames": {"o": {"bits": [7]}, "taken": {"bits": [8]}, "sum": {"bits": [9]}},
+    },
 }
-"""The top before synthesis: ``a`` drives ``total``, and ``b`` its input ``taken``."""
+"""``a`` drives ``total``, and ``b`` the input of ``a`` that is called ``taken``."""
 
 NETLIST = Hierarchy.of(MODULES, "top", BEFORE)
 
@@ -209,6 +220,7 @@ def test_modules_that_stay() -> None:
         ("a.sum_LUT4_Z_3", ("a", "leaf", "sum")),
         ("a.q.level_CCU2C_S0_COUT_CCU2C_CIN", ("a.q", "deep", "level")),
         ("a.q.level[3]", ("a.q", "deep", "level")),
+        ("stored_SB_DFFSR_Q_4_DFFLC", ("", "top", "stored")),
         ("b.storage.0.1", ("b", "deep", "storage.0.1")),
     ],
 )
@@ -222,6 +234,7 @@ def test_a_path_by_instance() -> None:
         ("clk-to-q", 0.5, "count_TRELLIS_FF_Q"),
         ("routing", 1.0, "a.sum_LUT4_Z"),
         ("logic", 0.25, "a.sum_LUT4_Z"),
+        ("routing", 0.0, "$nextpnr_CCU2C_1"),
         ("routing", 0.5, "a.q.level_CCU2C_S0"),
         ("logic", 0.5, "a.q.level_CCU2C_S0"),
         ("routing", 0.25, "a.q.level_TRELLIS_FF_Q"),
@@ -231,7 +244,7 @@ def test_a_path_by_instance() -> None:
     found = routed_segments(path, NETLIST, lambda m, s: f"{m}:{s}")
     assert [(one.instance, one.source, one.cells, one.logic, one.routing) for one in found] == [
         ("", "top:count", 1, 0.5, 0.0),
-        ("a", "leaf:sum", 1, 0.25, 1.0),
+        ("a", "leaf:sum", 2, 0.25, 1.0),
         ("a.q", "deep:level", 2, 0.5, 0.75),
     ]
     assert [one.arrival for one in found] == [0.5, 1.75, 3.0]
