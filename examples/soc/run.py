@@ -27,7 +27,10 @@ FIRMWARE = HERE / "firmware"
 SPGEMM = HERE.parent / "bare_metal" / "spgemm.c"
 WARNINGS = ("-std=gnu11", "-Wall", "-Wextra", "-Werror")
 FLAGS = ("-Os", "-ffreestanding", "-nostdlib", "-ffunction-sections", "-Wl,--gc-sections")
-PACKAGES = ("litex", "litedram", "pythondata_cpu_vexriscv")
+PACKAGES = (
+    "litex", "litedram", "pythondata_cpu_vexriscv", "pythondata_software_picolibc",
+    "pythondata_software_compiler_rt",
+)  # fmt: skip
 PASSED = "all as it must be"
 
 

@@ -23,7 +23,7 @@ SIZE = os.environ.get("TILEWRIGHT_TESTS", "default")
 if SIZE not in _SIZES:
     raise ValueError(f"`TILEWRIGHT_TESTS` must be one of {', '.join(_SIZES)}, not {SIZE!r}")
 
-BARS = (240, 2453)
+BARS = (240, 2497)
 """The sums that the quick and the default test keep within: they grow by 20 and by 240 with a
 system, and by nothing else."""
 
@@ -49,7 +49,7 @@ BUDGET: dict[str, tuple[int, int]] = {
     "verif/conformance": (100, 198),
     "verif/emit": (15, 92),
     "verif/engine": (4, 33),
-    "verif/examples": (0, 121),
+    "verif/examples": (0, 165),
     "verif/gta": (4, 163),
     "verif/harness": (1, 23),
     "verif/job": (2, 36),
