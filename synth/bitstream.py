@@ -17,11 +17,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tilewright.hw.board.boards import Board, Device
+from tilewright.hw.board.boards import BOARDS, Board, Device
 from tilewright.hw.board.clocks import Pll, fastest_clock
 from tilewright.hw.board.platform_top import PlatformTop
 from tilewright.hw.spec.host.activity import activity
 from tilewright.hw.spec.host.programs import run_program
+from tilewright.hw.spec.sdram import Sdram
 
 from .base.cache import cached
 from .base.errors import MissingExtra, ToolError
@@ -86,7 +87,7 @@ class Bitstream:
     -------
     board, device, unit: names
     config: the unit's configuration, resolved
-    kib: memory on chip
+    kib: memory on chip, or that of the SDRAM
     used: what it takes of the device
     clock_mhz: what the board's clock is multiplied to
     fmax_mhz: what the slowest path allows
@@ -97,6 +98,7 @@ class Bitstream:
     peak_mib: memory of the largest tool
     tools: the tools: ``native`` or ``packed``
     file: the bitstream
+    sdram: whether the memory is the board's SDRAM
     """
 
     board: str
@@ -115,6 +117,7 @@ class Bitstream:
     peak_mib: int
     tools: Mapping[str, str]
     file: str
+    sdram: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain values, under the names of the members."""
@@ -129,20 +132,31 @@ class Target:
     ----------
     board: the board
     unit, config: name and configuration of the accelerator
-    module, emit: name and, from the cycles of a bit on the serial line, text of the Verilog
-    kib: memory on chip
+    module, emit: name and, from the cycles of a bit on the serial line and the chip, text of the
+        Verilog
+    kib: memory on chip, or that of the SDRAM
     baud: bits per second on the serial line
     seed: of place and route
+    sdram: whether the memory is the board's SDRAM
     """
 
     board: Board
     unit: str
     config: Mapping[str, Any]
     module: str
-    emit: Callable[[int], str]
+    emit: Callable[[int, Sdram | None], str]
     kib: int
     baud: int
     seed: int = 1
+    sdram: bool = False
+
+    def __post_init__(self) -> None:
+        if self.sdram and self.board.sdram is None:
+            having = [name for name, board in BOARDS.items() if board.sdram is not None]
+            raise ValueError(
+                f"the board of an accelerator with SDRAM must be one of {', '.join(having)}, not "
+                f"{self.board.name}"
+            )
 
     def clock(self, mhz: float) -> Pll:
         """The fastest clock of at most ``mhz``. Raises ValueError if the board makes none."""
@@ -152,20 +166,30 @@ class Target:
         """Cycles of a bit on the serial line."""
         return round(pll.mhz * 1e6 / self.baud)
 
+    def chip(self, pll: Pll) -> Sdram | None:
+        """The SDRAM at a clock. Raises ValueError if it cannot have that."""
+        if not self.sdram or self.board.sdram is None:
+            return None
+        return Sdram(mhz=pll.mhz, geometry=self.board.sdram, pin_registers=True)
+
+    def verilog(self, pll: Pll) -> str:
+        """The accelerator with bridge and memory, for a clock."""
+        return self.emit(self.divisor(pll), self.chip(pll))
+
     def files(self, pll: Pll, *, simulated: bool = False) -> dict[str, str]:
         """All files of a build by name: Verilog, constraints, scripts; ``simulated``: also the top
         as Verilog, ``top.debug.v``. Raises MissingExtra without ``amaranth-boards``."""
         if importlib.util.find_spec("amaranth_boards") is None:
             raise MissingExtra("a board's pins come from `amaranth-boards`", "fpga")
         platform = self.board.make_platform()
-        platform.add_file("board.sv", self.emit(self.divisor(pll)))
+        platform.add_file("board.sv", self.verilog(pll))
         options: dict[str, Any] = {"debug_verilog": simulated}
         if self.board.device.family in FAMILIES:
             options["synth_opts"] = FAMILIES[self.board.device.family].synthesis.partition(" ")[2]
             place = "--report report.json --timing-allow-fail"
             options["nextpnr_opts"] = f"{place} --seed {self.seed} --freq {pll.mhz:g}"
             options["script_after_synth"] = "tee -q -o statistics.json stat -json"
-        top = PlatformTop(self.board, self.module, pll)
+        top = PlatformTop(self.board, self.module, pll, self.chip(pll))
         plan = platform.prepare(top, "top", emit_src=False, **options)
         return {
             name: text if isinstance(text, str) else text.decode()
@@ -252,11 +276,11 @@ def measure_used(target: Target, mhz: float) -> Used:
     fails, MissingExtra without yosys, ValueError if the board makes no clock of ``mhz`` or less.
     """
     pll = target.clock(mhz)
-    text = target.emit(target.divisor(pll))
+    text = target.verilog(pll)
 
     def make() -> str:
         with tempfile.TemporaryDirectory(prefix="tilewright-board-") as work:
-            used = _netlist(replace(target, emit=lambda _: text), pll, Path(work), _Log())
+            used = _netlist(replace(target, emit=lambda *_: text), pll, Path(work), _Log())
         return json.dumps(asdict(used))
 
     if shutil.which("yosys"):  # of an unknown version: nothing is kept
@@ -317,6 +341,7 @@ def build_bitstream(target: Target, work: Path, mhz: float) -> Bitstream:
         peak_mib=resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10,
         tools=log.tools,
         file="top.bin" if board.device.family == "ice40" else "top.bit",
+        sdram=target.sdram,
     )
     (work / "bitstream.json").write_text(json.dumps(made.to_json(), indent=2) + "\n")
     return made

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from ..spec.sdram import SdramGeometry
+
 __all__ = ["BOARDS", "Board", "Device"]
 
 
@@ -74,6 +76,7 @@ class Board:
     uart: pins for ``rx`` and ``tx`` of an adapter, where the board has no serial line: those of a
         connector
     programmer: name of the board or cable for openFPGALoader
+    sdram: the chip that is its resource ``sdram`` 0, if it has one
     """
 
     name: str
@@ -84,6 +87,7 @@ class Board:
     host: str
     programmer: str
     uart: tuple[str, str] | None = None
+    sdram: SdramGeometry | None = None
 
     def make_platform(self) -> Any:
         """The platform of ``amaranth_boards``, with a serial line."""
@@ -106,6 +110,7 @@ def _ulx3s(size: str, device: Device) -> Board:
     return Board(
         name=f"ulx3s-{size}", device=device, platform=f"ulx3s:ULX3S_{size.upper()}_Platform",
         mhz=25.0, lights=_LEDS, host="USB (US1): FT231X on the board", programmer="ulx3s",
+        sdram=SdramGeometry(),
     )  # fmt: skip
 
 

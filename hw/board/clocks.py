@@ -58,9 +58,16 @@ class Pll:
         """All settings of the device: divide, multiply, output."""
         raise NotImplementedError
 
-    def instance(self, i: Signal, o: Signal, locked: Signal) -> Instance:
-        """The device's primitive: from the oscillator to the clock, and whether that is stable."""
+    def instance(self, i: Signal, o: Signal, locked: Signal, **second: Any) -> Instance:
+        """The device's primitive: from the oscillator to the clock, and whether that is stable.
+
+        ``second`` is what :meth:`lagging` returns, for a second clock."""
         raise NotImplementedError
+
+    def lagging(self, o: Signal, degrees: int) -> dict[str, Any]:
+        """What the primitive has more for a second clock, of the same frequency, that lags behind
+        the first. Raises ValueError if none is made."""
+        raise ValueError(f"{type(self).__name__} makes no second clock")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +83,7 @@ class Ecp5Pll(Pll):
         for divide, times, output in product(range(1, 33), range(1, 81), range(1, 129)):
             yield divide, times * output, output
 
-    def instance(self, i: Signal, o: Signal, locked: Signal) -> Instance:
+    def instance(self, i: Signal, o: Signal, locked: Signal, **second: Any) -> Instance:
         zeros = "RST STDBY PHASESEL0 PHASESEL1 PHASEDIR PHASESTEP PHASELOADREG PLLWAKESYNC ENCLKOP"
         disabled = "PLLRST_ENA INTFB_WAKE STDBY_ENABLE DPHASE_SOURCE"
         ports: dict[str, Any] = {f"i_{name}": 0 for name in zeros.split()}
@@ -103,7 +110,21 @@ class Ecp5Pll(Pll):
             i_CLKFB=o,
             o_CLKOP=o,
             o_LOCK=locked,
+            **second,
         )
+
+    def lagging(self, o: Signal, degrees: int) -> dict[str, Any]:
+        # In eighths of a cycle of the loop. A whole cycle of the clock less is the same phase.
+        eighths = round(8 * self.output * degrees / 360)
+        coarse = self.output - 1 + eighths // 8
+        return {
+            "a_FREQUENCY_PIN_CLKOS": f"{self.mhz:.6g}",
+            "p_CLKOS_ENABLE": "ENABLED",
+            "p_CLKOS_DIV": self.output,
+            "p_CLKOS_CPHASE": coarse if coarse < 128 else coarse - self.output,
+            "p_CLKOS_FPHASE": eighths % 8,
+            "o_CLKOS": o,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +141,7 @@ class Ice40Pll(Pll):
         for divide, multiply, power in product(range(1, 17), range(1, 129), range(1, 7)):
             yield divide, multiply, 1 << power
 
-    def instance(self, i: Signal, o: Signal, locked: Signal) -> Instance:
+    def instance(self, i: Signal, o: Signal, locked: Signal, **second: Any) -> Instance:
         filter_range = next(
             n for n, most in enumerate(self.FILTERS, 1) if self.compared_mhz <= most
         )
@@ -151,7 +172,7 @@ class Xilinx7Pll(Pll):
     def factors(cls) -> Iterator[tuple[int, int, int]]:
         yield from product(range(1, 6), range(2, 65), range(1, 129))
 
-    def instance(self, i: Signal, o: Signal, locked: Signal) -> Instance:
+    def instance(self, i: Signal, o: Signal, locked: Signal, **second: Any) -> Instance:
         fed_back = Signal()
         return Instance(
             "PLLE2_BASE",

@@ -17,10 +17,15 @@ from amaranth.hdl import (
 from amaranth.lib import io
 from amaranth.lib.cdc import FFSynchronizer
 
+from ..spec.sdram import Sdram
 from .boards import Board
 from .clocks import Pll
+from .sdram_controller import SdramPins
 
 __all__ = ["PlatformTop"]
+
+_PARTS = {"cke": "clk_en", "cs_n": "cs", "ras_n": "ras", "cas_n": "cas", "we_n": "we"}
+"""Pins of an SDRAM that ``amaranth-boards`` names otherwise."""
 
 _RESET_MICROSECONDS = 20
 """Block RAMs of iCE40 cannot be read in the first microseconds behind configuration."""
@@ -37,10 +42,13 @@ class PlatformTop(Elaboratable):
     board: which one
     module: name of the Verilog module of the accelerator with bridge and memory
     pll: setting of the phase-locked loop
+    sdram: the chip whose pins the module has, with ``pin_registers``; None: its memory is on chip
     """
 
-    def __init__(self, board: Board, module: str, pll: Pll) -> None:
-        self._board, self._module, self._pll = board, module, pll
+    def __init__(self, board: Board, module: str, pll: Pll, sdram: Sdram | None = None) -> None:
+        if sdram is not None and not sdram.pin_registers:
+            raise ValueError("`sdram` must have `pin_registers`")
+        self._board, self._module, self._pll, self._sdram = board, module, pll, sdram
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -57,6 +65,7 @@ class PlatformTop(Elaboratable):
             i_rx=rx.i,
             o_tx=tx.o,
             **{f"o_{light.name}": light for light in lights},
+            **self._memory(m, platform),
         )
         places = dict.fromkeys((name, number) for name, number, _ in self._board.lights)
         ports = {place: _ports(platform, *place) for place in places}
@@ -73,7 +82,11 @@ class PlatformTop(Elaboratable):
             "i", platform.request(platform.default_clk, dir="-")
         )
         clock, locked, stable = Signal(), Signal(), Signal()
-        m.submodules.pll = self._pll.instance(pin.i, clock, locked)
+        second: dict[str, Any] = {}
+        if self._sdram is not None:
+            m.domains.sdram = ClockDomain("sdram", reset_less=True)
+            second = self._pll.lagging(ClockSignal("sdram"), self._sdram.clock_phase)
+        m.submodules.pll = self._pll.instance(pin.i, clock, locked, **second)
         m.d.comb += ClockSignal().eq(clock)
         m.submodules.locked = FFSynchronizer(locked, stable, reset_less=True)
         cycles = int(_RESET_MICROSECONDS * self._pll.mhz)
@@ -85,6 +98,33 @@ class PlatformTop(Elaboratable):
             m.d.sync += waited.eq(0)
         with m.Elif(waited != cycles):
             m.d.sync += waited.eq(waited + 1)
+
+    def _memory(self, m: Module, platform: Any) -> dict[str, Signal]:
+        """The pins of an SDRAM, each with a register both ways, and its clock. Returns the ports
+        of the module.
+
+        Until the first cycle of the clock these registers are zero: the chip ignores its inputs,
+        because its clock is not enabled.
+        """
+        if self._sdram is None:
+            return {}
+        ports = _ports(platform, "sdram", 0)
+        m.submodules.sdram_clk_pin = clock = io.DDRBuffer("o", ports.clk, o_domain="sdram")
+        m.d.comb += [clock.o[0].eq(1), clock.o[1].eq(0)]
+        signature, found = SdramPins(self._sdram.geometry), {}
+        for name, member in signature.members.items():
+            if name.startswith("dq_"):
+                continue
+            signal = Signal(member.shape, name=f"sdram_{name}")
+            part, low = _PARTS.get(name, name), name.endswith("_n")
+            pin = io.FFBuffer("o", getattr(ports, part))
+            m.submodules[f"sdram_{part}_pin"] = pin
+            # The pin inverts what is low when active.
+            m.d.comb += pin.o.eq(~signal if low else signal)
+            found[f"o_sdram__{name}"] = signal
+        m.submodules.sdram_dq_pin = data = io.FFBuffer("io", ports.dq)
+        found |= {"o_sdram__dq_o": data.o, "o_sdram__dq_oe": data.oe, "i_sdram__dq_i": data.i}
+        return found
 
 
 def _ports(platform: Any, name: str, number: int) -> Any:

@@ -1,7 +1,7 @@
 // Behavioural models of the primitives that stand between a board's pins and an accelerator.
 //
-// Buffers pass their signal. A phase-locked loop passes its reference: a simulation counts cycles,
-// not time. It is locked after 16 cycles.
+// Buffers pass their signal. A phase-locked loop passes its reference, at all outputs: a simulation
+// counts cycles, not time. It is locked after 16 cycles. Registers at pins begin with zero.
 
 module tilewright_locks (input clk, output locked);
   reg [4:0] count = 0;
@@ -19,17 +19,42 @@ module OBZ (input I, input T, output O);
   assign O = T ? 1'bz : I;
 endmodule
 
+module BB (input I, input T, output O, inout B);
+  assign B = T ? 1'bz : I;
+  assign O = B;
+endmodule
+
+module OFS1P3DX (input D, SP, SCLK, CD, output reg Q = 0);
+  always @(posedge SCLK) if (SP) Q <= D && !CD;
+endmodule
+
+module IFS1P3DX (input D, SP, SCLK, CD, output reg Q = 0);
+  always @(posedge SCLK) if (SP) Q <= D && !CD;
+endmodule
+
+module FD1S3AX (input D, CK, output reg Q = 0);
+  always @(posedge CK) Q <= D;
+endmodule
+
+module ODDRX1F (input D0, D1, SCLK, RST, output Q);
+  reg first = 0, second = 0;
+  assign Q = SCLK ? first : second;
+  always @(posedge SCLK) {first, second} <= RST ? 2'b00 : {D0, D1};
+endmodule
+
 module EHXPLLL #(
   parameter PLLRST_ENA = "DISABLED", INTFB_WAKE = "DISABLED", STDBY_ENABLE = "DISABLED",
   parameter DPHASE_SOURCE = "DISABLED", OUTDIVIDER_MUXA = "DIVA", FEEDBK_PATH = "CLKOP",
   parameter CLKOP_ENABLE = "ENABLED",
-  parameter CLKI_DIV = 1, CLKFB_DIV = 1, CLKOP_DIV = 1, CLKOP_CPHASE = 0, CLKOP_FPHASE = 0
+  parameter CLKI_DIV = 1, CLKFB_DIV = 1, CLKOP_DIV = 1, CLKOP_CPHASE = 0, CLKOP_FPHASE = 0,
+  parameter CLKOS_ENABLE = "DISABLED", CLKOS_DIV = 1, CLKOS_CPHASE = 0, CLKOS_FPHASE = 0
 ) (
   input CLKI, CLKFB, RST, STDBY, PHASESEL0, PHASESEL1, PHASEDIR, PHASESTEP, PHASELOADREG,
   input PLLWAKESYNC, ENCLKOP,
-  output CLKOP, LOCK
+  output CLKOP, CLKOS, LOCK
 );
   assign CLKOP = CLKI;
+  assign CLKOS = CLKI;
   tilewright_locks locks (.clk(CLKI), .locked(LOCK));
 endmodule
 

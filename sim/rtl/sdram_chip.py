@@ -14,9 +14,21 @@ from typing import Any, NamedTuple
 
 from .streams import HasVerilog
 
-__all__ = ["PARTS", "RULES", "TIMES", "Rule", "SdramError", "SdramPart", "WithChip", "with_chip"]
+__all__ = [
+    "MODEL",
+    "PARTS",
+    "RULES",
+    "TIMES",
+    "Rule",
+    "SdramError",
+    "SdramPart",
+    "WithChip",
+    "chip_at_pins",
+    "with_chip",
+]
 
-_MODEL = Path(__file__).with_suffix(".sv").read_text()
+MODEL = Path(__file__).with_suffix(".sv").read_text()
+"""Verilog of the model."""
 
 
 class Rule(NamedTuple):
@@ -28,10 +40,10 @@ class Rule(NamedTuple):
 
 RULES: dict[int, Rule] = {
     int(number): Rule(name, text)
-    for name, number, text in re.findall(r"localparam bit \[7:0\] (\w+) = (\d+); // (.*)", _MODEL)
+    for name, number, text in re.findall(r"localparam bit \[7:0\] (\w+) = (\d+); // (.*)", MODEL)
 }
 """Rules of the model by the numbers that it reports."""
-_STRUCT = _MODEL[_MODEL.index("struct packed {") + 15 : _MODEL.index("} sdram_times_t;")]
+_STRUCT = MODEL[MODEL.index("struct packed {") + 15 : MODEL.index("} sdram_times_t;")]
 TIMES: list[str] = re.findall(r"(\w+)(?=[,;])", re.sub(r"//.*", "", _STRUCT))
 """Names of the times that the model is given."""
 
@@ -53,7 +65,7 @@ class SdramPart:
     times: Mapping[str, float]
     counts: Mapping[str, int]
 
-    def at(self, mhz: float, phase: int) -> dict[str, int]:
+    def at(self, mhz: float, phase: float) -> dict[str, int]:
         """All values of the model, in picoseconds and cycles, for a clock and the degrees by which
         that of the chip lags."""
         period = 1e6 / mhz
@@ -204,14 +216,64 @@ def with_chip(
         "  );",
         f"  sdram_chip chip (.clk({sidecar['clock']}), .power_up({sidecar['reset']['name']}),",
         "    .times(times), " + ", ".join(f".{name}({name})" for name in _REPORT) + ",",
-        "    " + ", ".join(f".{name}(chip_{name})" for name in _PINS) + ");",
+        "    " + ", ".join(f".{name}(chip_{name})" for name in _PINS) + ", .dq_drives());",
         "  assign sdram_rule = rule;",
         "endmodule\n",
     ]
     described = {
         **sidecar, "module": top, "streams": [*streams, *own], "ports": [*ports, rule],
     }  # fmt: skip
-    return WithChip("\n".join([emitted.verilog, _MODEL, *lines]), described)
+    return WithChip("\n".join([emitted.verilog, MODEL, *lines]), described)
+
+
+_PADS = {
+    "clk": "clk", "clk_en": "cke", "cs": "cs_n", "ras": "ras_n", "cas": "cas_n", "we": "we_n",
+    "ba": "ba", "a": "a", "dqm": "dqm", "dq": "dq_o",
+}  # fmt: skip
+"""Pins of the model by their names in ``amaranth-boards``."""
+_WIDTHS = {"ba": 2, "a": 13, "dqm": 2, "dq": 16}
+
+
+def chip_at_pins(top: str, part: SdramPart) -> str:
+    """The model at the pins of the top of a bitstream for an ECP5: what stands beside the instance
+    ``top`` in a module with the ports ``rst`` and ``sdram_rule``. The wires to the pins are
+    ``sdram_clk``, ``sdram_dq`` and so on.
+
+    The frequency and the phase of the chip's clock are those that the PLL is set to. The model
+    drives the data pins while it returns a word. It learns from the buffers at these pins whether
+    the design drives them.
+
+    Parameters
+    ----------
+    top: the top's Verilog
+    part: the chip
+    """
+    wires = {name: _WIDTHS.get(name, 1) for name in _PADS}
+    drives = ", ".join(f"!top.sdram_dq_pin.\\buf .buf{bit}.T" for bit in range(_WIDTHS["dq"]))
+    lines = [
+        *(f"  wire [{width - 1}:0] sdram_{name};" for name, width in wires.items()),
+        "  logic [15:0] sdram_word;",
+        "  logic sdram_returns;",
+        "  assign sdram_dq = sdram_returns ? sdram_word : 'z;",
+        *_times(part.at(*_pll_clock(top)), "sdram_clk", asks=False),
+        "  sdram_chip chip (.power_up(rst), .times(times), .rule(sdram_rule),",
+        "    .broken(), .refreshes(), .words(),",
+        "    " + ", ".join(f".{pin}(sdram_{name})" for name, pin in _PADS.items()) + ",",
+        "    .dq_i(sdram_word), .dq_drives(sdram_returns),",
+        f"    .dq_oe(|{{{drives}}}));\n",
+    ]
+    return "\n".join(lines)
+
+
+def _pll_clock(top: str) -> tuple[float, float]:
+    """MHz of the clock that an EHXPLLL makes, and degrees by which its second output lags."""
+    found = re.search(r'FREQUENCY_PIN_CLKI = "([\d.]+)"', top)
+    values = {name: int(text) for name, text in re.findall(r"\.(CLK\w+)\(32'd(\d+)\)", top)}
+    if found is None or "CLKOS_DIV" not in values:
+        raise ValueError("there is no PLL with a clock for an SDRAM")
+    eighths = 8 * (values["CLKOS_CPHASE"] - values["CLKOP_CPHASE"]) + values["CLKOS_FPHASE"]
+    lag = eighths % (8 * values["CLKOS_DIV"]) / (8 * values["CLKOS_DIV"])
+    return float(found[1]) * values["CLKFB_DIV"] / values["CLKI_DIV"], 360 * lag
 
 
 def _ports(ports: list[Any], streams: list[Any]) -> list[tuple[str, int, str]]:

@@ -40,6 +40,7 @@ module sdram_chip #(
   input  logic [8*WORD_BYTES-1:0] dq_o,
   input  logic dq_oe,
   output logic [8*WORD_BYTES-1:0] dq_i,
+  output logic dq_drives, // `dq_i` is a word that was read
   output logic [7:0] rule,
   output logic [31:0] broken,
   output logic [31:0] refreshes,
@@ -123,6 +124,7 @@ module sdram_chip #(
     broken = 32'd0;
     words = 32'd0;
     dq_i <= PATTERN;
+    dq_drives <= 1'b0;
   endtask
 
   initial begin_anew();
@@ -275,8 +277,12 @@ module sdram_chip #(
     for (int i = 0; i < AGES; i++)
       if (reads[i] && dq_oe) check(!overlaps(i), CONTENTION);
     dq_i <= PATTERN ^ WORD'(now);
+    dq_drives <= 1'b0;
     for (int i = 0; i < AGES; i++)
-      if (reads[i] && arrives(i)) dq_i <= read_words[i];
+      if (reads[i] && arrives(i)) begin
+        dq_i <= read_words[i];
+        dq_drives <= 1'b1;
+      end
     if (has_mode) check_refreshes();
     now = now + times.period;
     if (power_up) begin_anew();

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from .build import build_library
 from .glue import Harness, glue_head, harness_files, member
-from .sdram_chip import RULES, SdramError
+from .sdram_chip import MODEL, RULES, SdramError, SdramPart, chip_at_pins
 from .streams import HasVerilog
 
 __all__ = ["SERIAL", "Pins", "SerialBoard", "serve"]
@@ -49,6 +49,8 @@ _PINS: dict[str, Any] = {
     "reset": {"name": "rst", "active": "high"},
 }
 
+_RULE: dict[str, Any] = {"name": "sdram_rule", "direction": "out", "width": 8}
+
 
 class Pins(NamedTuple):
     """The top of a bitstream with its pins, to be simulated."""
@@ -57,8 +59,9 @@ class Pins(NamedTuple):
     sidecar: dict[str, Any]
 
     @classmethod
-    def of(cls, top: str, board: str) -> Pins:
-        """The pins of a board: its clock, its serial line and its LEDs.
+    def of(cls, top: str, board: str, part: SdramPart | None = None) -> Pins:
+        """The pins of a board: its clock, its serial line, its LEDs, and those of its SDRAM, if
+        there is one.
 
         The device's primitives, which stand between them and the accelerator, have the models of
         ``primitives.v``. There is no reset but that of power.
@@ -67,6 +70,7 @@ class Pins(NamedTuple):
         ----------
         top: Verilog of the top, with pins as ``amaranth-boards`` names them
         board: Verilog of the accelerator with bridge and memory
+        part: the chip of SDRAM
         """
         heading = re.search(r"^module top\((.*?)\);", top, re.MULTILINE)
         if heading is None:
@@ -75,19 +79,28 @@ class Pins(NamedTuple):
         names = {"rx": "rx_pin", "tx": "tx"}
         ports = []
         for pin in heading[1].split(", "):
-            part = pin.split("__")[-2]
-            end = "clk_pin" if part.startswith("clk") else names.get(part, "")
+            resource, *_ = parts = pin.split("__")
+            name = parts[-2]
+            end = "clk_pin" if name.startswith("clk") else names.get(name, "")
+            if resource == "sdram_0":
+                end = f"sdram_{name}"
             ports.append(f".{pin}({end})")
+        rule = "" if part is None else f", output [{_RULE['width'] - 1}:0] {_RULE['name']}"
         pins = (
-            "module pins (input clk, input rst, input rx, output tx);\n"
+            f"module pins (input clk, input rst, input rx, output tx{rule});\n"
             "  wire clk_pin, rx_pin;\n"
             "  assign clk_pin = clk;\n"
             "  assign rx_pin = rx;\n"
+            f"{'' if part is None else chip_at_pins(top, part)}"
             f"  top top ({', '.join(ports)});\n"
             "endmodule\n"
         )
-        models = Path(__file__).with_name("primitives.v").read_text(encoding="utf-8")
-        return cls("\n".join([board, top, models, pins]), _PINS)
+        models = [Path(__file__).with_name("primitives.v").read_text(encoding="utf-8")]
+        sidecar = _PINS
+        if part is not None:
+            models.append(MODEL)
+            sidecar = {**_PINS, "ports": [_RULE]}
+        return cls("\n".join([board, top, *models, pins]), sidecar)
 
 
 class SerialBoard:

@@ -25,7 +25,9 @@ from .commands import (
     UnitArgument,
     a_board,
     check_board,
+    check_kib_of_sdram,
     check_memory,
+    check_sdram,
     chosen_accelerator,
     emitted_board,
 )
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ...hw.board.clocks import Pll
+    from ...hw.spec.sdram import Sdram
     from ...hw.spec.unit import Unit
     from ...synth.bitstream import Bitstream, Target, Used
 
@@ -127,17 +130,18 @@ def _taken(unit: Unit, config: Any, kib: int | None) -> dict[str, Used]:
 
 
 def target_of(
-    board: Board, unit: Unit, config: Any, kib: int, *, baud: int = BAUD, seed: int = 1
-) -> Target:
+    board: Board, unit: Unit, config: Any, kib: int, *, baud: int = BAUD, seed: int = 1,
+    sdram: bool = False,
+) -> Target:  # fmt: skip
     """An accelerator with memory and bridge, for a board."""
     from ...synth.bitstream import Target
 
-    def emit(divisor: int) -> str:
-        return emitted_board(unit, config, kib, divisor).verilog
+    def emit(divisor: int, chip: Sdram | None) -> str:
+        return emitted_board(unit, config, kib, divisor, chip).verilog
 
     return Target(
         board=board, unit=unit.name, module=f"board_{unit.name}", emit=emit,
-        config=config.resolved(), kib=kib, baud=baud, seed=seed,
+        config=config.resolved(), kib=kib, baud=baud, seed=seed, sdram=sdram,
     )  # fmt: skip
 
 
@@ -155,6 +159,9 @@ def build(
     config: ConfigOption = None,
     settings: SettingsOption = None,
     kib: KibOption = None,
+    sdram: Annotated[
+        bool, typer.Option("--sdram", help="Take the board's SDRAM as the memory.")
+    ] = False,
     mhz: Annotated[
         float | None,
         typer.Option(
@@ -196,10 +203,13 @@ def build(
     chosen, values = chosen_accelerator(unit, config, settings)
     place = BOARDS[board]
     family = place.device.family
-    memory = _KIB[family] if kib is None else kib
-    check_memory(memory)
+    if sdram:
+        memory = check_kib_of_sdram(check_sdram(board), kib)
+    else:
+        memory = _KIB[family] if kib is None else kib
+        check_memory(memory)
     if fit is not None:
-        _check_fit(fit, chosen.name, values, family)
+        _check_fit(fit, chosen.name, values, family, sdram)
     if output.exists():
         raise UserError(f"{output}: is there already")
     if json_file is not None:
@@ -208,7 +218,7 @@ def build(
     from ...synth.base.errors import ToolError
 
     with user_errors(ValueError, ToolError, OSError), _new_folder(output) as work:
-        design = _Design(place, chosen, work, mhz=clock, baud=baud, seed=seed)
+        design = _Design(place, chosen, work, mhz=clock, baud=baud, seed=seed, sdram=sdram)
         if family == "xilinx7":
             pll = design.write_project(values, memory)
         else:
@@ -222,13 +232,15 @@ def build(
     _print(made, place, output, console_of_reports())
 
 
-def _check_fit(name: str, unit: str, config: Any, family: str) -> None:
+def _check_fit(name: str, unit: str, config: Any, family: str, sdram: bool) -> None:
     """Raises UserError for a parameter that is no number."""
     if family == "xilinx7":
         raise UserError("--fit needs synthesis: not for a project for Vivado")
     known = [one.name for one in config.parameters() if _is_number(config, one.name)]
-    if name not in (*known, "kib"):
-        raise UserError(not_one_of(f"--fit of {unit}", (*known, "kib"), name))
+    if not sdram:
+        known.append("kib")
+    if name not in known:
+        raise UserError(not_one_of(f"--fit of {unit}", known, name))
 
 
 def _is_number(config: Any, name: str) -> bool:
@@ -254,17 +266,21 @@ class _Design:
     ----------
     board, unit: which
     work: the folder
-    mhz, baud, seed: see :func:`build`
+    mhz, baud, seed, sdram: see :func:`build`
     """
 
     def __init__(
-        self, board: Board, unit: Unit, work: Path, *, mhz: float, baud: int, seed: int
-    ) -> None:
+        self, board: Board, unit: Unit, work: Path, *, mhz: float, baud: int, seed: int,
+        sdram: bool,
+    ) -> None:  # fmt: skip
         self._board, self._unit, self._work = board, unit, work
-        self._mhz, self._baud, self._seed = mhz, baud, seed
+        self._mhz, self._baud, self._seed, self._sdram = mhz, baud, seed, sdram
 
     def _target(self, config: Any, kib: int) -> Target:
-        return target_of(self._board, self._unit, config, kib, baud=self._baud, seed=self._seed)
+        return target_of(
+            self._board, self._unit, config, kib, baud=self._baud, seed=self._seed,
+            sdram=self._sdram,
+        )  # fmt: skip
 
     def write_project(self, config: Any, kib: int) -> Pll:
         """Writes the files of a build; returns the clock's setting."""
@@ -329,7 +345,8 @@ def _print(made: Bitstream, board: Board, output: Path, console: Console) -> Non
     from rich.table import Table
 
     device, used = board.device, made.used
-    console.print(f"{made.unit} with {made.kib} KiB on {made.board} ({made.device})")
+    kind = " of SDRAM" if made.sdram else ""
+    console.print(f"{made.unit} with {made.kib} KiB{kind} on {made.board} ({made.device})")
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column()
     table.add_column(justify="right")

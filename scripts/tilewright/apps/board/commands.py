@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import tty
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,12 +26,12 @@ from ..common.options import ConfigOption, SettingsOption
 
 if TYPE_CHECKING:
     from ...hw.emit.unit import Emitted
-    from ...hw.spec.sdram import Sdram
-    from ...sim.rtl.serial_board import Pins
+    from ...hw.spec.sdram import Sdram, SdramGeometry
     from ...sim.rtl.streams import HasVerilog
 
-__all__ = ["UnitArgument", "a_board", "check_board", "check_memory", "chosen_accelerator",
-           "emitted_board", "generate", "simulate"]  # fmt: skip
+__all__ = ["UnitArgument", "a_board", "check_board", "check_kib_of_sdram", "check_memory",
+           "check_sdram", "chosen_accelerator", "emitted_board", "generate",
+           "simulate"]  # fmt: skip
 
 _KIB = 64
 
@@ -43,6 +45,15 @@ def check_board(name: str) -> None:
     """Raises UserError for an unknown board."""
     if name not in BOARDS:
         raise UserError(not_one_of("BOARD", BOARDS, name))
+
+
+def check_sdram(name: str) -> SdramGeometry:
+    """The SDRAM of a board. Raises UserError if it has none."""
+    geometry = BOARDS[name].sdram
+    if geometry is None:
+        having = [board.name for board in BOARDS.values() if board.sdram is not None]
+        raise UserError(not_one_of("BOARD with --sdram", having, name))
+    return geometry
 
 
 UnitArgument = Annotated[
@@ -126,10 +137,15 @@ def _chip(mhz: float | None, kib: int) -> tuple[Sdram | None, int]:
 
     with user_errors(ValueError, about="--sdram"):
         chip = Sdram(mhz=mhz)
-    size = chip.geometry.memory_bytes >> 10
-    if kib not in (_KIB, size):
+    return chip, check_kib_of_sdram(chip.geometry, None if kib == _KIB else kib)
+
+
+def check_kib_of_sdram(geometry: SdramGeometry, kib: int | None) -> int:
+    """KiB of an SDRAM. Raises UserError if --kib says otherwise."""
+    size = geometry.memory_bytes >> 10
+    if kib not in (None, size):
         raise UserError(f"--kib must not come with --sdram, which has {size} KiB, not {kib}")
-    return chip, size
+    return size
 
 
 def generate(
@@ -191,21 +207,19 @@ def simulate(
     if board is not None:
         check_board(board)
         if sdram is not None:
-            raise UserError("--sdram must not come with --board, whose memory is on chip")
+            check_sdram(board)
     if link is not None and (link.is_symlink() or link.exists()):
         raise UserError(f"{link}: is there already")
     chip, kib = _chip(sdram, kib)
-    emitted = emitted_board(chosen, values, kib, divisor, chip)
-    from ...sim.rtl.sdram_chip import PARTS, SdramError, with_chip
+
+    def emit(chip: Sdram | None) -> Emitted:
+        return emitted_board(chosen, values, kib, divisor, chip)
+
+    from ...sim.rtl.sdram_chip import SdramError
     from ...sim.rtl.serial_board import SerialBoard, serve
     from ..common.session import building
 
-    simulated: HasVerilog = emitted
-    if chip is not None:
-        part, phase = PARTS["AS4C16M16SA-7"], chip.clock_phase
-        simulated = with_chip(emitted, part, mhz=chip.mhz, phase=phase)
-    elif board is not None:
-        simulated = _with_pins(board, emitted)
+    simulated = _simulated(emit, chip, board)
     with building(chosen):
         line = SerialBoard(simulated, divisor=divisor)
     ours, theirs = os.openpty()
@@ -232,15 +246,30 @@ def simulate(
         line.close()
 
 
-def _with_pins(board: str, emitted: Emitted) -> Pins:
-    """The top of a board's bitstream around an accelerator, with models of its primitives."""
+def _simulated(
+    emit: Callable[[Sdram | None], Emitted], chip: Sdram | None, board: str | None
+) -> HasVerilog:
+    """An accelerator with bridge and memory, with models of what is around it: its SDRAM, and the
+    primitives in the top of a board's bitstream."""
+    from ...sim.rtl.sdram_chip import PARTS, with_chip
+
+    part = PARTS["AS4C16M16SA-7"]
+    if board is None:
+        emitted = emit(chip)
+        if chip is None:
+            return emitted
+        return with_chip(emitted, part, mhz=chip.mhz, phase=chip.clock_phase)
     from ...sim.rtl.serial_board import Pins
     from ...synth.bitstream import Target
 
     place = BOARDS[board]
     target = Target(
-        board=place, unit="", config={}, module=emitted.sidecar["module"],
-        emit=lambda divisor: emitted.verilog, kib=0, baud=BAUD,
+        board=place, unit="", config={}, module="", emit=lambda *_: emitted.verilog, kib=0,
+        baud=BAUD, sdram=chip is not None,
     )  # fmt: skip
-    files = target.files(target.clock(place.mhz), simulated=True)
-    return Pins.of(files["top.debug.v"], files["board.sv"])
+    with user_errors(ValueError, about="--sdram"):
+        pll = target.clock(place.mhz if chip is None else chip.mhz)
+        emitted = emit(target.chip(pll))
+    target = replace(target, module=emitted.sidecar["module"])
+    files = target.files(pll, simulated=True)
+    return Pins.of(files["top.debug.v"], files["board.sv"], part if target.sdram else None)
