@@ -315,14 +315,16 @@ def build_bitstream(target: Target, work: Path, mhz: float) -> Bitstream:
                 f"{board.device.luts:,} luts, and nextpnr finds no place for all cells"
             ) from None
         report = json.loads((work / "report.json").read_text(encoding="utf-8"))
-        fmax = min(clock["achieved"] for clock in report["fmax"].values())
+        fmax, slowest = min((clock["achieved"], name) for name, clock in report["fmax"].items())
         if fmax >= pll.mhz:
             break
         limit = fmax
     else:
         raise ToolError(f"{board.name}: no clock is reached: {fmax:.1f} of {pll.mhz:g} MHz")
     log.run(work, 2, "packing the bitstream")
-    path = next((p["path"] for p in report.get("critical_paths", ()) if p["from"] == p["to"]), None)
+    edge = f"posedge {slowest}"
+    paths = (p["path"] for p in report.get("critical_paths", ()) if p["from"] == p["to"] == edge)
+    path = next(paths, None)
     kinds = _cells(work)
     made = Bitstream(
         board=board.name,

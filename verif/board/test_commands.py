@@ -162,8 +162,8 @@ def board(*words: str, status: int = 0) -> str:
             "--kib must not come with --sdram, which has 32768 KiB, not 32",
         ),
         (
-            ["simulate", "gta", "--sdram", "50", "--board", "ulx3s-85f"],
-            "--sdram must not come with --board, whose memory is on chip",
+            ["simulate", "gta", "--sdram", "50", "--board", "icebreaker"],
+            "BOARD with --sdram must be one of ulx3s-12f, ulx3s-25f, ulx3s-45f, ulx3s-85f, not ",
         ),
         (["simulate", "gta", "--link", "/"], "/: is there already"),
         (["simulate", "gtaa"], "unknown unit 'gtaa'; did you mean 'gta'?"),
@@ -174,7 +174,12 @@ def test_what_is_refused(words: list[str], said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("memory", "kib"), [([], 64), pytest.param(["--sdram", "25"], 32_768, marks=pytest.mark.long)]
+    ("memory", "kib"),
+    [
+        ([], 64),
+        pytest.param(["--sdram", "25"], 32_768, marks=pytest.mark.long),
+        pytest.param(["--sdram", "50", "--board", "ulx3s-85f"], 32_768, marks=pytest.mark.long),
+    ],
 )
 def test_simulate(tmp_path: Path, memory: list[str], kib: int) -> None:
     """The command prints the terminal, serves it, and ends by Ctrl-C; its link goes."""

@@ -10,14 +10,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amaranth.hdl import Signal
 from scipy.io import mmwrite
 from scipy.sparse import random as sparse_random
 from tilewright.hw.board.board_top import BoardTop
 from tilewright.hw.board.boards import BOARDS
 from tilewright.hw.board.clocks import PLLS, fastest_clock
+from tilewright.hw.board.platform_top import PlatformTop
 from tilewright.hw.emit.unit import emit_component
+from tilewright.hw.spec.sdram import Sdram
 from tilewright.registry import entries
 from tilewright.sim.device.wire import WireDevice
+from tilewright.sim.rtl.sdram_chip import PARTS, SdramError
 from tilewright.sim.rtl.serial_board import Pins, SerialBoard
 from tilewright.synth.bitstream import Target
 from tilewright.verif.board.boards import DIVISOR, TOY, Noise, behind_a_terminal, emitted
@@ -31,7 +35,7 @@ def target(name: str) -> Target:
     """The toy adder on a board, with 4 cycles a bit whatever its clock."""
     return Target(
         board=BOARDS[name], unit="toy_adder", config=TOY.resolved(), module="board",
-        emit=lambda divisor: emitted(TOY_ADDER, TOY).verilog, kib=64, baud=1_000_000,
+        emit=lambda divisor, chip: emitted(TOY_ADDER, TOY).verilog, kib=64, baud=1_000_000,
     )  # fmt: skip
 
 
@@ -47,6 +51,91 @@ def test_jobs_through_the_pins(name: str) -> None:
     pins = Pins.of(files(name)["top.debug.v"], files(name)["board.sv"])
     with WireDevice(TOY_ADDER, TOY, SerialBoard(pins, divisor=DIVISOR)) as device:
         assert exercise(device, rng_of(1)) == 3
+
+
+WIDE = replace(TOY, addr_bits=32)
+PART = PARTS["AS4C16M16SA-7"]
+
+
+@cache
+def files_with_sdram(mhz: float, **chip: Any) -> dict[str, str]:
+    """A ULX3S with an SDRAM as its memory, and a chip that is different for the controller."""
+
+    def emit(divisor: int, sdram: Sdram | None) -> str:
+        assert sdram is not None
+        top = BoardTop(TOY_ADDER, WIDE, sdram=replace(sdram, **chip), divisor=DIVISOR)
+        return emit_component(top, name="board").verilog
+
+    one = replace(target("ulx3s-85f"), emit=emit, sdram=True)
+    return one.files(one.clock(mhz), simulated=True)
+
+
+def jobs_with_sdram(top: str, board: str) -> int:
+    """Runs jobs through the pins, with the model of a chip at those of the SDRAM."""
+    pins = Pins.of(top, board, PART)
+    with WireDevice(TOY_ADDER, WIDE, SerialBoard(pins, divisor=DIVISOR)) as device:
+        return exercise(device, rng_of(1))
+
+
+def test_jobs_with_sdram_through_the_pins() -> None:
+    """The registers at the pins, the chip's clock, and data pins that both sides drive."""
+    found = files_with_sdram(80.0)
+    assert jobs_with_sdram(found["top.debug.v"], found["board.sv"]) == 3
+
+
+BROKEN = {
+    "phase": (r"\.CLKOS_CPHASE\(32'd11\)", ".CLKOS_CPHASE(32'd6)", "change too near to the clock"),
+    "always driven": (r"= ~ oe;", "= 1'b0;", "data pins driven from both sides"),
+    "never driven": (r"= ~ oe;", "= 1'b1;", "a write whose word is not driven"),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_top(name: str) -> None:
+    """The model of the chip finds it."""
+    found = files_with_sdram(80.0)
+    old, new, said = BROKEN[name]
+    top, count = re.subn(old, new, found["top.debug.v"])
+    assert count
+    with pytest.raises(SdramError, match=said):
+        jobs_with_sdram(top, found["board.sv"])
+
+
+@pytest.mark.long
+def test_a_sample_too_early() -> None:
+    """A controller that does not know of the registers at the pins reads wrong words."""
+    found = files_with_sdram(80.0, pin_registers=False)
+    with pytest.raises(AssertionError):
+        jobs_with_sdram(found["top.debug.v"], found["board.sv"])
+
+
+@pytest.mark.parametrize("mhz", [10, 25, 50, 65, 80, 100, 133])
+def test_the_clock_of_an_sdram(mhz: float) -> None:
+    """It lags as far as the controller assumes, and its setting is within the device's limits."""
+    pll = fastest_clock("ecp5", 25.0, mhz)
+    degrees = Sdram(mhz=pll.mhz).clock_phase
+    found = pll.lagging(Signal(), degrees)
+    assert found["p_CLKOS_DIV"] == pll.output
+    assert 0 <= found["p_CLKOS_CPHASE"] < 128
+    assert 0 <= found["p_CLKOS_FPHASE"] < 8
+    # The first clock's setting is the divisor less one.
+    cycles = found["p_CLKOS_CPHASE"] + found["p_CLKOS_FPHASE"] / 8 - (pll.output - 1)
+    assert abs(cycles % pll.output - degrees / 360 * pll.output) <= 1 / 16
+
+
+def test_no_pins_for_an_sdram() -> None:
+    said = refusal(lambda: replace(target("icebreaker"), sdram=True))
+    assert said == (
+        "the board of an accelerator with SDRAM must be one of ulx3s-12f, ulx3s-25f, ulx3s-45f, "
+        "ulx3s-85f, not icebreaker"
+    )
+    pll = fastest_clock("ice40", 12.0, 48.0)
+    assert refusal(lambda: pll.lagging(Signal(), 180)) == "Ice40Pll makes no second clock"
+    said = refusal(lambda: PlatformTop(BOARDS["ulx3s-85f"], "board", pll, Sdram(mhz=48.0)))
+    assert said == "`sdram` must have `pin_registers`"
+    top = files("ulx3s-85f")["top.debug.v"]
+    assert refusal(lambda: Pins.of(top, "", PART)) == "there is no PLL with a clock for an SDRAM"
 
 
 @pytest.mark.parametrize("name", BOARDS)
@@ -132,7 +221,7 @@ def test_commands_on_a_noisy_board(name: str, run: Run) -> None:
     entry = entries()[unit]
     top = BoardTop(entry.unit, entry.small_config, memory_bytes=1 << 18, divisor=DIVISOR)
     one = replace(
-        target("ulx3s-85f"), emit=lambda divisor: emit_component(top, name="board").verilog
+        target("ulx3s-85f"), emit=lambda divisor, chip: emit_component(top, name="board").verilog
     )
     made = one.files(one.clock(25.0), simulated=True)
     pins = Pins.of(made["top.debug.v"], made["board.sv"])
