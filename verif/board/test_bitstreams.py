@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tilewright
-from tilewright.apps.board.commands import emitted_board
 from tilewright.cli import main
 from tilewright.hw.board.board_top import BoardTop
 from tilewright.hw.board.boards import BOARDS
@@ -148,7 +146,7 @@ def test_a_clock_that_is_not_reached(pretend: Pretend, tmp_path: Path, capsys: C
 
 
 def test_the_sdram_follows_the_clock(pretend: Pretend, tmp_path: Path, capsys: Capture) -> None:
-    """Its times are in cycles of the clock that routing reaches, and so is the phase."""
+    """Its times are in cycles of the clock that routing reaches."""
     pretend(5000, [63.0, 70.0])
     folder, file = tmp_path / "made", tmp_path / "report.json"
     words = "ulx3s-85f", *ENGINE, "--sdram", "--mhz", "100"
@@ -157,12 +155,10 @@ def test_the_sdram_follows_the_clock(pretend: Pretend, tmp_path: Path, capsys: C
     assert (report["sdram"], report["kib"]) == (True, 32_768)
     assert report["clock_mhz"] <= 63.0
     assert "engine_simd2 with 32768 KiB of SDRAM on ulx3s-85f" in capsys.readouterr().out
-    chip = Sdram(mhz=report["clock_mhz"], pin_registers=True)
-    assert chip.cycles != Sdram(mhz=100, pin_registers=True).cycles
-    unit = tilewright.units["engine_simd2"]
-    config, divisor = unit.config(tile=2, ops=("mma",)), round(chip.mhz)
-    expected = emitted_board(unit._entry.unit, config, 32_768, divisor, chip)
-    assert (folder / "board.sv").read_text() == expected.verilog
+    cycles = Sdram(mhz=report["clock_mhz"], pin_registers=True).cycles
+    verilog = (folder / "board.sv").read_text()
+    for name, value in (("power_up", cycles.power_up), ("interval", cycles.refresh - 1)):
+        assert f"{name} <= {value.bit_length()}'h{value:x};" in verilog
 
 
 @pytest.mark.parametrize(
