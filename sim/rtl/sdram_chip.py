@@ -249,7 +249,8 @@ def chip_at_pins(top: str, part: SdramPart) -> str:
     part: the chip
     """
     wires = {name: _WIDTHS.get(name, 1) for name in _PADS}
-    drives = ", ".join(f"!top.sdram_dq_pin.\\buf .buf{bit}.T" for bit in range(_WIDTHS["dq"]))
+    comma = ",\n      "
+    drives = comma.join(rf"!top.sdram_dq_pin.\buf .buf{bit}.T" for bit in range(_WIDTHS["dq"]))
     lines = [
         *(f"  wire [{width - 1}:0] sdram_{name};" for name, width in wires.items()),
         "  logic [15:0] sdram_word;",
@@ -258,9 +259,9 @@ def chip_at_pins(top: str, part: SdramPart) -> str:
         *_times(part.at(*_pll_clock(top)), "sdram_clk", asks=False),
         "  sdram_chip chip (.power_up(rst), .times(times), .rule(sdram_rule),",
         "    .broken(), .refreshes(), .words(),",
-        "    " + ", ".join(f".{pin}(sdram_{name})" for name, pin in _PADS.items()) + ",",
+        "      " + comma.join(f".{pin}(sdram_{name})" for name, pin in _PADS.items()) + ",",
         "    .dq_i(sdram_word), .dq_drives(sdram_returns),",
-        f"    .dq_oe(|{{{drives}}}));\n",
+        f"    .dq_oe(|{{\n      {drives}}}));\n",
     ]
     return "\n".join(lines)
 
