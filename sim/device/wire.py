@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import zlib
@@ -79,7 +80,10 @@ def open_line(port: str, baud: int) -> Line:
     except (OSError, ValueError) as error:
         number = getattr(error, "errno", None)
         reason = os.strerror(number) if number else error
-        raise WireError(f"{port} cannot be opened as a serial port: {reason}") from None
+        cure = "give the board's port, such as /dev/ttyUSB0"
+        if number == errno.EACCES:
+            cure = "add yourself to the group that owns it, mostly dialout"
+        raise WireError(f"{port} cannot be opened as a serial port: {reason}; {cure}") from None
     return line
 
 

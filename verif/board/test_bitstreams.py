@@ -226,7 +226,6 @@ def test_a_project_for_vivado(tmp_path: Path, capsys: Capture) -> None:
         (["ulx3s-85f", *ENGINE, "--fit", "tiles"], "--fit of engine_simd2 must be one of"),
         (["arty-a7-35", *ENGINE, "--fit", "tile"], "--fit needs synthesis: not for a project"),
         (["ulx3s-85f", *ENGINE, "--mhz", "5", "--baud", "9000000"], "no clock of 5 MHz or less"),
-        (["ulx3s-85f", *ENGINE, "-o", "/"], "/: is there already"),
         (
             ["ecpix5-85f", *ENGINE, "--sdram"],
             "BOARD with --sdram must be one of ulx3s-12f, ulx3s-25f, ulx3s-45f, ulx3s-85f, not ",
@@ -240,6 +239,9 @@ def test_a_project_for_vivado(tmp_path: Path, capsys: Capture) -> None:
             ["ulx3s-85f", *ENGINE, "--sdram", "--mhz", "140"],
             "`mhz` must be above 0 and at most 133.3, not 140",
         ),
+        (["ulx3s-85f", *ENGINE, "-o", "/"], "/: exists; give the name of a new folder, or remove"),
+        (["ulx3s-12f", *ENGINE, "--kib", "128"], "--kib must be at most 124 on ulx3s-12f, not 128"),
+        (["arty-a7-35", *ENGINE, "--json", "-"], "--json needs synthesis: not for a project"),
     ],
 )
 def test_what_is_refused(capsys: Capture, tmp_path: Path, words: list[str], said: str) -> None:

@@ -72,7 +72,8 @@ def test_a_command_on_a_board(run: Run, terminal: str) -> None:
         (["--port", "p"], "--port must come with --backend board, not with rtl"),
         (
             ["--backend", "board", "--port", "p"],
-            "p cannot be opened as a serial port: No such file or directory",
+            "p cannot be opened as a serial port: No such file or directory; give the board's "
+            "port, such as /dev/ttyUSB0",
         ),
     ],
 )
@@ -165,7 +166,7 @@ def board(*words: str, status: int = 0) -> str:
             ["simulate", "gta", "--sdram", "50", "--board", "icebreaker"],
             "BOARD with --sdram must be one of ulx3s-12f, ulx3s-25f, ulx3s-45f, ulx3s-85f, not ",
         ),
-        (["simulate", "gta", "--link", "/"], "/: is there already"),
+        (["simulate", "gta", "--link", "/"], "/: exists; give another name, or remove it"),
         (["simulate", "gtaa"], "unknown unit 'gtaa'; did you mean 'gta'?"),
     ],
 )

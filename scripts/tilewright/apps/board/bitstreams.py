@@ -47,7 +47,7 @@ KibOption = Annotated[
     typer.Option(
         parser=whole("--kib", 4, 1 << 20),
         metavar="N",
-        help="Memory on chip in KiB, a multiple of 4; default 64, on ice40 8.",
+        help="Memory on chip in KiB, a multiple of 4; default 64, on iCE40 8.",
     ),
 ]
 _KIB = {"ecp5": 64, "ice40": 8, "xilinx7": 64}
@@ -61,7 +61,7 @@ def list_boards(
         str | None,
         typer.Argument(
             metavar="[UNIT]",
-            help="An accelerator: synthesize it, and tell which boards hold it.",
+            help="An accelerator: synthesize it, and list what it uses of each board.",
             autocompletion=a_unit,
         ),
     ] = None,
@@ -70,7 +70,7 @@ def list_boards(
     kib: KibOption = None,
     json_file: JsonOption = None,
 ) -> None:
-    """List boards: device, what it has, how a host reaches it; of an accelerator, what it takes.
+    """List boards: device, resources, connection to a host; with UNIT, what it uses of each.
 
     A board needs an accelerator: matrix units are reached through engine_m3xu and engine_simd2.
     """
@@ -149,12 +149,20 @@ def build(
     board: Annotated[
         str,
         typer.Argument(
-            metavar="BOARD", help="See `tilewright board list`.", autocompletion=a_board
+            metavar="BOARD",
+            help="Name of a board; see `tilewright board list`.",
+            autocompletion=a_board,
         ),
     ],
     unit: UnitArgument,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder to make and to write.")
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="New folder for the bitstream, its report and all scripts.",
+        ),
     ],
     config: ConfigOption = None,
     settings: SettingsOption = None,
@@ -167,7 +175,7 @@ def build(
         typer.Option(
             parser=real("--mhz", 4, 400),
             metavar="MHZ",
-            help="Fastest clock to try; default 80, on ice40 48, for Vivado 100.",
+            help="Fastest clock to try, in MHz; default 80, on iCE40 48, for Vivado 100.",
         ),
     ] = None,
     baud: Annotated[
@@ -175,21 +183,21 @@ def build(
         typer.Option(
             parser=whole("--baud", 9600, 12_000_000),
             metavar="N",
-            help="Bits per second on the serial line; default 1,000,000.",
+            help="Bits per second on the serial line, 9,600 to 12,000,000.",
         ),
     ] = BAUD,
     seed: Annotated[
         int,
         typer.Option(
-            parser=whole("--seed", 0, 1 << 31), metavar="N", help="Of place and route; default 1."
+            parser=whole("--seed", 0, 1 << 31), metavar="N", help="Seed of place and route."
         ),
     ] = 1,
     fit: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Where it does not fit, find the largest value of this parameter that does, "
-            "or of kib.",
+            help="If the accelerator does not fit, build it with the largest value of this "
+            "parameter that fits, or of kib.",
         ),
     ] = None,
     json_file: JsonOption = None,
@@ -210,9 +218,13 @@ def build(
         check_memory(memory)
     if fit is not None:
         _check_fit(fit, chosen.name, values, family, sdram)
+    if not sdram:
+        memory = _memory_on(place, memory, fit)
     if output.exists():
-        raise UserError(f"{output}: is there already")
+        raise UserError(f"{output}: exists; give the name of a new folder, or remove it")
     if json_file is not None:
+        if family == "xilinx7":
+            raise UserError("--json needs synthesis: not for a project for Vivado")
         check_output(json_file, (".json",))
     clock = _MHZ[family] if mhz is None else mhz
     from ...synth.base.errors import ToolError
@@ -241,6 +253,15 @@ def _check_fit(name: str, unit: str, config: Any, family: str, sdram: bool) -> N
         known.append("kib")
     if name not in known:
         raise UserError(not_one_of(f"--fit of {unit}", known, name))
+
+
+def _memory_on(board: Board, kib: int, fit: str | None) -> int:
+    """The memory that is tried first on a board. Raises UserError, before synthesis, if its device
+    has less and no smaller one is looked for."""
+    most = board.device.memory_kib // 4 * 4
+    if kib > most and fit != "kib":
+        raise UserError(f"--kib must be at most {most} on {board.name}, not {kib}")
+    return min(kib, most)
 
 
 def _is_number(config: Any, name: str) -> bool:

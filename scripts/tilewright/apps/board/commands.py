@@ -58,7 +58,11 @@ def check_sdram(name: str) -> SdramGeometry:
 
 UnitArgument = Annotated[
     str,
-    typer.Argument(metavar="UNIT", help="Name of an accelerator.", autocompletion=a_unit),
+    typer.Argument(
+        metavar="UNIT",
+        help="Name of a unit with AXI4; see `tilewright list`.",
+        autocompletion=a_unit,
+    ),
 ]
 MemoryOption = Annotated[
     int,
@@ -66,7 +70,7 @@ MemoryOption = Annotated[
         "--kib",
         parser=whole("--kib", 4, 1 << 20),
         metavar="N",
-        help="Memory on chip in KiB, a multiple of 4; default 64.",
+        help="Memory on chip in KiB, a multiple of 4.",
     ),
 ]
 SdramOption = Annotated[
@@ -74,7 +78,7 @@ SdramOption = Annotated[
     typer.Option(
         parser=real("--sdram", 1, 1000),
         metavar="MHZ",
-        help="Take an SDRAM of 32 MiB as the memory, with this clock.",
+        help="Use an SDRAM of 32 MiB instead of memory on chip; clock in MHz.",
     ),
 ]
 DivisorOption = Annotated[
@@ -82,7 +86,7 @@ DivisorOption = Annotated[
     typer.Option(
         parser=whole("--divisor", 4, 1 << 20),
         metavar="N",
-        help="Clock cycles of a bit on the serial line: clock over baud rate, at least 4.",
+        help="Clock cycles per bit on the serial line: clock over baud rate, at least 4.",
     ),
 ]
 
@@ -161,7 +165,7 @@ def generate(
 ) -> None:
     """Write an accelerator with memory and a host bridge as SystemVerilog.
 
-    The top has a clock, a reset, and a serial line: rx and tx; and the pins of an SDRAM.
+    The top has clock, reset, serial line, interrupt and LEDs; with --sdram, also the SDRAM's pins.
     """
     chosen, values = chosen_accelerator(unit, config, settings)
     check_output(output, (".sv", ".v"))
@@ -188,20 +192,22 @@ def simulate(
     divisor: DivisorOption = 4,
     link: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Also make a symbolic link to the terminal."),
+        typer.Option(
+            metavar="FILE", help="Also make a symbolic link with this name to the terminal."
+        ),
     ] = None,
     board: Annotated[
         str | None,
         typer.Option(
             metavar="BOARD",
-            help="Simulate the top of this board's bitstream, from its pins on.",
+            help="Simulate all that this board's bitstream holds: pins, buffers, clock.",
             autocompletion=a_board,
         ),
     ] = None,
 ) -> None:
     """Simulate a board behind a pseudo-terminal, for `--backend board` elsewhere.
 
-    It prints the terminal's name, and runs until Ctrl-C.
+    It prints the terminal's name, and runs until Ctrl-C. The first time, a compiler takes minutes.
     """
     chosen, values = chosen_accelerator(unit, config, settings)
     if board is not None:
@@ -209,7 +215,7 @@ def simulate(
         if sdram is not None:
             check_sdram(board)
     if link is not None and (link.is_symlink() or link.exists()):
-        raise UserError(f"{link}: is there already")
+        raise UserError(f"{link}: exists; give another name, or remove it")
     chip, kib = _chip(sdram, kib)
 
     def emit(chip: Sdram | None) -> Emitted:

@@ -70,7 +70,8 @@ class Report:
         tally, rows = self.tally, compiled_rows()
         if tally is None:
             return rows
-        rows = [*rows, ("simulation", f"{tally.seconds:.2f} s{self.rate}")]
+        where = "on the board" if self.figures.get("backend") == "board" else "simulation"
+        rows = [*rows, (where, f"{tally.seconds:.2f} s{self.rate}")]
         if self.compared:
             verdict = "DIFFERENT" if tally.mismatches else "bit for bit equal"
             found = f"{tally.mismatches:,} mismatches in {tally.checked:,} {self.compared}"
