@@ -208,6 +208,16 @@ def test_the_largest_that_fits(pretend: Pretend, tmp_path: Path) -> None:
     assert json.loads(report.read_text())["config"]["tile"] == 4
 
 
+def test_the_largest_memory_begins_with_that_of_the_device(
+    pretend: Pretend, tmp_path: Path
+) -> None:
+    pretend(5000, [50.0])
+    report = tmp_path / "report.json"
+    words = *ENGINE, "--kib", "1000", "--fit", "kib", "-o", tmp_path / "made", "--json", report
+    assert build("ice40-hx8k", *words) == 0
+    assert json.loads(report.read_text())["kib"] == 16
+
+
 def test_a_project_for_vivado(tmp_path: Path, capsys: Capture) -> None:
     folder = tmp_path / "made"
     assert build("arty-a7-35", *ENGINE, "-o", folder) == 0

@@ -54,10 +54,11 @@ def gemm(run: Run, rows: int, depth: int, columns: int) -> tuple[object, ...]:
     return "gemm", a, b, "--unit", "simd2", "--on", "engine", *SET
 
 
-def test_a_command_on_a_board(run: Run, terminal: str) -> None:
+def test_a_command_on_a_board(run: Run, terminal: str, capsys: pytest.CaptureFixture[str]) -> None:
     """It compares every result with the model, as on RTL."""
     words = *gemm(run, 7, 9, 5), "--json", run.directory / "report.json"
     assert run(*words, "--backend", "board", "--port", terminal) == 0
+    assert "on the board" in run.out
     report = run.report()
     assert run(*words, "--backend", "cycles") == 0
     assert report["backend"] == "board"
