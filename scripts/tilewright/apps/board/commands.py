@@ -60,7 +60,7 @@ UnitArgument = Annotated[
     str,
     typer.Argument(
         metavar="UNIT",
-        help="Name of a unit with AXI4; see `tilewright list`.",
+        help="Name of an accelerator, such as gta or engine_m3xu.",
         autocompletion=a_unit,
     ),
 ]
