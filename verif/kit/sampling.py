@@ -23,7 +23,7 @@ SIZE = os.environ.get("TILEWRIGHT_TESTS", "default")
 if SIZE not in _SIZES:
     raise ValueError(f"`TILEWRIGHT_TESTS` must be one of {', '.join(_SIZES)}, not {SIZE!r}")
 
-BARS = (240, 2497)
+BARS = (240, 2527)
 """The sums that the quick and the default test keep within: they grow by 20 and by 240 with a
 system, and by nothing else."""
 
@@ -41,7 +41,7 @@ BUDGET: dict[str, tuple[int, int]] = {
     "verif/axi": (3, 70),
     "verif/bench": (1, 2),
     "verif/c2sr": (1, 24),
-    "verif/board": (0, 120),
+    "verif/board": (0, 150),
     "verif/catalogue": (0, 138),
     "verif/channels": (3, 14),
     "verif/ciss": (1, 4),
