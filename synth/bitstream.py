@@ -30,7 +30,7 @@ from .base.yosys import run_tool, yosys_version
 from .fpga import FAMILIES, NO_PLACE, Family, count_cells
 from .fpga_report import signal_of
 
-__all__ = ["Bitstream", "NoFit", "Target", "Used", "build_bitstream", "measure_used", "used_in"]
+__all__ = ["Bitstream", "NoFit", "Target", "Used", "build_bitstream", "measure_used"]
 
 _TRIES = 4
 """Clocks that are tried, each slower than the one before."""
@@ -227,7 +227,7 @@ def _run(command: Sequence[str], work: Path) -> str:
     return "packed"
 
 
-def used_in(cells: Mapping[str, int], family: Family) -> Used:
+def _used_in(cells: Mapping[str, int], family: Family) -> Used:
     """What a netlist takes, from the number of cells of each type."""
     names = {
         "luts": family.luts, "flip_flops": family.flip_flops, "dsps": family.dsps,
@@ -263,7 +263,7 @@ def _netlist(target: Target, pll: Pll, work: Path, log: _Log) -> Used:
     """Writes the files of a build into a folder, and runs synthesis; returns what it takes."""
     target.write(pll, work)
     log.run(work, 0, f"synthesizing {target.unit}")
-    return used_in(_cells(work), FAMILIES[target.board.device.family])
+    return _used_in(_cells(work), FAMILIES[target.board.device.family])
 
 
 def _check(target: Target, used: Used) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..axi.ports import LitePort, ManagerPort
 from ..spec.bridge import MOST_DATA, VERSION, Identity, digest_of
+from ..spec.registers.register_map import WORD_BITS, Register
 from ..spec.sdram import Sdram
 from ..spec.unit import Unit
 from .block_memory import BlockMemory
@@ -19,12 +20,56 @@ from .sdram_controller import SdramPins
 from .sdram_memory import SdramMemory
 from .uart import UartReceiver, UartTransmitter
 
-__all__ = ["BoardTop", "identity_of"]
+__all__ = ["BoardTop", "Lights", "identity_of"]
 
 
 def identity_of(unit: Unit, config: Any, memory_bytes: int) -> Identity:
     """What a board with a unit says of itself."""
     return Identity(VERSION, MOST_DATA, memory_bytes, digest_of(unit.name, config.resolved()))
+
+
+class Lights(wiring.Component):
+    """What LEDs show of an accelerator: told from its registers, as a host writes and reads them.
+
+    Parameters
+    ----------
+    control, status: the accelerator's registers CTRL and STATUS
+
+    Members
+    -------
+    irq: in; the accelerator's interrupt
+    writes, write_address, written: in; a register is written
+    reads, read_address, found: in; a register was read
+    busy: out; from a start to the interrupt's rising edge, or to a soft reset
+    error: out; the last status that was read reports an error, and no job was started since
+    """
+
+    def __init__(self, control: Register, status: Register) -> None:
+        self._control, self._status = control, status
+        ins = {"irq": 1, "writes": 1, "written": WORD_BITS, "reads": 1, "found": WORD_BITS}
+        ins |= {"write_address": WORD_BITS, "read_address": WORD_BITS}
+        outs = {"busy": Out(1), "error": Out(1)}
+        super().__init__({**{name: In(width) for name, width in ins.items()}, **outs})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        control, status = self._control, self._status
+        controls = self.writes & (self.write_address == control.offset)
+        start, soft_reset = (
+            controls & self.written[control.field(name).low] for name in ("start", "soft_reset")
+        )
+        # The interrupt of the job before may still be high behind a start.
+        was_high = Signal()
+        m.d.sync += was_high.eq(self.irq)
+        with m.If(self.irq & ~was_high):
+            m.d.sync += self.busy.eq(0)
+        with m.If(self.reads & (self.read_address == status.offset)):
+            m.d.sync += self.error.eq(self.found[status.field("error").low])
+        with m.If(start):
+            m.d.sync += [self.busy.eq(1), self.error.eq(0)]
+        with m.If(soft_reset):
+            m.d.sync += self.busy.eq(0)
+        return m
 
 
 class BoardTop(wiring.Component):
@@ -104,19 +149,19 @@ class BoardTop(wiring.Component):
     def _lights(self, m: Module, bridge: HostBridge) -> None:
         """What the LEDs show, from the registers that the host writes and reads."""
         registers = self._unit.job_spec(self._config).registers
-        control, status = registers["CTRL"], registers["STATUS"]
-        written, found = bridge.lite_w.payload.data, bridge.lite_r.payload.data
-        start, soft_reset = (written[control.field(name).low] for name in ("start", "soft_reset"))
-        controls = bridge.lite_w.valid & bridge.lite_w.ready
-        controls &= bridge.lite_aw.payload.address == control.offset
-        reads = bridge.lite_r.valid & bridge.lite_r.ready
-        reads &= bridge.lite_ar.payload.address == status.offset
-        with m.If(self.irq | (controls & soft_reset)):
-            m.d.sync += self.busy.eq(0)
-        with m.If(controls & start):
-            m.d.sync += [self.busy.eq(1), self.error.eq(0)]
-        with m.If(reads):
-            m.d.sync += self.error.eq(found[status.field("error").low])
+        m.submodules.lights = lights = Lights(registers["CTRL"], registers["STATUS"])
+        w, r = bridge.lite_w, bridge.lite_r
+        m.d.comb += [
+            lights.irq.eq(self.irq),
+            lights.writes.eq(w.valid & w.ready),
+            lights.write_address.eq(bridge.lite_aw.payload.address),
+            lights.written.eq(w.payload.data),
+            lights.reads.eq(r.valid & r.ready),
+            lights.read_address.eq(bridge.lite_ar.payload.address),
+            lights.found.eq(r.payload.data),
+            self.busy.eq(lights.busy),
+            self.error.eq(lights.error),
+        ]
 
     def _memory(self, m: Module, managers: int, **widths: int) -> BlockMemory | SdramMemory:
         """The memory, on chip or off."""

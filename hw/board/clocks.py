@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -13,7 +14,7 @@ __all__ = ["PLLS", "Ecp5Pll", "Ice40Pll", "Pll", "Xilinx7Pll", "fastest_clock"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pll:
+class Pll(ABC):
     """A phase-locked loop, and how it is set.
 
     The oscillator is divided by ``divide``, multiplied by ``multiply``, which gives the frequency
@@ -54,15 +55,16 @@ class Pll:
         return low <= self.compared_mhz <= high and slow <= self.loop_mhz <= fast
 
     @classmethod
+    @abstractmethod
     def factors(cls) -> Iterator[tuple[int, int, int]]:
         """All settings of the device: divide, multiply, output."""
-        raise NotImplementedError
 
+    @abstractmethod
     def instance(self, i: Signal, o: Signal, locked: Signal, **second: Any) -> Instance:
         """The device's primitive: from the oscillator to the clock, and whether that is stable.
 
-        ``second`` is what :meth:`lagging` returns, for a second clock."""
-        raise NotImplementedError
+        ``second`` is what :meth:`lagging` returns, for a second clock.
+        """
 
     def lagging(self, o: Signal, degrees: int) -> dict[str, Any]:
         """What the primitive has more for a second clock, of the same frequency, that lags behind

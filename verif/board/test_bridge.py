@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amaranth.sim import Simulator, SimulatorContext
+from tilewright.hw.board.board_top import Lights
 from tilewright.hw.board.uart import UartReceiver, UartTransmitter
 from tilewright.hw.spec.bridge import MOST_DATA, Command, Identity, Status, digest_of
 from tilewright.hw.spec.unit import named_object
@@ -279,3 +281,45 @@ def test_jobs_of_every_accelerator(name: str) -> None:
     board = SerialBoard(emitted(entry.unit, config), divisor=DIVISOR)
     with WireDevice(entry.unit, config, board) as device:
         assert named_object(entry.exercise)(device, np.random.default_rng(1)) > 0
+
+
+# Lights
+
+
+def test_lights() -> None:
+    """Busy from a start to its interrupt, also where that of the job before is still high."""
+    spec = job_spec(TOY)
+    control, status = spec.registers["CTRL"], spec.registers["STATUS"]
+    dut = Lights(control, status)
+    start, reset = control.put(start=1), control.put(soft_reset=1)
+    bad, good = status.put(error=1), status.put(done=1)
+
+    async def bench(ctx: SimulatorContext) -> None:
+        async def cycle(busy: int, error: int, **inputs: int) -> None:
+            for name in ("writes", "reads"):
+                ctx.set(getattr(dut, name), 0)
+            for name, value in inputs.items():
+                ctx.set(getattr(dut, name), value)
+            await ctx.tick()
+            assert (ctx.get(dut.busy), ctx.get(dut.error)) == (busy, error), inputs
+
+        written = {"writes": 1, "write_address": control.offset}
+        read = {"reads": 1, "read_address": status.offset}
+        await cycle(0, 0, writes=1, write_address=control.offset + 4, written=start)
+        await cycle(1, 0, **written, written=start)
+        await cycle(1, 0)
+        await cycle(0, 0, irq=1)
+        await cycle(0, 1, **read, found=bad)
+        await cycle(0, 1, reads=1, read_address=status.offset + 4, found=good)
+        await cycle(1, 0, **written, written=start)
+        await cycle(1, 0)
+        await cycle(1, 0, irq=0)
+        await cycle(0, 0, irq=1)
+        await cycle(1, 0, **written, written=start)
+        await cycle(0, 0, **written, written=start | reset)
+        await cycle(0, 0, **read, found=good)
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()

@@ -166,12 +166,13 @@ def test_a_top_without_pins() -> None:
     assert refusal(lambda: Pins.of("", "")) == "there is no module `top`"
 
 
-@pytest.mark.parametrize("family", PLLS)
-@pytest.mark.parametrize("reference", [12.0, 25.0, 48.0, 100.0])
+# The PLL of the 7 series takes no oscillator below 19 MHz.
+@pytest.mark.parametrize(
+    ("family", "reference"),
+    [(f, mhz) for f in PLLS for mhz in (12.0, 25.0, 48.0, 100.0) if f != "xilinx7" or mhz >= 19],
+)
 def test_clocks(family: str, reference: float) -> None:
     """They are in the device's limits, at most as fast as asked, and serve the serial line."""
-    if family == "xilinx7" and reference < 19:
-        return
     for most in (20.0, 33.3, 48.0, 66.7, 100.0):
         pll = fastest_clock(family, reference, most, baud=1_000_000)
         assert pll.is_allowed

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ...hw.spec.unit import Unit
     from ...synth.bitstream import Bitstream, Target, Used
 
-__all__ = ["build", "list_boards", "target_of"]
+__all__ = ["build", "list_boards"]
 
 KibOption = Annotated[
     int | None,
@@ -124,12 +124,12 @@ def _taken(unit: Unit, config: Any, kib: int | None) -> dict[str, Used]:
         family = board.device.family
         memory = _KIB[family] if kib is None else kib
         with user_errors(ValueError, ToolError):
-            target = target_of(board, unit, config, memory)
+            target = _target_of(board, unit, config, memory)
             found[family] = measure_used(target, _MHZ[family])
     return found
 
 
-def target_of(
+def _target_of(
     board: Board, unit: Unit, config: Any, kib: int, *, baud: int = BAUD, seed: int = 1,
     sdram: bool = False,
 ) -> Target:  # fmt: skip
@@ -298,7 +298,7 @@ class _Design:
         self._mhz, self._baud, self._seed, self._sdram = mhz, baud, seed, sdram
 
     def _target(self, config: Any, kib: int) -> Target:
-        return target_of(
+        return _target_of(
             self._board, self._unit, config, kib, baud=self._baud, seed=self._seed,
             sdram=self._sdram,
         )  # fmt: skip
