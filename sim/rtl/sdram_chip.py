@@ -149,7 +149,8 @@ PARTS: dict[str, SdramPart] = {
         {"c_rrd": 2, "c_wr": 2, "c_mrd": 2, "first_refreshes": 8},
     ),
 }
-"""Parts of 32 MiB that boards have, each with 4 banks, 8,192 rows and 512 columns of 16 bits."""
+"""Parts of 32 MiB that boards have, with the times of data sheets, but for MT48LC16M16A2-75, for
+which none was at hand; each with 4 banks, 8,192 rows and 512 columns of 16 bits."""
 
 
 @dataclass(frozen=True)

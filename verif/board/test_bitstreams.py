@@ -189,8 +189,8 @@ def test_nothing_is_left_of_what_does_not_fit(
     folder = tmp_path / "made"
     said = refused(capsys, "ice40-hx8k", *ENGINE, "-o", folder)
     assert said == (
-        "engine_simd2 does not fit ice40-hx8k: 8,000 of 7,680 luts; with --fit NAME, a smaller "
-        "parameter is looked for"
+        "engine_simd2 does not fit ice40-hx8k: 8,000 of 7,680 luts; --fit NAME builds it with "
+        "the largest value of NAME that fits"
     )
     said = refused(capsys, "ice40-hx8k", *ENGINE, "-o", folder, "--fit", "kib")
     assert said.endswith("; no smaller kib fits, either")

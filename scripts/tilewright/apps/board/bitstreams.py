@@ -319,9 +319,8 @@ class _Design:
             return build_bitstream(self._target(config, kib), self._work, self._mhz)
         except NoFit as error:
             if name is None:
-                raise NoFit(
-                    f"{error}; with --fit NAME, a smaller parameter is looked for"
-                ) from None
+                cure = "--fit NAME builds it with the largest value of NAME that fits"
+                raise NoFit(f"{error}; {cure}") from None
             found = self._largest(name, config, kib)
             if found is None:
                 raise NoFit(f"{error}; no smaller {name} fits, either") from None
