@@ -42,6 +42,7 @@ def run_yosys(script: str, files: Mapping[str, str], results: Sequence[str]) -> 
     with tempfile.TemporaryDirectory(prefix="tilewright-synth-") as name:
         work = Path(name)
         for file, text in files.items():
+            (work / file).parent.mkdir(parents=True, exist_ok=True)
             (work / file).write_text(text, encoding="utf-8")
         (work / "script.ys").write_text(script, encoding="utf-8")
         arguments = ["-q", "-l", "yosys.log", "-s", "script.ys"]

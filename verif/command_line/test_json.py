@@ -32,7 +32,7 @@ pytestmark = pytest.mark.quick
 
 READ = {
     "--config", "--c", "--labels", "--query-labels", "--mask", "--right", "--program", "--x",
-    "--schedule", "--weights", "--solve", "--liberty-path",
+    "--schedule", "--weights", "--solve", "--liberty-path", "--rtl",
 }  # fmt: skip
 """Options whose files are read."""
 

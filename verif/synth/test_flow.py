@@ -23,6 +23,7 @@ from tilewright.synth.mapping.flattening import flatten
 from tilewright.synth.mapping.hierarchy import split_design
 from tilewright.synth.mapping.netlist import Netlist, read_mapped
 from tilewright.synth.report import AsicReport
+from tilewright.synth.sources import read_sources
 from tilewright.verif.kit.data import empty_cache, needs_data, real_library, with_tools
 from tilewright.verif.synth.cell_libraries import ACCUMULATOR, CMOS, REGISTER
 
@@ -282,3 +283,55 @@ def test_a_report_prints_and_serialises() -> None:
 
 
 # Field-programmable gate arrays
+
+
+PACKAGE = "package widths; localparam int W = 4; endpackage\n"
+PART = """`include "names.vh"
+module part import widths::*; (input logic clk, input logic [`WIDTH-1:0] d, output logic [W-1:0] q);
+  always_ff @(posedge clk) q <= d;
+endmodule
+"""
+WHOLE = """module whole #(parameter bit INVERT = 0)
+  (input logic clk, input logic [3:0] a, b, output logic [3:0] x, y);
+  part first(.clk, .d(INVERT ? ~a : a), .q(x));
+  part second(.clk, .d(b), .q(y));
+endmodule
+"""
+
+
+def _sources(folder: Path) -> Path:
+    (folder / "inside").mkdir(parents=True)
+    (folder / "inside" / "widths.sv").write_text(PACKAGE)
+    (folder / "inside" / "names.vh").write_text("`define WIDTH 4\n")
+    (folder / "part.sv").write_text(PART)
+    (folder / "whole.sv").write_text(WHOLE)
+    return folder
+
+
+def test_verilog_of_others(tmp_path: Path) -> None:
+    """Packages, headers and parameters are read; equal instances are one module."""
+    folder = _sources(tmp_path / "with space")
+    area = {}
+    for invert in (0, 1):
+        report = _asic(read_sources([folder], "whole", [f"INVERT=1'b{invert}"]), "whole")
+        assert {row.name: row.instances for row in report.modules} == {"whole": 1, "part": 2}
+        assert report.flip_flops == 8
+        area[invert] = report.area
+    assert area[1] - area[0] == 4 * 2  # an inverter has two transistors
+
+    files = [folder / "part.sv", folder / "whole.sv", folder / "inside"]
+    assert _asic(read_sources(files, "whole"), "whole").area == area[0]
+
+
+def test_verilog_of_others_that_is_not_usable(tmp_path: Path) -> None:
+    folder = _sources(tmp_path / "rtl")
+    with pytest.raises(ValueError, match=r"`wholes` is not usable: .*wholes"):
+        read_sources([folder], "wholes")
+    with pytest.raises(ValueError, match=r"`whole` is not usable: .*unknown module 'part'"):
+        read_sources([folder / "whole.sv"], "whole")
+    (folder / "part.sv").write_text(PART + "endmodule\n")
+    with pytest.raises(ValueError, match=re.escape(f"{folder / 'part.sv'}:5:")):
+        read_sources([folder], "whole")
+    (empty := tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match="has no Verilog, files that end in"):
+        read_sources([empty], "whole")

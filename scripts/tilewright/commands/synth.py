@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..choices import a_unit
 from ..errors import UserError, user_errors
 from ..numbers_given import real
 from ..reports import console_of_reports, write_json
@@ -15,7 +16,6 @@ from .options import (
     JsonOption,
     SetOption,
     TargetOption,
-    UnitArgument,
     check_output,
 )
 
@@ -72,8 +72,62 @@ def drawn_curve(path: Path, report: Any) -> None:
     write_curve(path, title, report.curve, report.area_unit)
 
 
+def _measured(
+    unit: str | None,
+    rtl: list[Path],
+    top: str | None,
+    config: Path | None,
+    settings: list[str],
+    target: str,
+    **options: Any,
+) -> Any:
+    """The report of a unit, or of files of Verilog."""
+    from ..settings import choose_unit, read_config
+    from ..synth.base.errors import ToolError
+    from ..synth.flow import synthesize, synthesize_verilog
+
+    if not rtl:
+        if top is not None:
+            raise UserError("--top is of --rtl: a unit of the catalogue knows its top module")
+        if unit is None:
+            raise UserError("a UNIT is missing (`tilewright list`), or --rtl with --top")
+        chosen = choose_unit(unit)
+        values = read_config(chosen, config, settings)
+        with user_errors(ValueError, OSError, ToolError):
+            return synthesize(chosen, values, target, **options)
+    if unit is not None:
+        raise UserError(f"UNIT {unit!r} and --rtl exclude each other")
+    if config is not None:
+        raise UserError("--config is of units: give parameters of --top by --set")
+    if top is None:
+        raise UserError("--rtl needs --top NAME, its top module")
+    from ..synth.sources import read_sources
+
+    with user_errors(ValueError, OSError, ToolError):
+        verilog = read_sources(rtl, top, settings)
+        given = dict(one.split("=", 1) for one in settings)
+        return synthesize_verilog(verilog, top, target, config=given, **options)
+
+
 def synth(
-    unit: UnitArgument,
+    unit: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[UNIT]",
+            help="Name of a unit; see `tilewright list`. Not with --rtl.",
+            autocompletion=a_unit,
+            show_default=False,
+        ),
+    ] = None,
+    rtl: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--rtl",
+            metavar="PATH",
+            help="In place of a unit: a file of SystemVerilog, or a folder of them; repeatable.",
+        ),
+    ] = None,
+    top: Annotated[str | None, typer.Option(metavar="NAME", help="Top module of --rtl.")] = None,
     config: ConfigOption = None,
     set_: SetOption = None,
     target: TargetOption = "cmos",
@@ -137,28 +191,24 @@ def synth(
     json_file: JsonOption = None,
 ) -> None:
     """Measure a unit's area and speed, and show its critical path."""
-    from ..settings import choose_unit, read_config
-
-    chosen = choose_unit(unit)
-    values = read_config(chosen, config, set_ or ())
     clock = clock_period(period, frequency)
     if json_file is not None:
         check_output(json_file, ".json")
     options = cell_options(target, effort, wires, curve, check=check)
-    from ..synth.base.errors import ToolError
-    from ..synth.flow import synthesize
-
-    with user_errors(ValueError, OSError, ToolError):
-        report = synthesize(
-            chosen,
-            values,
-            target,
-            period=clock,
-            dont_use=dont_use or (),
-            liberty_path=liberty_path,
-            **options,
-        )
-        if curve is not None:
+    report = _measured(
+        unit,
+        rtl or [],
+        top,
+        config,
+        set_ or [],
+        target,
+        period=clock,
+        dont_use=dont_use or (),
+        liberty_path=liberty_path,
+        **options,
+    )
+    if curve is not None:
+        with user_errors(ValueError, OSError):
             drawn_curve(curve, report)
     report.print(console_of_reports())
     if json_file is not None:
