@@ -86,17 +86,20 @@ def list_boards(
         taken = _taken(chosen, values, kib)
     from rich.table import Table
 
-    sizes = ["LUTs", "DSPs", "block RAMs"] if taken else ["LUTs", "DSPs", "KiB on chip"]
+    sizes = ["LUTs", "DSPs", *(["block RAMs"] if taken else ["KiB on chip", "MiB of SDRAM"])]
     table = Table(box=None, pad_edge=False)
     for title in ("board", "device", *sizes, "fits" if taken else "host"):
         table.add_column(title, justify="right" if title in sizes else "left", overflow="fold")
     rows: dict[str, dict[str, Any]] = {}
     for name, board in BOARDS.items():
         device = board.device
-        cells = [f"{device.luts:,}", str(device.dsps), str(device.memory_kib), board.host]
+        mib = 0 if board.sdram is None else board.sdram.memory_bytes >> 20
+        cells = [f"{device.luts:,}", str(device.dsps), str(device.memory_kib), str(mib or "-")]
+        cells.append(board.host)
         rows[name] = {
             "device": device.name, "luts": device.luts, "dsps": device.dsps,
-            "block_ram_kib": device.memory_kib, "oscillator_mhz": board.mhz, "host": board.host,
+            "block_ram_kib": device.memory_kib, "sdram_mib": mib, "oscillator_mhz": board.mhz,
+            "host": board.host,
         }  # fmt: skip
         if taken:
             if device.family not in taken:
