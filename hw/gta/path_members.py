@@ -103,6 +103,7 @@ def path_members(config: GtaConfig) -> dict[str, Member]:
     ``read``, ``read_address``: out; likewise of the banks of results
     ``write``, ``write_address``: out; by bank of results, a bit for each byte that is written, and
       where
+    ``will_write``: out; results are written in the next cycle
     ``done``: out; the last result of a command is in the memory
     """
     edge = data.ArrayLayout(range(left_words(config)), BANKS)
@@ -127,5 +128,6 @@ def path_members(config: GtaConfig) -> dict[str, Member]:
         "read_address": Out(address),
         "write": Out(data.ArrayLayout(RESULT_WORD_BYTES, BANKS)),
         "write_address": Out(address),
+        "will_write": Out(1),
         "done": Out(1),
     }

@@ -345,6 +345,7 @@ class FloatPath(wiring.Component):
             (self.read_address, turns.read_address, results.read_address),
             (self.write, words.write, results.write),
             (self.write_address, turns.write_address, results.write_address),
+            (self.will_write, turns.will_write.any(), results.will_write.any()),
             (self.done, turns.done, results.done),
         )
         for o, vector, matrix in chosen:

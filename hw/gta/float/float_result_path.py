@@ -134,6 +134,7 @@ class FloatResultPath(wiring.Component):
     read, read_address: banks that are read, and where; the words go to the adders
     write, write_address: by bank, a bit for each byte that is written, and where
     upper: by bank, of fp64: the upper four rows have their turn
+    will_write: out; by bank, it is written in the next cycle
     done: out; the last result of a command is in the memory
     """
 
@@ -153,6 +154,7 @@ class FloatResultPath(wiring.Component):
                 "write": Out(data.ArrayLayout(RESULT_WORD_BYTES, BANKS)),
                 "write_address": Out(address),
                 "upper": Out(BANKS),
+                "will_write": Out(BANKS),
                 "done": Out(1),
             }
         )
@@ -161,7 +163,7 @@ class FloatResultPath(wiring.Component):
         m = Module()
         config = self.config
         m.submodules.reading = reading = BankWave(config, _STEP_TO_READ)
-        m.submodules.writing = writing = BankWave(config, STEP_TO_SUM + config.adder_stages)
+        m.submodules.writing = writing = BankWave(config, STEP_TO_SUM - 1 + config.adder_stages)
         accumulate = self._fold(m, reading, writing)
         step = self.step
         ends = step.valid & step.last
@@ -174,11 +176,14 @@ class FloatResultPath(wiring.Component):
             m.d.comb += [
                 self.read[b].eq(read.active),
                 self.read_address[b].eq(read.word + (self.wide & read.row[-1])),
-                self.write_address[b].eq(write.word + (self.wide & write.row[-1])),
             ]
             self._write(m, b, write)
         last = writing.o[BANKS - 1]
-        m.d.sync += self.done.eq(last.active & (last.row == ROWS - 1) & last.last)
+        ended = Signal()
+        m.d.sync += [
+            ended.eq(last.active & (last.row == ROWS - 1) & last.last),
+            self.done.eq(ended),
+        ]
         return m
 
     def _fold(self, m: Module, *waves: BankWave) -> Signal:
@@ -204,10 +209,20 @@ class FloatResultPath(wiring.Component):
         return accumulate
 
     def _write(self, m: Module, bank: int, wave: data.View[data.StructLayout]) -> None:
-        """Each row has a place of its own in a word, in fp64 with the row 4 above."""
-        here = [self.sums[r].column[bank] & (wave.row < wave.rows) for r in range(ROWS)]
+        """Each row has a place of its own in a word, in fp64 with the row 4 above.
+
+        ``wave`` comes a cycle before the sums.
+        """
+        used = Signal(name=f"row_is_used_{bank}")
+        m.d.comb += self.will_write[bank].eq(wave.active & (wave.row < wave.rows))
+        m.d.sync += [
+            used.eq(wave.row < wave.rows),
+            self.write_address[bank].eq(wave.word + (self.wide & wave.row[-1])),
+            self.upper[bank].eq(self.wide & wave.row[-1]),
+        ]
+        here = [self.sums[r].column[bank] & used for r in range(ROWS)]
         mask: Value = Cat(*(row.replicate(4) for row in here))
         if "fp64" in self.config.floats:
             pairs = list(zip(here[:_FP64_ROWS], here[_FP64_ROWS:], strict=True))
             mask = Mux(self.wide, Cat(*((a | b).replicate(8) for a, b in pairs)), mask)
-        m.d.comb += [self.write[bank].eq(mask), self.upper[bank].eq(self.wide & wave.row[-1])]
+        m.d.comb += self.write[bank].eq(mask)

@@ -45,6 +45,7 @@ class FloatTurns(wiring.Component):
       lower, the upper halves of it
     upper: out; by adder of a row, of a sum of bf16 or fp16 to begin with: it is in the upper half
     read, read_address: out; of banks of results
+    will_write: out; by bank: it is written in the next cycle
     low, high: out; by bank: of fp64 the lower, and the upper halves of results are written; of
       others ``low`` alone
     write_address: out; by bank
@@ -69,6 +70,7 @@ class FloatTurns(wiring.Component):
                 "upper": Out(config.row_adders),
                 "read": Out(BANKS),
                 "read_address": Out(address),
+                "will_write": Out(BANKS),
                 "low": Out(BANKS),
                 "high": Out(BANKS),
                 "write_address": Out(address),
@@ -93,8 +95,9 @@ class FloatTurns(wiring.Component):
             halves = [turns[c + STEP_TO_LAST - 1], turns[c + STEP_TO_LAST]]
             begins = [_begins(turn) for turn in halves]
             shown = [_begins(turns[c + STEP_TO_LAST + n]) for n in (0, 1)]
-            low, high = turns[c + written], turns[c + written + 1]
+            before, low, high = (turns[c + written + n] for n in (-1, 0, 1))
             m.d.comb += [
+                self.will_write[c].eq((before.last & before.final) | (fp64 & low.last & low.final)),
                 self.y_here[c].eq(turns[c + _STEP_TO_Y].last),
                 self.x_here[c].eq(turns[c + _STEP_TO_Y + 1].last),
                 self.read[c].eq((fp64 & begins[0]) | begins[1]),

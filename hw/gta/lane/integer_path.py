@@ -328,5 +328,6 @@ class IntegerPath(wiring.Component):
             self.write.eq(path.write),
             self.write_address.eq(path.write_address),
             self.write_half.eq(path.write_half),
+            self.will_write.eq(path.will_write.any()),
             self.done.eq(path.done),
         ]

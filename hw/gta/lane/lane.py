@@ -304,6 +304,7 @@ class Lane(wiring.Component):
             for name in names:
                 chosen = Mux(own, Value.cast(getattr(vectors, name)), folds(name))
                 m.d.comb += getattr(memories, name).eq(chosen)
+        m.d.sync += memories.writes.eq(Mux(by_planes, vectors.will_write, folds("will_write")))
         part = vectors.part.as_value()
         for path in paths:
             if isinstance(path, IntegerPath):

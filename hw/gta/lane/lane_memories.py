@@ -106,6 +106,7 @@ class LaneMemories(wiring.Component):
     part: in; by bank, of what was read a cycle before: which ``quarters`` are given, and which
       ``halves``, with its upper bit; out
     write, write_address: in; by bank of results, a bit for each byte that is written, and where
+    writes: in; a bit of ``write`` is set
     by_planes, write_planes: in; what each quarter of a word is given, by bank
     write_half: in; (integers) otherwise: what both its halves are
     floats, write_words, write_upper, upper: in; (floats) of floats the whole word, by adder of a
@@ -142,6 +143,7 @@ class LaneMemories(wiring.Component):
                 "quarters": Out(quarters),
                 "write": In(data.ArrayLayout(RESULT_WORD_BYTES, BANKS)),
                 "write_address": In(address),
+                "writes": In(1),
                 "by_planes": In(1),
                 "write_planes": In(quarters),
                 **({"write_half": In(edge_words)} if config.integers else {}),
@@ -183,13 +185,11 @@ class LaneMemories(wiring.Component):
         memory = LaneMemory(words=result_words(self.config), word_bytes=RESULT_WORD_BYTES)
         m.submodules.result_memory = memory
         write, read = self.outside_write, self.outside_read
-        writes = Signal()
         outside = Signal()
         m.d.comb += [
-            writes.eq(self.write.as_value().any()),
-            self.write_ready.eq(~writes),
+            self.write_ready.eq(~self.writes),
             self.read_ready.eq(~(self.read & read.banks).any()),
-            outside.eq(write.enable & (write.memory == LaneMemoryName.RESULT) & ~writes),
+            outside.eq(write.enable & (write.memory == LaneMemoryName.RESULT) & ~self.writes),
             memory.read.eq(self.read | (read.banks & read.enable.replicate(BANKS))),
             self.words.eq(memory.read_data),
             self.read_data.eq(self.halves),
@@ -202,11 +202,11 @@ class LaneMemories(wiring.Component):
                 memory.read_address[n].eq(
                     Mux(self.read[n], self.read_address[n], read.address[1:])
                 ),
-                memory.write_address[n].eq(Mux(outside, word, self.write_address[n])),
-                memory.write[n].eq(Mux(outside, half, self.write[n])),
+                memory.write_address[n].eq(Mux(self.writes, self.write_address[n], word)),
+                memory.write[n].eq(self.write[n] | (half & outside.replicate(len(half)))),
             ]
         self._parts(m)
-        self._written(m, outside, memory)
+        self._written(m, memory)
 
     def _parts(self, m: Module) -> None:
         """Selects the parts of the words that the array, or else the outside, has read."""
@@ -221,19 +221,19 @@ class LaneMemories(wiring.Component):
                 self.quarters[n].eq(Mux(part[0], half[middle:], half[:middle])),
             ]
 
-    def _written(self, m: Module, outside: Value, memory: LaneMemory) -> None:
+    def _written(self, m: Module, memory: LaneMemory) -> None:
         """Selects the data written to each bank, repeated to the width of the word."""
         config = self.config
         planes = Signal(name="planes_are_written")
         whole = Signal(name="floats_are_written")
         integers = Signal(name="integers_are_written")
         m.d.comb += [
-            planes.eq(~outside & self.by_planes),
-            whole.eq(~outside & ~self.by_planes & (self.floats if config.floats else 0)),
-            integers.eq(~outside & ~self.by_planes & ~whole),
+            planes.eq(self.writes & self.by_planes),
+            whole.eq(self.writes & ~self.by_planes & (self.floats if config.floats else 0)),
+            integers.eq(self.writes & ~self.by_planes & ~whole),
         ]
         for n in range(BANKS):
-            parts = [(outside, self.outside_write.data[n])]
+            parts = [(~self.writes, self.outside_write.data[n])]
             parts.append((planes, self.write_planes[n].replicate(2)))
             if config.integers:
                 parts.append((integers, self.write_half[n]))

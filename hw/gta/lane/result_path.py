@@ -113,6 +113,7 @@ class ResultPath(wiring.Component):
     halves, quarters: in; with it
     write, write_address, write_half: out; by bank, a bit for each byte that is written, where, and
       what both halves of the word are given; zeros where no byte is written
+    will_write: out; by bank, it is written in the next cycle
     done: out; the last result of a command is in the memory: 11 cycles after its step and log2 L
       more, L the most limbs of the configuration
     """
@@ -137,6 +138,7 @@ class ResultPath(wiring.Component):
                 "write": Out(data.ArrayLayout(RESULT_WORD_BYTES, BANKS)),
                 "write_address": Out(address),
                 "write_half": Out(data.ArrayLayout(4 * RESULT_WORD_BYTES, BANKS)),
+                "will_write": Out(BANKS),
                 "done": Out(1),
             }
         )
@@ -256,19 +258,30 @@ class ResultPath(wiring.Component):
         totals: dict[int, Value],
         doubles: dict[int, Value],
     ) -> None:
-        """Writes a bank's result. To a bank that is not written zeros are given."""
-        step = self._step(m, bank, steps, 3, "writes")
+        """Writes a bank's result. To a bank that is not written zeros are given.
+
+        Where it goes is chosen a cycle before, into registers.
+        """
+        step = self._step(m, bank, steps, 2, "writes")
+        next_here = Signal(name=f"will_be_written_{bank}")
         here = Signal(name=f"is_written_{bank}")
-        whole = Signal(name=f"is_whole_{bank}")
-        m.d.comb += [here.eq(self._is_bank(bank, step)), whole.eq(here & (self.size == 2))]
+        m.d.comb += [next_here.eq(self._is_bank(bank, step)), self.will_write[bank].eq(next_here)]
+        m.d.sync += here.eq(next_here)
         low: Value = C(0, 64)
         high: Value = C(0, 64)
         for n, column in self._sizes(bank).items():
-            own = self._are_limbs(n)
-            low = low | (doubles[column] & (here & own).replicate(64))
+            own = Signal(name=f"is_sum_{column}_to_{bank}")
+            whole = Signal(name=f"is_whole_{column}_to_{bank}")
+            m.d.sync += own.eq(next_here & self._are_limbs(n))
+            low = low | (doubles[column] & own.replicate(64))
             if len(totals[column]) > 64 and n >= limbs("int32"):
-                high = high | (totals[column][64:] & (whole & own).replicate(64))
-        narrow = low & (here & ~whole).replicate(64) if self._widest > 64 else low
+                m.d.sync += whole.eq(next_here & self._are_limbs(n) & (self.size == 2))
+                high = high | (totals[column][64:] & whole.replicate(64))
+        narrow = low
+        if self._widest > 64:
+            is_narrow = Signal(name=f"is_narrow_{bank}")
+            m.d.sync += is_narrow.eq(next_here & (self.size != 2))
+            narrow = low & is_narrow.replicate(64)
         m.d.comb += self.write_half[bank].eq(Cat(low, narrow | high))
         mask = Signal(RESULT_WORD_BYTES, name=f"mask_{bank}")
         units = {size: bits for size, bits in enumerate((32, 64, 128)) if bits <= self._widest}
@@ -279,7 +292,7 @@ class ResultPath(wiring.Component):
                     m.d.comb += mask.eq(
                         Cat(Cat(*[step.place[size:] == n] * (bits // 8)) for n in range(copies))
                     )
-        m.d.comb += [
-            self.write_address[bank].eq(step.word),
-            self.write[bank].eq(mask & here.replicate(RESULT_WORD_BYTES)),
-        ]
+        word = Signal.like(step.word, name=f"written_word_{bank}", reset_less=True)
+        written = Signal.like(mask, name=f"written_bytes_{bank}")
+        m.d.sync += [word.eq(step.word), written.eq(mask & next_here.replicate(len(mask)))]
+        m.d.comb += [self.write_address[bank].eq(word), self.write[bank].eq(written)]

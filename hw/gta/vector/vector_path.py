@@ -272,6 +272,7 @@ class VectorPath(wiring.Component):
     bytes: in; of the array, as well
     write, write_address, write_data: out; by bank of results, a bit for each byte, where and what,
       of which a word has four
+    will_write: out; results are written in the next cycle
     steps: out; of column 0, and each a cycle later
     done: out; the last result of a command is in the memory
     mode, y_any: (floats) in and out, see ``FloatPath``, which has the results of products of floats
@@ -309,6 +310,7 @@ class VectorPath(wiring.Component):
                 "write": Out(data.ArrayLayout(RESULT_WORD_BYTES, BANKS)),
                 "write_address": Out(address),
                 "write_data": Out(data.ArrayLayout(8 * OCTET, BANKS)),
+                "will_write": Out(1),
                 "steps": Out(steps_layout(config)),
                 "done": Out(1),
             }
@@ -334,6 +336,8 @@ class VectorPath(wiring.Component):
                 m.d.comb += x.last.eq(step.last)
         for c in range(COLS):
             self._planes(m, c, self._limbs(m, c))
+        ahead = [self.steps[c + STEP_TO_WRITE - 1].write for c in range(COLS)]
+        m.d.comb += self.will_write.eq(Cat(*ahead).any())
         last = self.steps[COLS - 1 + STEP_TO_WRITE]
         m.d.sync += self.done.eq(last.done & ~self.properties.floats)
         return m
