@@ -136,7 +136,7 @@ class LeftFeeder(wiring.Component):
     read, address: out; of the banks
     words: in; what was read
     x: out; by row
-    last_row: out; what the lane's last row is fed, a cycle before ``x``
+    last_row: out; what the lane's last row is fed, as its bank is read: two cycles before ``x``
     """
 
     def __init__(self, config: GtaConfig) -> None:
@@ -161,7 +161,7 @@ class LeftFeeder(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         steps = self._steps(m)
-        m.d.comb += self.last_row.eq(steps[ROWS])
+        m.d.comb += self.last_row.eq(steps[ROWS - 1])
         shifts, drains = self._windows(m)
         low = LEFT_WORD_BYTES.bit_length() - 1
         # The bits of a place that say which limb of its element a byte is.

@@ -88,9 +88,10 @@ class ResultPath(wiring.Component):
     """Adds results to what the memory has, where a step says so, and writes them.
 
     The steps of a group whose last column is c come c + d cycles after column 0's, d the delay of
-    its limbs in the accumulator (:func:`unit_delay`). The group reads its bank
-    in that cycle, picks the old element a cycle later while the accumulator completes the sum, adds
-    both in the second cycle and writes in the third. Another result of the same place may follow
+    its limbs in the accumulator (:func:`unit_delay`). The group reads its bank a cycle later, picks
+    the old element in the second cycle while the accumulator completes the sum, adds both in the
+    third and writes in the fourth. Banks, and what they do, are chosen a cycle before each of
+    these, into registers. Another result of the same place may follow
     after four cycles; the array takes eight at least.
 
     In WS the results of a format of one limb follow each other in ascending order, one a cycle. Of
@@ -114,7 +115,7 @@ class ResultPath(wiring.Component):
     write, write_address, write_half: out; by bank, a bit for each byte that is written, where, and
       what both halves of the word are given; zeros where no byte is written
     will_write: out; by bank, it is written in the next cycle
-    done: out; the last result of a command is in the memory: 11 cycles after its step and log2 L
+    done: out; the last result of a command is in the memory: 12 cycles after its step and log2 L
       more, L the most limbs of the configuration
     """
 
@@ -147,9 +148,9 @@ class ResultPath(wiring.Component):
         m = Module()
         config = self.config
         steps: list[Step] = [self.step]
-        for n in range(1, self._at(COLS - 1) + 4):
+        for n in range(1, self._at(COLS - 1) + 5):
             steps.append(self._later(m, steps[-1], n))
-        m.d.comb += [self.first[c].eq(steps[self._at(c) + 1].first) for c in range(COLS)]
+        m.d.comb += [self.first[c].eq(steps[self._at(c) + 2].first) for c in range(COLS)]
         m.d.sync += self.done.eq(steps[-1].complete & steps[-1].last)
         pairs = Signal()
         if 1 in group_sizes(config):
@@ -195,15 +196,24 @@ class ResultPath(wiring.Component):
         there, from bit 0 on, a cycle later."""
         step = self._step(m, bank, steps, 0, "reads")
         kept = pairs & step.place[0]
-        m.d.comb += [
-            self.read[bank].eq(step.accumulate & self._is_bank(bank, step) & ~kept),
-            self.read_address[bank].eq(step.word),
+        reads = Signal(name=f"is_read_{bank}")
+        word = Signal.like(step.word, name=f"read_word_{bank}", reset_less=True)
+        m.d.sync += [
+            reads.eq(step.accumulate & self._is_bank(bank, step) & ~kept),
+            word.eq(step.word),
         ]
+        m.d.comb += [self.read[bank].eq(reads), self.read_address[bank].eq(word)]
         place = self._step(m, bank, steps, 1, "shows").place
         half, double = self.halves[bank], self.quarters[bank]
         found = Signal(self._widest, name=f"old_{bank}")
+        part = Signal(2, name=f"part_{bank}", reset_less=True)
+        is_second = Signal(name=f"is_second_{bank}", reset_less=True)
+        m.d.sync += [
+            part.eq(Cat(place[1] & (self.size <= 1), place[2])),
+            is_second.eq(place[0] & (self.size == 0)),
+        ]
         m.d.comb += [
-            self.part[bank].eq(Cat(place[1] & (self.size <= 1), place[2])),
+            self.part[bank].eq(part),
             found.eq(Cat(double, half[64:])[: self._widest]),
         ]
         second: Value = double[32:]
@@ -211,24 +221,24 @@ class ResultPath(wiring.Component):
             behind = Signal(32, name=f"old_behind_{bank}", reset_less=True)
             m.d.sync += behind.eq(second)
             second = Mux(pairs, behind, second)
-        with m.If(place[0] & (self.size == 0)):
+        with m.If(is_second):
             m.d.comb += found[:32].eq(second)
         return found
 
     def _add(self, m: Module, column: int, steps: list[Step], old: list[Value]) -> Value:
-        """The total of the group that ends in a column, three cycles after its step."""
+        """The total of the group that ends in a column, four cycles after its step."""
         step = steps[self._at(column) + 1]
         width = sum_bits(self.config, column)
         sizes = unit_sizes(self.config, column)
         found: Value = C(0, width)
         for b in range(column + 1 - sizes[-1], column + 1):
             ends = [self._are_limbs(n) & (step.bank == b % n) for n in sizes if b > column - n]
-            own = Signal(name=f"adds_{b}_to_{column}")
-            m.d.comb += own.eq(step.accumulate & Cat(*ends).any())
+            own = step.accumulate & Cat(*ends).any()
+            parts = Signal(3, name=f"adds_{b}_to_{column}", reset_less=True)
             # The elements behind it do not count, but in four states they would make a whole sum
             # unknown.
-            parts = [own, own & (self.size != 0), *[own & (self.size == 2)] * 2]
-            gates = Cat(*(part.replicate(32) for part in parts))
+            m.d.sync += parts.eq(Cat(own, own & (self.size != 0), own & (self.size == 2)))
+            gates = Cat(*(parts[n].replicate(32) for n in (0, 1, 2, 2)))
             found = found | (old[b][:width] & gates[:width])
         addend = Signal(width, name=f"addend_{column}", reset_less=True)
         total = Signal(width, name=f"total_{column}", reset_less=True)
@@ -258,11 +268,8 @@ class ResultPath(wiring.Component):
         totals: dict[int, Value],
         doubles: dict[int, Value],
     ) -> None:
-        """Writes a bank's result. To a bank that is not written zeros are given.
-
-        Where it goes is chosen a cycle before, into registers.
-        """
-        step = self._step(m, bank, steps, 2, "writes")
+        """Writes a bank's result. To a bank that is not written zeros are given."""
+        step = self._step(m, bank, steps, 3, "writes")
         next_here = Signal(name=f"will_be_written_{bank}")
         here = Signal(name=f"is_written_{bank}")
         m.d.comb += [next_here.eq(self._is_bank(bank, step)), self.will_write[bank].eq(next_here)]
