@@ -40,7 +40,8 @@ class PlaneUnit(wiring.Component):
     ==================  ===========================================================================
 
     Planes come in ascending order, in any cycles, from one pass to the next one without a bubble.
-    Latency 1, and a plane in every cycle. Nothing has a reset, as a pass defines all that it needs.
+    All inputs but x come a cycle before it. Latency from x 1, and a plane in every cycle. Nothing
+    has a reset, as a pass defines all that it needs.
 
     Parameters
     ----------
@@ -76,24 +77,34 @@ class PlaneUnit(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        control = self._control(m)
-        sliding = self._is("slide")
+        control = Signal(slice_control_layout(self.config), name="control_held", reset_less=True)
+        sliding = Signal(reset_less=True)
+        amount = Signal.like(self.amount, name="amount_held", reset_less=True)
+        y = Signal.like(self.y, name="y_held", reset_less=True)
+        c = Signal.like(self.c, name="c_held", reset_less=True)
+        m.d.sync += [
+            control.eq(self._control(m)),
+            sliding.eq(self._is("slide")),
+            amount.eq(self.amount),
+            y.eq(self.y),
+            c.eq(self.c),
+        ]
         planes = []
         for r in range(OCTET):
             m.submodules[f"slice_{r}"] = part = ByteSlice(self.config)
             m.d.comb += [
                 part.control.eq(control),
-                part.mine.eq(sliding & (self.amount <= r) if r < OCTET - 1 else sliding),
+                part.mine.eq(sliding & (amount <= r) if r < OCTET - 1 else sliding),
                 part.x.eq(self.x[r]),
-                part.y.eq(self.y[r]),
-                part.c.eq(self.c[r]),
+                part.y.eq(y[r]),
+                part.c.eq(c[r]),
             ]
             planes.append(part.o)
         # Rows have chosen x or y; what is left of a slide is to turn the octet.
         turned = Cat(planes)
         for n in range(OCTET.bit_length() - 1):
             places = LIMB_BITS << n
-            turned = Mux(sliding & self.amount[n], turned.rotate_right(places), turned)
+            turned = Mux(sliding & amount[n], turned.rotate_right(places), turned)
         held = Signal(self.o.shape(), name="plane", reset_less=True)
         m.d.sync += held.eq(turned)
         m.d.comb += self.o.eq(held)

@@ -346,7 +346,8 @@ class VectorPath(wiring.Component):
         """Connects the banks of operands to a column's elements; returns y's plane."""
         known = self.properties
         of_top, of_left, shown = (self.steps[c + n] for n in range(STEP_TO_LAST))
-        late, byte = self.steps[c + STEP_TO_LAST], self.steps[c + STEP_TO_BYTE]
+        # The plane unit is given y a cycle before the elements' bytes.
+        late, byte = self.steps[c + STEP_TO_LAST - 1], self.steps[c + STEP_TO_LAST]
         at = Mux(known.planes, late.top, of_top.top)
         wanted = known.y_plane | known.y_shift
         m.submodules[f"operands_{c}"] = operands = ColumnOperands(self.config)
@@ -372,7 +373,7 @@ class VectorPath(wiring.Component):
         """Connects a column's elements to its bank of results."""
         known = self.properties
         reading, shown, writing = (
-            self.steps[c + n] for n in (STEP_TO_LAST, STEP_TO_BYTE, STEP_TO_WRITE)
+            self.steps[c + n] for n in (STEP_TO_BYTE - 2, STEP_TO_BYTE - 1, STEP_TO_WRITE)
         )
         m.submodules[f"planes_{c}"] = unit = PlaneUnit(self.config)
         # A sum that begins with nothing.

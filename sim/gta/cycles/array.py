@@ -96,8 +96,9 @@ _READ_FLOATS, _WRITE_FLOATS = 3, 5
 """Cycles from the last limbs of the first product of row 0 to the first read of a sum; from those
 of the last product to the first write, beside the adder's stages."""
 
-_STEP_TO_PLANE_READ, _STEP_TO_PLANE_WRITE = 4, 6
-"""Cycles from a step of a vector operation to the read, and the write, of its plane in column 0."""
+_STEP_TO_PLANE_READ, _STEP_TO_PLANE_WRITE = 3, 6
+"""Cycles from a step of a vector operation to the read, and the write, of its plane in column 0; the
+adders of floats read a cycle later."""
 
 
 @inlined
@@ -144,8 +145,8 @@ def _planes(
     cycles, octet = g.folds[region, place, 1], g.folds[region, place, 2]
     planes = g.planes[g.folds[region, place, 8], int(writes)]
     # Cycles of column 0; the last column is as many behind it.
-    late = _STEP_TO_PLANE_WRITE + g.folds[region, place, 3]
-    step = since - (late if writes else _STEP_TO_PLANE_READ)
+    late = g.folds[region, place, 3]
+    step = since - (_STEP_TO_PLANE_WRITE + late if writes else _STEP_TO_PLANE_READ + (late > 0))
     least = max(0, step - first - count + 1)
     latest = min(step - first, cycles - 1)
     if latest < least:
