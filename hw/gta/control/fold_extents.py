@@ -67,7 +67,9 @@ class FoldExtents(wiring.Component):
         left = Signal(place_bits, reset_less=True)
         top = Signal(place_bits, reset_less=True)
         result = Signal((results + folds * results).bit_length(), reset_less=True)
-        used = Signal((folds * ROWS * config.lanes).bit_length(), reset_less=True)
+        # A fold ahead, for what follows from it to be in registers.
+        used = Signal(((folds + 1) * ROWS * config.lanes).bit_length(), reset_less=True)
+        next_used = Signal.like(used)
         fold = Signal(range(folds + 2))
         rows_left = Signal()
         cols_left = Signal()
@@ -78,9 +80,11 @@ class FoldExtents(wiring.Component):
             cols_left.eq(fold < command.col_folds),
             # For floats, a lane keeps the results of its own rows.
             step.eq(Mux(self.floats, ROWS, self.rows)),
+            next_used.eq(Mux(self.start, step, used)),
             self.done.eq(~busy),
         ]
-        ends = self._ends(m, left, top, result, used)
+        steps = self.start | (busy & rows_left)
+        ends = self._ends(m, left, top, result, next_used, steps)
         with m.If(self.start):
             m.d.sync += [
                 busy.eq(1),
@@ -88,7 +92,7 @@ class FoldExtents(wiring.Component):
                 left.eq(command.left_base),
                 top.eq(command.top_base),
                 result.eq(command.result_base),
-                used.eq(step),
+                used.eq(step << 1),
             ]
         with m.Elif(busy):
             m.d.sync += [self.over.eq(wide | ends), fold.eq(fold + 1)]
@@ -103,8 +107,13 @@ class FoldExtents(wiring.Component):
                 m.d.sync += busy.eq(0)
         return m
 
-    def _ends(self, m: Module, left: Value, top: Value, result: Value, used: Value) -> Value:
-        """Tells whether the operands or the results of a fold exceed a bank."""
+    def _ends(
+        self, m: Module, left: Value, top: Value, result: Value, used: Value, steps: Value
+    ) -> Value:
+        """Tells whether the operands or the results of a fold exceed a bank.
+
+        ``used``: rows up to the end of the fold after ``steps``.
+        """
         config = self._config
         command = command_layout("execute")(self.command)
         edge = lane_words(config, "left")
@@ -114,20 +123,27 @@ class FoldExtents(wiring.Component):
         stream = Signal(len(time) + 3)
         weights = Signal(max(len(used), len(whole)))
         elements = Signal(len(weights))
-        groups = Signal(len(weights) + 1)
+        groups = Signal(len(weights) + 1, reset_less=True)
         size = Signal(len(weights) + 6)
+        stream_words = Signal(len(stream), reset_less=True)
+        weights_words = Signal(len(weights), reset_less=True)
         m.d.comb += [
             whole.eq(scaled(time, self.element)),
             stream.eq(Mux(ws | self.floats, whole, time)),
             weights.eq(Mux(ws, used, stream)),
             elements.eq(Mux(ws, time, _divided(used, self.limbs))),
-            groups.eq(_divided(elements + scaled(1, self.limbs) - 1, self.limbs)),
             size.eq(scaled(groups.shift_left(2), command.result_size[:2])),
         ]
+        with m.If(steps):
+            m.d.sync += [
+                groups.eq(_divided(elements + scaled(1, self.limbs) - 1, self.limbs)),
+                stream_words.eq(_words(stream)),
+                weights_words.eq(_words(weights)),
+            ]
         own = _words(size)
         return (
-            (left + _words(stream) > edge)
-            | (top + _words(weights) > edge)
+            (left + stream_words > edge)
+            | (top + weights_words > edge)
             | (result + own > lane_words(config, "result"))
             | ((command.col_folds > 1) & (command.result_stride < own))
         )

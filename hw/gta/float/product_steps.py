@@ -92,18 +92,23 @@ class FloatTurns(wiring.Component):
             self.last.eq(begun.final),
         ]
         for c in range(COLS):
-            halves = [turns[c + STEP_TO_LAST - 1], turns[c + STEP_TO_LAST]]
+            # What is read is known a cycle before.
+            halves = [turns[c + STEP_TO_LAST - 2], turns[c + STEP_TO_LAST - 1]]
             begins = [_begins(turn) for turn in halves]
+            reads = Signal(name=f"is_read_{c}")
+            word = Signal.like(self.read_address[c], name=f"read_word_{c}", reset_less=True)
+            m.d.sync += [
+                reads.eq((fp64 & begins[0]) | begins[1]),
+                word.eq(Mux(fp64 & begins[0], _word(halves[0]), _word(halves[1]) + fp64)),
+            ]
             shown = [_begins(turns[c + STEP_TO_LAST + n]) for n in (0, 1)]
             before, low, high = (turns[c + written + n] for n in (-1, 0, 1))
             m.d.comb += [
                 self.will_write[c].eq((before.last & before.final) | (fp64 & low.last & low.final)),
                 self.y_here[c].eq(turns[c + _STEP_TO_Y].last),
                 self.x_here[c].eq(turns[c + _STEP_TO_Y + 1].last),
-                self.read[c].eq((fp64 & begins[0]) | begins[1]),
-                self.read_address[c].eq(
-                    Mux(fp64 & begins[0], _word(halves[0]), _word(halves[1]) + fp64)
-                ),
+                self.read[c].eq(reads),
+                self.read_address[c].eq(word),
                 self.addends_low[c].eq(Mux(fp64, shown[0], shown[1])),
                 self.addends_high[c].eq(shown[1]),
                 self.low[c].eq(low.last & low.final),

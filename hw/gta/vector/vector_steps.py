@@ -39,7 +39,8 @@ class OctetWalk(wiring.Component):
     octet_ends: in; goes on to the next octet of results; before ``step``
     first_of_chain, last_of_chain, last_octet: out
     left, top, result: out; planes of the banks with the octet's first ones
-    results_end: out; with the last ``octet_ends`` and from then on, the plane behind all results
+    following: out; plane of the next octet of results; after the last ``octet_ends`` ``result`` is
+      the plane behind all results
     """
 
     def __init__(self, config: GtaConfig) -> None:
@@ -57,8 +58,8 @@ class OctetWalk(wiring.Component):
                 "last_octet": Out(1),
                 "left": Out(edge),
                 "top": Out(edge),
-                "result": Out(range(result_planes(config))),
-                "results_end": Out(range(result_planes(config) + 1)),
+                "result": Out(range(result_planes(config) + 1)),
+                "following": Out(range(result_planes(config) + 1)),
             }
         )
 
@@ -72,12 +73,10 @@ class OctetWalk(wiring.Component):
         left = Signal.like(self.left, name="left_chain")
         top = Signal.like(self.top, name="top_chain")
         offset = Signal.like(self.left, name="chain_offset")
-        result = Signal.like(self.results_end, name="result_octet")
-        following = Signal.like(result, name="following_result")
+        result = Signal.like(self.result, name="result_octet")
         m.d.comb += [
-            following.eq(result + known.result + 1),
-            self.result.eq(result[: len(self.result)]),
-            self.results_end.eq(Mux(self.octet_ends, following, result)),
+            self.following.eq(result + known.result + 1),
+            self.result.eq(result),
             self.last_octet.eq(octets == 0),
             self.last_of_chain.eq(chain == 0),
             self.first_of_chain.eq(chain == length),
@@ -101,7 +100,7 @@ class OctetWalk(wiring.Component):
                 chain.eq(length),
                 left.eq(self.left + known.element),
                 top.eq(self.top + known.element),
-                result.eq(following),
+                result.eq(self.following),
                 offset.eq(0),
             ]
         with m.Elif(self.step & self.last_of_chain):
@@ -278,12 +277,13 @@ class VectorSteps(wiring.Component):
             walk.properties.eq(known),
             walk.step.eq(Mux(known.floats, self._round_ends, self._multiplies) & ~stays),
             walk.octet_ends.eq(self._octet_ends),
-            self.results_end.eq(walk.results_end),
+            # Nothing begins while a command works, but in its last cycle.
+            self.results_end.eq(Mux(self.works, walk.following, walk.result)),
         ]
         m.d.sync += [
             step.left.eq(walk.left + self._pairs.i),
             step.top.eq(walk.top + of_top),
-            step.result.eq(walk.result + plane),
+            step.result.eq((walk.result + plane)[: len(step.result)]),
         ]
 
     def _products(self, m: Module) -> None:
