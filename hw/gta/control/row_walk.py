@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...axi.layouts import request_layout
 from ...spec.gta import BANKS, LEFT_WORD_BYTES, GtaConfig
 from ...spec.jobs.gta_commands import DEALS, FIELDS, longest_row
+from ...stream.stream_registers import SkidBuffer
 from .layouts import lane_bits, place_layout, request_bits, rows_layout, word_bits
 
 
@@ -27,6 +28,9 @@ def requested_layout(config: GtaConfig) -> data.StructLayout:
 
 class RowRequests(wiring.Component):
     """Requests row after row. One request a cycle, the first one cycle after ``i``.
+
+    A request that is not accepted at once waits in a register, so that ``i.ready`` does not depend
+    on ``request.ready``.
 
     Parameters
     ----------
@@ -60,13 +64,18 @@ class RowRequests(wiring.Component):
         stride = Signal(len(asked.stride), reset_less=True)
         left = Signal(len(asked.rows))
         last = Signal()
+        m.submodules.waiting = waiting = SkidBuffer(
+            self.request.payload.shape(), output_register=False, clearable=True
+        )
+        wiring.connect(m, waiting.o, wiring.flipped(self.request))
         m.d.comb += [
-            self.busy.eq(left != 0),
+            self.busy.eq(waiting.o.valid),
             last.eq(left == 1),
-            self.request.valid.eq(self.busy),
-            self.request.payload.address.eq(address),
-            self.request.payload.beats.eq(beats),
-            self.i.ready.eq(~self.busy | (last & self.request.ready)),
+            waiting.clear.eq(self.clear),
+            waiting.i.valid.eq(left != 0),
+            waiting.i.payload.address.eq(address),
+            waiting.i.payload.beats.eq(beats),
+            self.i.ready.eq(~waiting.i.valid | (last & waiting.i.ready)),
         ]
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += [
@@ -75,7 +84,7 @@ class RowRequests(wiring.Component):
                 beats.eq(asked.beats),
                 left.eq(asked.rows),
             ]
-        with m.Elif(self.busy & self.request.ready):
+        with m.Elif(waiting.i.valid & waiting.i.ready):
             m.d.sync += [address.eq(address + stride), left.eq(left - 1)]
         with m.If(self.clear):
             m.d.sync += left.eq(0)

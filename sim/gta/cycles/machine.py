@@ -23,6 +23,7 @@ from .array import array_busy, region_ready, region_step, vector_tail
 from .commands import EXECUTE, LOAD, STORE, Job
 from .state import LIST, OPERANDS, RING, Gta, set_up
 from .transfers import (
+    ask,
     check_step,
     deal,
     gather,
@@ -232,9 +233,9 @@ def _execute(g: Gta, now: int) -> None:
 @inlined
 def _load(g: Gta, now: int) -> None:
     """A cycle from the memory to the lanes."""
-    r, w = g.b.readers[OPERANDS], g.walks[0]
+    r = g.b.readers[OPERANDS]
     finished = deal(g, now)
-    r.asks, r.ask_place, r.ask_beats = w.left != 0, w.place, w.beats
+    ask(g.walks[0], r)
     reader_step(g.b, OPERANDS)
     take_command(g, 0, LOAD, r.accepts != 0, finished)
 
@@ -242,10 +243,10 @@ def _load(g: Gta, now: int) -> None:
 @inlined
 def _store(g: Gta, now: int) -> None:
     """A cycle from the lanes to the memory."""
-    writer, w = g.b.writer[0], g.walks[1]
+    writer = g.b.writer[0]
     writer.beat = g.m[0].beat
     finished = gather(g, now)
-    writer.asks, writer.ask_place, writer.ask_beats = w.left != 0, w.place, w.beats
+    ask(g.walks[1], writer)
     writer_step(g.b, now)
     take_command(g, 1, STORE, writer.accepts != 0, finished)
 

@@ -19,8 +19,9 @@ from .commands import Job
 
 WALK = np.dtype(
     [
-        # Requests for rows: those left, the next one.
+        # Requests for rows: those left, the next one; the one before it, if it waits.
         *fields("left", "place", "beats", "stride", "asked", "kept"),
+        *fields("held", "held_place", "held_beats"),
         # The command at hand and the one behind it, by their numbers, as ``place``.
         ("command", SKID),
         # The command that is walked: rows and bytes of the row that are left, and where it is.

@@ -6,6 +6,8 @@ it; so rows of the next one are asked for while those of one are still moved.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...timing.compiled import inlined
 from ...timing.parts import queue_step, ring_step, skid_full, skid_put
 from .array import reads_results, writes_results
@@ -91,7 +93,7 @@ def queues_step(g: Gta) -> None:
 def walk_busy(g: Gta, which: int) -> bool:
     """Returns whether rows are to be requested, or a command is present."""
     w = g.walks[which]
-    busy: bool = (w.left | w.command.valid) != 0
+    busy: bool = (w.left | w.held | w.command.valid) != 0
     return busy
 
 
@@ -132,11 +134,25 @@ def advance(g: Gta, which: int, step: int) -> bool:
 
 
 @inlined
+def ask(w: Any, port: Any) -> None:
+    """Offers a walk's next request to its reader or writer."""
+    port.asks = (w.left | w.held) != 0
+    port.ask_place = w.held_place if w.held else w.place
+    port.ask_beats = w.held_beats if w.held else w.beats
+
+
+@inlined
 def take_command(g: Gta, which: int, kind: int, accepts: bool, finished: bool) -> None:
-    """The end of a cycle: rows are asked for one by one, if ``accepts`` one was taken; commands
-    come from their queue, and leave when they are ``finished``."""
+    """The end of a cycle: rows are asked for one by one, if ``accepts`` one was taken, or else
+    waits; commands come from their queue, and leave when they are ``finished``."""
     w = g.walks[which]
     m = g.m[0]
+    if w.held:
+        w.held = not accepts
+        accepts = False
+    elif w.left and not accepts:
+        w.held, w.held_place, w.held_beats = 1, w.place, w.beats
+        accepts = True
     valid = m.queues[kind].valid != 0 and m.wants[kind] == 0
     number = g.order[kind, m.got[kind]] if valid else 0
     asks_free = w.left == 0 or (w.left == 1 and accepts)
