@@ -94,7 +94,8 @@ class Counters(wiring.Component):
             count(m, self, name, new * beat)
         count(m, self, "element_cycles", lanes * (ROWS * COLS))
         for n, name in enumerate(WAITS):
-            count(m, self, f"wait_{name}", self.waits[n])
+            # Whether an access of results waits is known late.
+            count(m, self, f"wait_{name}", self.waits[n], late=name == "results")
         return m
 
 

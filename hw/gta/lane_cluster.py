@@ -295,6 +295,8 @@ class LaneCluster(wiring.Component):
                 ends[n].eq(lane.done & lane.place.bottom & lane.place.right),
                 lane.start.eq(takes & own),
                 lane.command.eq(command.payload),
+                # Lanes at the left edge alone are waited for.
+                lane.offered.eq(command.payload),
             ]
             if n:
                 passed = Signal(COLS, name=f"start_passes_to_{n}")

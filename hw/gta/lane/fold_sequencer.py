@@ -181,8 +181,9 @@ class FoldSequencer(wiring.Component):
     -------
     command, start: in; a command, taken in the cycle of ``start``; one on vectors, taken while all
       is quiet, has no folds
+    offered: in; the command that ``ready`` is about
     place: in; of the lane in its region; rows and columns are used; constant while not ``quiet``
-    ready: out; ``command`` may be taken; depends on it
+    ready: out; ``offered`` may be taken; depends on it
     current: out; the command taken last
     limbs_log: out; of its format, if it is one of integers; floats: out; it is not
     valid, fold: out; a fold begins in this cycle
@@ -194,6 +195,7 @@ class FoldSequencer(wiring.Component):
         super().__init__(
             {
                 "command": In(pgemm_layout(config)),
+                "offered": In(pgemm_layout(config)),
                 "start": In(1),
                 "place": In(place_layout(config)),
                 "ready": Out(1),
@@ -275,7 +277,7 @@ class FoldSequencer(wiring.Component):
         kept = ("operation", "format", "result_size")
         m.d.comb += [
             self.quiet.eq(~(fresh | active | stay | tail.any())),
-            same.eq(Cat(*(current[n] for n in kept)) == Cat(*(self.command[n] for n in kept))),
+            same.eq(Cat(*(current[n] for n in kept)) == Cat(*(self.offered[n] for n in kept))),
             self.ready.eq(~fresh & ~active & soon & ((same & steady) | self.quiet)),
         ]
         return m

@@ -106,8 +106,9 @@ class LaneSequencer(wiring.Component):
     Members
     -------
     command, start: in; a command, taken in the cycle of ``start``
+    offered: in; the command that ``ready`` is about
     place: in; of the lane in its region; constant while not ``quiet``
-    ready: out; ``command`` may be taken; depends on it
+    ready: out; ``offered`` may be taken; depends on it
     current: out; the command taken last
     quiet: out; everything is over, the last result is written
     limbs_log, floats, valid, fold: out; see :class:`FoldSequencer`
@@ -123,6 +124,7 @@ class LaneSequencer(wiring.Component):
         fold = fold_layout(config)
         members: dict[str, Member] = {
             "command": In(pgemm_layout(config)),
+            "offered": In(pgemm_layout(config)),
             "start": In(1),
             "place": In(place_layout(config)),
             "ready": Out(1),
@@ -148,12 +150,14 @@ class LaneSequencer(wiring.Component):
         m.submodules.waiting = waiting = WaitingFold(self.config)
         simd = Signal()
         m.d.comb += [
-            simd.eq(self.command.operation == Operation.SIMD),
+            simd.eq(self.offered.operation == Operation.SIMD),
             folds.command.eq(self.command),
+            folds.offered.eq(self.offered),
             folds.start.eq(self.start),
             folds.place.eq(self.place),
             vectors.command.eq(self.command),
-            vectors.start.eq(self.start & simd),
+            vectors.offered.eq(self.offered),
+            vectors.start.eq(self.start & (self.command.operation == Operation.SIMD)),
             vectors.current.eq(folds.current),
             waiting.weights.eq(folds.current.operation == Operation.WS),
             waiting.place.eq(self.place),
@@ -208,7 +212,7 @@ class Lane(wiring.Component):
     Members
     -------
     place: in; in its region; constant while not ``quiet``
-    command, start: in; see :class:`LaneSequencer`
+    command, offered, start: in; see :class:`LaneSequencer`
     ready, current, quiet: out; as well
     x_left, x_right: by row, from the lane on the left, to the one on the right
     headers_left, headers_right: (floats) likewise, see ``row_header``
@@ -227,6 +231,7 @@ class Lane(wiring.Component):
         members: dict[str, Member] = {
             "place": In(place_layout(config)),
             "command": In(pgemm_layout(config)),
+            "offered": In(pgemm_layout(config)),
             "start": In(1),
             "ready": Out(1),
             "current": Out(pgemm_layout(config)),
@@ -254,6 +259,7 @@ class Lane(wiring.Component):
         m.submodules.array = array = Mpra(config)
         m.d.comb += [
             sequencer.command.eq(self.command),
+            sequencer.offered.eq(self.offered),
             sequencer.start.eq(self.start),
             sequencer.place.eq(self.place),
             self.ready.eq(sequencer.ready),

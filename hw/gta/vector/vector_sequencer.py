@@ -37,8 +37,9 @@ class VectorSequencer(wiring.Component):
     Members
     -------
     command, start: in; a command of SIMD, taken in the cycle of ``start``
+    offered: in; the command that ``ready`` is about
     current: in; the lane's command, from the cycle after it was taken on
-    ready: out; ``command`` may be taken, as far as vectors go; depends on it
+    ready: out; ``offered`` may be taken, as far as vectors go; depends on it
     quiet: out; everything is over, the last result is written
     properties: out; of the command's function and format
     step: out; of column 0
@@ -49,6 +50,7 @@ class VectorSequencer(wiring.Component):
         super().__init__(
             {
                 "command": In(pgemm_layout(config)),
+                "offered": In(pgemm_layout(config)),
                 "start": In(1),
                 "current": In(pgemm_layout(config)),
                 "ready": Out(1),
@@ -92,7 +94,7 @@ class VectorSequencer(wiring.Component):
             steps.properties.eq(self.properties),
             self.step.eq(steps.step),
             same.eq(
-                Cat(self.current[n] for n in _KEPT) == Cat(self.command[n] for n in _KEPT),
+                Cat(self.current[n] for n in _KEPT) == Cat(self.offered[n] for n in _KEPT),
             ),
             self.quiet.eq(~(waits | busy)),
             self.ready.eq(~waits & ~early.any() & (same | self.quiet)),
