@@ -97,8 +97,8 @@ _READ_FLOATS, _WRITE_FLOATS = 3, 5
 of the last product to the first write, beside the adder's stages."""
 
 _STEP_TO_PLANE_READ, _STEP_TO_PLANE_WRITE = 3, 6
-"""Cycles from a step of a vector operation to the read, and the write, of its plane in column 0; sums
-of floats are read a cycle later."""
+"""Cycles from a step of a vector operation to the read, and the write, of its plane in column 0;
+sums of floats are read a cycle later."""
 
 
 @inlined
