@@ -90,9 +90,9 @@ class ResultPath(wiring.Component):
     The steps of a group whose last column is c come c + d cycles after column 0's, d the delay of
     its limbs in the accumulator (:func:`unit_delay`). The group reads its bank a cycle later, picks
     the old element in the second cycle while the accumulator completes the sum, adds both in the
-    third and writes in the fourth. Banks, and what they do, are chosen a cycle before each of
-    these, into registers. Another result of the same place may follow
-    after four cycles; the array takes eight at least.
+    third and writes in the fourth. What a bank does in a cycle is chosen in the cycle before, into
+    registers. Another result of the same place may follow after four cycles; the array takes eight
+    at least.
 
     In WS the results of a format of one limb follow each other in ascending order, one a cycle. Of
     those that have 4 bytes two are read at a time, and the second one is kept for a cycle, so that
