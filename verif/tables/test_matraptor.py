@@ -8,15 +8,25 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.io
+import scipy.sparse as sp
 from tilewright.cli import main
 from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.sim.matraptor.cycles.rows import simulate
 from tilewright.sim.matraptor.cycles.state import REASONS
+from tilewright.sim.matraptor.driver import SparseDriver
+from tilewright.sim.matraptor.model import MatRaptorModel
+from tilewright.sim.sparse.c2sr import from_csr
+from tilewright.sim.sparse.generated.suite import SUITE, square_matrix
+from tilewright.sim.timing.memories import FLAT, HBM
 from tilewright.synth.report import AsicReport
 from tilewright.synth.tables import Row, Table, matraptor_area, measure
 from tilewright.tables import matraptor as breakdown
+from tilewright.tables import matraptor_suite as suite
 from tilewright.tables.element_rate import Case, compare_modes, modes_device
 from tilewright.tables.generated_matrices import KINDS, products
 from tilewright.tables.matraptor import CASES, matraptor_modes
+from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.pages import page
 from tilewright.verif.matraptor.jobs import fits
 from tilewright.verif.tables.made_up import BIT_AREA, made_up, ours_of
@@ -256,3 +266,83 @@ def test_every_case_is_one_job() -> None:
     config = MatRaptorConfig(lanes=4, channels=4, outer_product=True)
     for rows, _, columns, _, _ in CASES.values():
         assert fits(config, rows, columns)
+
+
+# The suite of the paper's matrices.
+
+SMALL = ("p2p-Gnutella31", "ca-CondMat", "wiki-Vote", "poisson3Da")
+
+
+def _check_square(name: str, results: bool) -> None:
+    kind, matrix = SUITE[name], square_matrix(name)
+    lengths = np.diff(matrix.indptr)
+    assert matrix.shape == (kind.rows, kind.rows)
+    assert (matrix.nnz, lengths.max()) == (kind.entries, kind.longest)
+    assert matrix.has_canonical_format
+    assert products(matrix) == pytest.approx(kind.products, rel=0.1)
+    if results:
+        assert 0.95 * kind.results < (matrix @ matrix).nnz < 1.5 * kind.results
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_generated_matrix_is_like_the_real_one(name: str) -> None:
+    _check_square(name, results=name in SMALL[:3])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name in SUITE if name not in SMALL])
+def test_large_generated_matrices_are_like_the_real_ones(name: str) -> None:
+    _check_square(name, results=True)
+
+
+@needs_data
+def test_the_generated_network_is_like_the_file() -> None:
+    """Cycles of the real p2p-Gnutella31 and of the one made for it differ by at most 5 %."""
+    config = MatRaptorConfig()
+    real = sp.csr_array(scipy.io.mmread(data_file("matrices/p2p-Gnutella31.mtx")))
+    cycles = [simulate(config, a, a, memory=HBM).cycles
+              for a in (real, square_matrix("p2p-Gnutella31"))]  # fmt: skip
+    assert cycles[1] == pytest.approx(cycles[0], rel=0.05)
+
+
+def test_products_of_the_suite_are_those_of_the_driver() -> None:
+    """The same jobs, split where queues overflow, with the same cycles."""
+    config = MatRaptorConfig(lanes=2, channels=2, queues=3, queue_depth=16)
+    matrix = sp.csr_array(KINDS["power law"](6_000, 3))
+    found = suite._measure(config, matrix, matrix, FLAT)
+    model = MatRaptorModel(config, 1 << 24, channel=FLAT)
+    driver, operand = SparseDriver(model), from_csr(matrix, config.layout)
+    driver.multiply(operand, operand)
+    assert found.attempts == len(driver.jobs) > 3
+    assert found.lost > 0
+    assert [job.operations for job in found.jobs] == [job.operations for job in model.cycles]
+    assert found.cycles - found.lost == sum(job.cycles for job in model.cycles)
+
+
+def test_the_table_of_the_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file named as a matrix of the suite replaces it; others are added."""
+    monkeypatch.setattr(suite, "TILE", 40)
+    eye, band = sp.coo_array(np.eye(60)), sp.coo_array(np.eye(50) + np.eye(50, k=1))
+    scipy.io.mmwrite(tmp_path / "ca-CondMat.mtx", eye)
+    scipy.io.mmwrite(tmp_path / "band.mtx", band)
+    files = [tmp_path / "ca-CondMat.mtx", tmp_path / "band.mtx"]
+    found = suite.matraptor_suite("cmos", files=files, only="ca-CondMat", settings=["lanes=4"])
+    matrices, squares, tiles = found.parts
+    assert [row.label for row in matrices.rows] == ["ca-CondMat", "band"]
+    assert list(matrices.rows[0].ours[:4]) == [60, 60, 1, 60 / 1e6]
+    assert list(matrices.rows[1].ours[:6]) == [50, 99, 2, 196 / 1e6, None, 147 / 1e6]
+    cycles = simulate(MatRaptorConfig(lanes=4), eye, eye, memory=HBM).cycles
+    assert list(squares.rows[0].ours[:3]) == [1, cycles, cycles / 2000]
+    assert [row.label for row in tiles.rows] == ["ca-CondMat", "band"]
+    assert tiles.rows[0].ours[:2] == [40, (39 + 40) / 1e6]
+
+    assert main(["table", "matraptor-suite", "--only", "wikiVote"]) == 2
+    assert "wiki-Vote" in capsys.readouterr().err
+    wide = tmp_path / "wide.mtx"
+    scipy.io.mmwrite(wide, sp.coo_array(np.eye(3, 4)))
+    assert main(["table", "matraptor-suite", str(wide), "--only", "wiki-Vote"]) == 2
+    assert capsys.readouterr().err.endswith(
+        "must be square with 1 to 4,294,967,296 rows, not 3 x 4\n"
+    )

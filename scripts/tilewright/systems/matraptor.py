@@ -55,6 +55,11 @@ SYSTEM = System(
             "tilewright.tables.matraptor:matraptor_breakdown",
             "Cycles by cause when MatRaptor squares generated matrices.",
         ),
+        "matraptor-suite": Work(
+            "tilewright.tables.matraptor_suite:matraptor_suite",
+            "The 14 matrices of MatRaptor's paper at full size, squared, and products of their "
+            "upper left parts.",
+        ),
     },
     commands={
         "spgemm": Work(

@@ -391,7 +391,7 @@ def simulate_outer(
         raise ValueError(f"the product must have sizes of at least 1, not {sizes}")
     overflow = overflow_rows(config, rows, b.shape[1])
     if len(overflow):
-        raise QueueOverflow(int(overflow[0]), config.queue_depth)
+        raise QueueOverflow(int(overflow[0]), config.queue_depth, 0)
     left, right = canonical(to_csr(t)), canonical(to_csr(b))
     places = Places(t.pointers, b.pointers)
     work, machine = outer_plan(config, left, right, places, rows), state(config)

@@ -46,11 +46,11 @@ Ints = npt.NDArray[np.int64]
 
 
 class QueueOverflow(ValueError):
-    """A row does not fit the queues. ``row``: its number."""
+    """A row does not fit the queues. ``row``: its number; ``cycles``: until a queue was full."""
 
-    def __init__(self, row: int, depth: int) -> None:
+    def __init__(self, row: int, depth: int, cycles: int) -> None:
         super().__init__(f"row {row} must fit queues of {depth} entries")
-        self.row = row
+        self.row, self.cycles = row, cycles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,6 +320,6 @@ def simulate(
     *totals, full = _run(numbers, machine, dram, timings, work, times, most)
     if full >= 0:
         row = machine.lanes[full]["merge_row"]
-        raise QueueOverflow(int(work.row_number[row]), config.queue_depth)
+        raise QueueOverflow(int(work.row_number[row]), config.queue_depth, int(totals[0]))
     limit = bound(config, needed, entries_of_c(machine), memory, gigahertz)
     return report(config, machine, limit, a.shape[0], gigahertz, times, totals)
