@@ -270,7 +270,7 @@ def test_every_case_is_one_job() -> None:
 
 # The suite of the paper's matrices.
 
-SMALL = ("p2p-Gnutella31", "ca-CondMat", "wiki-Vote", "poisson3Da")
+FEW = ("p2p-Gnutella31", "ca-CondMat", "wiki-Vote", "poisson3Da")
 
 
 def _check_square(name: str, results: bool) -> None:
@@ -284,13 +284,13 @@ def _check_square(name: str, results: bool) -> None:
         assert 0.95 * kind.results < (matrix @ matrix).nnz < 1.5 * kind.results
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", FEW)
 def test_a_generated_matrix_is_like_the_real_one(name: str) -> None:
-    _check_square(name, results=name in SMALL[:3])
+    _check_square(name, results=name in FEW[:3])
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [name for name in SUITE if name not in SMALL])
+@pytest.mark.parametrize("name", [name for name in SUITE if name not in FEW])
 def test_large_generated_matrices_are_like_the_real_ones(name: str) -> None:
     _check_square(name, results=True)
 
