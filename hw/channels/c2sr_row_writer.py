@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 from ..axi.layouts import store_layout
 from ..spec.c2sr import PAIR_BYTES, C2srLayout
 from ..spec.channels import ChannelGeometry, LaneMap
+from ..stream.stream_registers import SkidBuffer
 from .beat_packer import BeatPacker, WordPlacer, placed_word_layout, write_request_layout
 
 
@@ -121,9 +122,17 @@ class C2srRowWriter(wiring.Component):
             "pair": self._placer(PAIR_BYTES, lane_map.channel_lanes),
             "entry": self._placer(self._layout.entry_bytes, 1),
         }
+        skids: dict[str, Any] = {}
         for name, place in places.items():
             m.submodules[f"{name}_place"] = place
-        pair, entry = (places[name].i for name in WRITERS)
+            # The `ready` of the packers must not decide whether the pointers advance: the chain from
+            # the burst writers to them would be the longest path of the design.
+            shape = place.i.payload.shape()
+            skid = SkidBuffer(shape, output_register=False, clearable=True)
+            m.submodules[f"{name}_skid"] = skids[name] = skid
+            wiring.connect(m, skid.o, place.i)
+            m.d.comb += skid.clear.eq(self.stop)
+        pair, entry = (skids[name].i for name in WRITERS)
         ended = Signal()
         full = Signal()
         may = Signal()

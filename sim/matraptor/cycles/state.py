@@ -238,6 +238,8 @@ _AHEAD = 2
 """Rows that a queue holds besides those in its memory."""
 SPANS = 2
 """Spans between a loader and the place where they are cut, runs between a packer and a burst."""
+WORDS = 3
+"""Words on their way to a packer: two in the placer, one in the skid buffer before it."""
 
 
 def shape(config: MatRaptorConfig, memory: MemoryModel) -> Shape:
@@ -336,7 +338,7 @@ def state(config: MatRaptorConfig) -> State:
         set_full=zeros(*sets),
         set_since=zeros(*sets),
         set_left=zeros(*sets),
-        words=zeros(*kinds, SPANS, 4),
+        words=zeros(*kinds, WORDS, 4),
         word_in=zeros(*kinds),
         word_out=zeros(*kinds),
         runs=zeros(*writers, SPANS, 3),

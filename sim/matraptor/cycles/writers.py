@@ -7,7 +7,7 @@ from typing import Any
 from ...timing.compiled import inlined
 from ...timing.dram import push
 from .plan import Plan
-from .state import RING, SPANS, Latency, Shape, State
+from .state import RING, SPANS, WORDS, Latency, Shape, State
 
 _KINDS = 2
 
@@ -168,7 +168,7 @@ def _close(s: State, lane: int, kind: int, slot: int, ends: int) -> None:
 @inlined
 def _pack(s: State, lane: int, kind: int, now: int) -> None:
     """A word into its packer."""
-    word = s.words[lane, kind, s.word_out[lane, kind] % SPANS]
+    word = s.words[lane, kind, s.word_out[lane, kind] % WORDS]
     if s.word_out[lane, kind] == s.word_in[lane, kind] or word[0] > now:
         return
     slot = word[1]
@@ -194,7 +194,7 @@ def _put(
     words, block_words = c.beat_bytes // word_bytes, c.interleave // word_bytes
     here = number % block_words
     beat, following = here // words, (here + step) // words
-    word = s.words[lane, kind, s.word_in[lane, kind] % SPANS]
+    word = s.words[lane, kind, s.word_in[lane, kind] % WORDS]
     word[0] = now + SPANS
     word[1] = slot
     word[2] = base + number // words * c.beat_bytes
@@ -229,9 +229,11 @@ def _end(c: Shape, s: State, lane: int, now: int) -> None:
 def write_rows(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> None:
     """A cycle of the writer: it takes a result, if it can."""
     record = s.lanes[lane]
-    waiting = False
+    waiting, full = False, False
     for kind in range(2):
-        waiting |= s.word_out[lane, kind] < s.word_in[lane, kind]
+        on_way = s.word_in[lane, kind] - s.word_out[lane, kind]
+        waiting |= on_way > 0
+        full |= on_way == WORDS
     if record.packed:
         for kind in range(2):
             for slot in range(s.writers.shape[2]):
@@ -247,9 +249,9 @@ def write_rows(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> 
     if number == record.results_made:
         return
     token = s.result_step[lane, number % RING]
-    for kind in range(2):
-        if s.word_in[lane, kind] - s.word_out[lane, kind] == SPANS:
-            return
+    # A skid buffer that is full at the beginning of a cycle takes nothing in it.
+    if full:
+        return
     row = record.write_row
     slot = p.c_slot[row]
     if token & 2:
