@@ -90,9 +90,9 @@ def burst_layout(addr_bits: int) -> data.StructLayout:
     return data.StructLayout({"address": addr_bits, "length": 8, "last": 1})
 
 
-def data_layout(data_bits: int) -> data.StructLayout:
-    """A beat that was read: ``data``, ``last`` of its request."""
-    return data.StructLayout({"data": data_bits, "last": 1})
+def data_layout(data_bits: int, *, failed: bool = False) -> data.StructLayout:
+    """A beat that was read: ``data``, ``last`` of its request; if wanted, whether it ``failed``."""
+    return data.StructLayout({"data": data_bits, "last": 1, **({"failed": 1} if failed else {})})
 
 
 def store_layout(data_bits: int) -> data.StructLayout:

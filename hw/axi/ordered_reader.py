@@ -35,11 +35,13 @@ class OrderedReader(wiring.Component):
     channel_bits: width of the number of a memory channel, which is passed on
     outstanding: slots, at least 2
     burst_beats: beats of the longest burst, a power of two of at most 256 beats and 4 KiB
+    marks_failures: a bad response does not end anything: its beat leaves as all others, marked
 
     Members
     -------
     request: a burst that AXI allows: ``address``, ``length`` (beats less one), ``channel``
-    o: ``data``, ``last`` of its burst; in the order of the requests
+    o: ``data``, ``last`` of its burst; in the order of the requests; with ``marks_failures`` also
+        ``failed``
     ar: ``address``, ``length``, ``channel``, ``id``
     r: the bus; ``id`` is the slot
     stop: in, a pulse or longer; drops requests and data, swallows what the bus still owes. At
@@ -58,8 +60,10 @@ class OrderedReader(wiring.Component):
         channel_bits: int,
         outstanding: int,
         burst_beats: int,
+        marks_failures: bool = False,
     ) -> None:
         check_burst(data_bits, burst_beats)
+        self._marks_failures = marks_failures
         if outstanding < 2:
             raise ValueError(f"`outstanding` must be at least 2, not {outstanding}")
         self._addr_bits, self._data_bits = addr_bits, data_bits
@@ -70,7 +74,7 @@ class OrderedReader(wiring.Component):
         super().__init__(
             {
                 "request": In(stream.Signature(routed_layout(addr_bits, channel_bits))),
-                "o": Out(stream.Signature(data_layout(data_bits))),
+                "o": Out(stream.Signature(data_layout(data_bits, failed=marks_failures))),
                 "ar": Out(stream.Signature(self._routed)),
                 "r": In(stream.Signature(beat_layout(data_bits, slot_bits), always_ready=True)),
                 **Supervision(addr_bits).members,
@@ -96,7 +100,8 @@ class OrderedReader(wiring.Component):
         begun = Signal(self._outstanding)
         slot, addresses, lengths = self._issue(m, stopping, issue, used)
         index, arrived, buffer = self._receive(m, begun)
-        self._note_error(m, stopping, addresses, index)
+        if addresses is not None:
+            self._note_error(m, stopping, addresses, index)
         self._deliver(m, stopping, taken, (used != 0), begun, arrived, buffer, lengths)
         marked = Signal(self._outstanding)
         fresh = Signal(self._outstanding)
@@ -123,8 +128,9 @@ class OrderedReader(wiring.Component):
 
     def _issue(
         self, m: Module, stopping: Value, issue: Value, used: Value
-    ) -> tuple[Value, Memory, Memory]:
-        """Requests to ``ar``. Returns the slot, and the bursts' addresses and lengths by slot."""
+    ) -> tuple[Value, Memory | None, Memory]:
+        """Requests to ``ar``. Returns the slot, and the bursts' addresses (if an error is to name
+        one) and lengths by slot."""
         m.submodules.issued = register = OutputRegister(self._routed)
         wiring.connect(m, register.o, wiring.flipped(self.ar))
         request = self.request.payload
@@ -140,13 +146,14 @@ class OrderedReader(wiring.Component):
             register.i.payload.channel.eq(request.channel),
             register.i.payload.id.eq(slot),
         ]
-        m.submodules.addresses = addresses = Memory(
-            shape=self._addr_bits, depth=self._outstanding, init=[]
-        )
+        addresses = None
+        if not self._marks_failures:
+            addresses = Memory(shape=self._addr_bits, depth=self._outstanding, init=[])
+            m.submodules.addresses = addresses
+            self._note(m, addresses, issue, slot, request.address)
         m.submodules.lengths = lengths = Memory(
             shape=max(1, self._index_bits), depth=self._outstanding, init=[]
         )
-        self._note(m, addresses, issue, slot, request.address)
         self._note(m, lengths, issue, slot, request.length)
         return slot, addresses, lengths
 
@@ -162,8 +169,11 @@ class OrderedReader(wiring.Component):
         beat = self.r.payload
         count_bits = self._burst_beats.bit_length()
         m.submodules.arrived = arrived = Memory(shape=count_bits, depth=self._outstanding, init=[])
+        beat_bits = Value.cast(beat.data)
+        if self._marks_failures:
+            beat_bits = Cat(beat_bits, beat.response[1])
         m.submodules.buffer = buffer = Memory(
-            shape=self._data_bits, depth=self._outstanding * self._burst_beats, init=[]
+            shape=len(beat_bits), depth=self._outstanding * self._burst_beats, init=[]
         )
         before = arrived.read_port(domain="comb")
         index = Signal(count_bits)
@@ -172,7 +182,7 @@ class OrderedReader(wiring.Component):
             m.d.comb += index.eq(before.data)
         place = Cat(index[: self._index_bits], beat.id)
         self._note(m, arrived, self.r.valid, beat.id, (index + 1)[:count_bits])
-        self._note(m, buffer, self.r.valid, place, beat.data)
+        self._note(m, buffer, self.r.valid, place, beat_bits)
         return index, arrived, buffer
 
     def _note_error(self, m: Module, stopping: Value, addresses: Memory, index: Value) -> None:
@@ -211,7 +221,10 @@ class OrderedReader(wiring.Component):
         ends = Signal()
         index = Signal(max(1, self._index_bits), name="next_index")
         slot = ring_address(m, "slot", self._outstanding, advance=taken, clear=stopping)
-        failing = self.r.valid & self.r.payload.response[1]
+        failing: Value | int = self.r.valid & self.r.payload.response[1]
+        if self._marks_failures:
+            failing = 0
+            m.d.comb += self.o.payload.failed.eq(beat.data[self._data_bits])
         m.d.comb += [
             count.addr.eq(slot),
             length.addr.eq(slot),
@@ -221,7 +234,7 @@ class OrderedReader(wiring.Component):
             beat.en.eq(here & (self.o.ready | ~valid) & ~self.error & ~failing),
             taken.eq(beat.en & ends),
             self.o.valid.eq(valid & ~stopping),
-            self.o.payload.data.eq(beat.data),
+            self.o.payload.data.eq(beat.data[: self._data_bits]),
             self.o.payload.last.eq(last),
         ]
         with m.If(beat.en):
