@@ -125,8 +125,7 @@ class C2srRowWriter(wiring.Component):
         skids: dict[str, Any] = {}
         for name, place in places.items():
             m.submodules[f"{name}_place"] = place
-            # The `ready` of the packers must not decide whether the pointers advance: the chain from
-            # the burst writers to them would be the longest path of the design.
+            # Else the pointers would wait for the burst writers' `ready`: the longest path of all.
             shape = place.i.payload.shape()
             skid = SkidBuffer(shape, output_register=False, clearable=True)
             m.submodules[f"{name}_skid"] = skids[name] = skid
