@@ -16,6 +16,7 @@ from .layouts import (
     response_layout,
     store_layout,
     write_layout,
+    written_layout,
 )
 
 __all__ = ["BurstWriter", "most_unsent"]
@@ -52,6 +53,7 @@ class BurstWriter(wiring.Component):
     burst_beats: beats of the longest burst, a power of two of at most 256 beats and 4 KiB; bursts
         are cut at its multiples
     buffer_beats: beats of the buffer, at least two bursts
+    reports: whether there is ``written``
 
     Members
     -------
@@ -64,6 +66,7 @@ class BurstWriter(wiring.Component):
     idle: out; no request, no data in the buffer, every response is back
     error: out; a bad response has come and no ``stop`` since
     error_address: out; with ``error``, the address of the burst
+    written: out; valid, a pulse: memory has answered the burst at ``address``
     """
 
     def __init__(
@@ -75,11 +78,14 @@ class BurstWriter(wiring.Component):
         count_bits: int,
         burst_beats: int = 64,
         buffer_beats: int = 128,
+        reports: bool = False,
     ) -> None:
         check_burst(data_bits, burst_beats, buffer_beats)
         self._addr_bits, self._data_bits = addr_bits, data_bits
         self._outstanding, self._count_bits = outstanding, count_bits
         self._burst_beats, self._buffer_beats = burst_beats, buffer_beats
+        self._reports = reports
+        report = {"written": Out(written_layout(addr_bits))} if reports else {}
         super().__init__(
             {
                 "request": In(stream.Signature(request_layout(addr_bits, count_bits))),
@@ -88,6 +94,7 @@ class BurstWriter(wiring.Component):
                 "w": Out(stream.Signature(write_layout(data_bits))),
                 "b": In(stream.Signature(response_layout(), always_ready=True)),
                 **Supervision(addr_bits).members,
+                **report,
             }
         )
 
@@ -197,6 +204,11 @@ class BurstWriter(wiring.Component):
     def _respond(self, m: Module, stopping: Value, addresses: Queue | DeepQueue) -> None:
         """Responses; errors."""
         m.d.comb += addresses.o.ready.eq(self.b.valid)
+        if self._reports:
+            m.d.comb += [
+                self.written.valid.eq(self.b.valid),
+                self.written.address.eq(addresses.o.payload),
+            ]
         with m.If(self.b.valid & self.b.payload.response[1] & ~self.error):
             m.d.sync += [self.error.eq(1), self.error_address.eq(addresses.o.payload)]
         with m.If(stopping):

@@ -80,6 +80,11 @@ def response_layout(id_bits: int = 0) -> data.StructLayout:
     return _identified({"response": 2}, id_bits)
 
 
+def written_layout(addr_bits: int) -> data.StructLayout:
+    """Memory has answered a write at ``address``, if ``valid``."""
+    return data.StructLayout({"valid": 1, "address": addr_bits})
+
+
 def request_layout(addr_bits: int, count_bits: int) -> data.StructLayout:
     """Request to read or write ``beats`` beats from ``address`` on, which is in bytes."""
     return data.StructLayout({"address": addr_bits, "beats": count_bits})

@@ -21,6 +21,7 @@ from .layouts import (
     store_layout,
     supervise,
     write_layout,
+    written_layout,
 )
 
 __all__ = ["ReadManager", "WriteManager"]
@@ -35,6 +36,7 @@ class _Manager(wiring.Component):
     parts: number of parts, at least 1
     id_bits: width of an ID; a part's ID is its index
     addr_bits, data_bits, outstanding, count_bits, burst_beats, buffer_beats: of each part
+    extra: more members
     """
 
     _part: type[BurstReader] | type[BurstWriter]
@@ -52,6 +54,7 @@ class _Manager(wiring.Component):
         count_bits: int,
         burst_beats: int = 64,
         buffer_beats: int = 128,
+        extra: dict[str, wiring.Member] | None = None,
     ) -> None:
         self._parts = parts
         self._bus_widths = {"addr_bits": addr_bits, "data_bits": data_bits, "id_bits": id_bits}
@@ -71,6 +74,7 @@ class _Manager(wiring.Component):
                 **{name: member.array(parts) for name, member in self._streams.items()},
                 **self._channels,
                 **Supervision(addr_bits).members,
+                **(extra or {}),
             }
         )
 
@@ -149,6 +153,7 @@ class WriteManager(_Manager):
     writers: number of writers, at least 1
     id_bits: width of an ID; a writer's ID is its index
     addr_bits, data_bits, outstanding, count_bits, burst_beats, buffer_beats: of each writer
+    reports: whether there is ``written``
 
     Members
     -------
@@ -156,9 +161,25 @@ class WriteManager(_Manager):
     aw, w, b: the manager's channels, with ``id``
     stop, idle, error, error_address: of all writers; the address is that of the first that failed,
         by index
+    written: out; valid, a pulse: memory has answered the burst at ``address`` of one of them
     """
 
     _part, _kind = BurstWriter, "writer"
+
+    def __init__(self, parts: int, *, reports: bool = False, **sizes: int) -> None:
+        extra = {"written": Out(written_layout(sizes["addr_bits"]))} if reports else {}
+        super().__init__(parts, **sizes, extra=extra)
+        if reports:
+            self._sizes["reports"] = 1
+
+    def elaborate(self, platform: object) -> Module:
+        m = super().elaborate(platform)
+        if "reports" in self._sizes:
+            for index in range(self._parts):
+                part: BurstWriter = getattr(m.submodules, f"writer_{index}")
+                with m.If(part.written.valid):
+                    m.d.comb += self.written.eq(part.written)
+        return m
 
     @staticmethod
     def _data(data_bits: int) -> dict[str, wiring.Member]:

@@ -141,9 +141,11 @@ class OrderedReader(wiring.Component):
             self.request.ready.eq(may_issue & register.i.ready),
             register.i.valid.eq(self.request.valid & may_issue),
             issue.eq(self.request.valid & self.request.ready),
-            register.i.payload.address.eq(request.address),
-            register.i.payload.length.eq(request.length),
-            register.i.payload.channel.eq(request.channel),
+            *(
+                register.i.payload[name].eq(request[name])
+                for name in ("address", "length", "channel")
+                if name in request.shape().members
+            ),
             register.i.payload.id.eq(slot),
         ]
         addresses = None

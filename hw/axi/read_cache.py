@@ -404,7 +404,7 @@ class ReadCache(wiring.Component):
     ``outstanding`` are in flight. Blocks enter the memory of blocks in the order of the queue, and
     reads are answered in it. So a block never replaces another one that a read before it needs, and
     a read of a block in flight waits for it in the queue (its miss is merged). The least recently
-    used block of a set is replaced. Other reads pass by, with their IDs; their beats go first.
+    used block of a set is replaced. Other reads pass by, with their IDs; both take turns at ``r``.
 
     One read a cycle; a miss takes as many cycles as a block has beats. A hit takes five cycles from
     ``ar`` to ``r`` if nothing is before it. A read that passes by waits one cycle at ``bus_ar``.
@@ -575,7 +575,7 @@ class ReadCache(wiring.Component):
         ]
 
     def _respond(self, m: Module, fills: OrderedReader, blocks: CacheBlocks) -> None:
-        """Beats of blocks to the fills, others to the reader, before those of the cache."""
+        """Beats of blocks to the fills, others to the reader, in turn with those of the cache."""
         m.submodules.arrived = arrived = SkidBuffer(
             self.bus_r.payload.shape(), output_register=False
         )
@@ -583,12 +583,16 @@ class ReadCache(wiring.Component):
         beat, fill = arrived.o.payload, fills.r.payload
         cached = beat.id[self._cached_bit]
         passes = Signal()
-        # A beat of the cache that was offered stays.
-        offered = Signal()
-        m.d.sync += offered.eq(blocks.o.valid & ~passes & ~self.r.ready)
+        # In turn, but for a beat that was offered, which stays.
+        stays = Signal()
+        passed = Signal()
+        m.d.sync += stays.eq(self.r.valid & ~self.r.ready)
+        with m.If(self.r.valid):
+            m.d.sync += passed.eq(passes)
+        waits = arrived.o.valid & ~cached
         m.d.comb += [
-            passes.eq(arrived.o.valid & ~cached & ~offered),
-            arrived.o.ready.eq(cached | (self.r.ready & ~offered)),
+            passes.eq(Mux(stays, passed, waits & ~(blocks.o.valid & passed))),
+            arrived.o.ready.eq(cached | (self.r.ready & passes)),
             fills.r.valid.eq(arrived.o.valid & cached),
             fill.data.eq(beat.data),
             fill.response.eq(beat.response),

@@ -8,12 +8,14 @@ from amaranth.lib.wiring import In, Out
 
 from ..channels.c2sr_row_writer import lane_channel, lane_share
 from ..job.checks import first_broken
-from ..job.states import code_shape, control_members, first_failure, run_states
+from ..job.states import JobStates, code_shape, control_members, first_failure, run_states
 from ..spec.jobs.matraptor import job_spec
 from ..spec.matraptor import MatRaptorConfig
 from .layouts import job_layout, row_layout
 
 COUNT_BITS = 32
+_B = ("b_pairs", "b_entries", "b_rows")
+"""Registers that say where B is."""
 
 
 def walk_layout(config: MatRaptorConfig) -> data.StructLayout:
@@ -240,6 +242,7 @@ class Control(wiring.Component):
     finished: all lanes have written their rows, and nothing is in flight
     quiet: nothing is in flight on the bus
     job: the current job, constant while it runs
+    flush: with a cache of B, a pulse with ``go`` unless its blocks are kept
     lane_rows: how many rows of it each lane has
     taken, go, stop, busy, done, error, code, detail: see :class:`JobStates`
     """
@@ -255,6 +258,7 @@ class Control(wiring.Component):
                 "write_address": In(config.addr_bits),
                 "job": Out(job_layout(config)),
                 "lane_rows": Out(data.ArrayLayout(32, config.lanes)),
+                **({"flush": Out(1)} if config.cache_bytes else {}),
             }
         )
 
@@ -272,7 +276,23 @@ class Control(wiring.Component):
         ]
         with m.If(states.taken):
             m.d.sync += [self.job[name].eq(getattr(self, name)) for name in self._spec.members]
+        if config.cache_bytes:
+            self._keep(m, states)
         return m
+
+    def _keep(self, m: Module, states: JobStates) -> None:
+        """Whether cached blocks of B outlive the start of a job: its driver says so, B is at the
+        place of that of the last job, and all has gone well since."""
+        kept = Signal()
+        spoiled = Signal(init=1)
+        same = [self.job[name] == getattr(self, name) for name in _B]
+        with m.If(states.taken):
+            m.d.sync += kept.eq(self.keep & Cat(same).all())
+        m.d.comb += self.flush.eq(states.go & (~kept | spoiled))
+        with m.If(states.go):
+            m.d.sync += spoiled.eq(0)
+        with m.If(self.soft_reset | states.error):
+            m.d.sync += spoiled.eq(1)
 
     def _failure(self, m: Module) -> tuple[Value, Value]:
         """The code (0: none) and the detail of the first lane that cannot go on."""

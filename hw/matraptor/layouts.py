@@ -95,9 +95,12 @@ def result_layout(config: MatRaptorConfig) -> data.StructLayout:
 def job_layout(config: MatRaptorConfig) -> data.StructLayout:
     """A job, constant while it runs: flat bases, rows of A and of B, ``capacity`` (entries that
     each lane may write into each of its channels). Where there is an outer-product mode, ``mode``
-    chooses it, and ``columns`` are those of B and C."""
+    chooses it, and ``columns`` are those of B and C; with a cache, ``keep`` is the driver's word
+    that B is that of the last job."""
     bases = {f"{x}_{what}": config.addr_bits for x in "abc" for what in ("pairs", "entries")}
     fields: dict[str, ShapeLike] = {**bases, "rows": 32, "b_rows": 32, "capacity": 32}
     if config.outer_product:
         fields |= {"mode": 1, "columns": 32}
+    if config.cache_bytes:
+        fields["keep"] = 1
     return data.StructLayout(fields)

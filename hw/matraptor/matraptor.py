@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, Final
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,13 +13,15 @@ from ..axi.crossbar import ReadCrossbar
 from ..axi.interconnect import ReadInterconnect
 from ..axi.layouts import beat_layout, routed_layout, store_layout
 from ..axi.managers import WriteManager
+from ..axi.read_cache import EVENTS as CACHE_EVENTS
+from ..axi.read_cache import CacheShape, ReadCache
 from ..channels.beat_packer import count_bits, write_request_layout
 from ..channels.c2sr_row_writer import WRITERS, C2srRowWriter
 from ..job.accelerator_top import AcceleratorTop
 from ..job.activity import Activity, count, counter_members, ones
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.jobs.matraptor import job_spec
-from ..spec.matraptor import READS, MatRaptorConfig
+from ..spec.matraptor import CACHE_WAYS, READS, MatRaptorConfig
 from ..spec.registers.register_map import COUNTER_BITS
 from ..stream.multiplex import bypass_unless
 from .control import Control, failure_layout
@@ -31,6 +33,17 @@ from .outer.replay import OuterColumns
 
 EVENTS = ("multiplied", "merge_step", "stored_row", "stored_entry", *READS)
 """Events of a lane in a cycle; an event of a read array is one beat."""
+CACHED = {
+    "cache_hits": "hit",
+    "cache_misses": "miss",
+    "cache_merged": "merged",
+    "cache_evictions": "eviction",
+}
+"""Counters of the cache of B, and the event of a channel's part of it that each counts."""
+
+
+def _cached_layout(config: MatRaptorConfig) -> data.StructLayout:
+    return data.StructLayout(dict.fromkeys(CACHE_EVENTS, config.channels))
 
 
 class Counters(wiring.Component):
@@ -47,7 +60,8 @@ class Counters(wiring.Component):
     clear: pulse: a job is accepted
     running: a job runs
     the members of ``EVENTS``: of each lane, whether it happens
-    conflicts: requests that wait for another lane's
+    waiting: requests that wait for another lane's
+    cached: with a cache of B, of each channel the events of its part, see ``CACHED``
     and the counters, outputs
     """
 
@@ -60,12 +74,15 @@ class Counters(wiring.Component):
                 # Not to be taken for the counter of that name.
                 "waiting": In(range(config.lanes + 1)),
                 **counter_members(job_spec(config)),
+                **({"cached": In(_cached_layout(config))} if config.cache_bytes else {}),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
+        if config.cache_bytes:
+            self._count_cached(m)
         m.submodules.activity = activity = Activity()
         # Lanes know late what happens, some only by a `ready` of the bus.
         before = {}
@@ -99,6 +116,15 @@ class Counters(wiring.Component):
         count(m, self, "results", new["stored_entry"])
         self._balance(m, multiplied)
         return m
+
+    def _count_cached(self, m: Module) -> None:
+        """Events of the cache's parts; they are known late, as those of lanes."""
+        before = Signal.like(self.cached, name="cached_before")
+        m.d.sync += before.eq(self.cached)
+        for name, event in CACHED.items():
+            new = Signal(range(self._config.channels + 1), name=f"new_{name}")
+            m.d.sync += new.eq(ones(before[event]))
+            count(m, self, name, new)
 
     def _balance(self, m: Module, multiplied: Value) -> None:
         """Products of the busiest lane and of the least busy one.
@@ -259,6 +285,11 @@ class Lane(wiring.Component):
             wiring.connect(m, readers.reader_r[index], getattr(loader, f"{what}_r"))
             m.d.comb += getattr(self, name).eq(getattr(loader, f"read_beats_{what}"))
 
+    def _b_address(self, b_loader: SparseBLoader) -> Value:
+        """The address of a failed read of B; of its block, where blocks are cached."""
+        address, within = b_loader.error_address, self._config.geometry.block_shift
+        return Cat(Const(0, within), address[within:]) if self._config.cache_bytes else address
+
     def _fail(
         self,
         m: Module,
@@ -272,7 +303,7 @@ class Lane(wiring.Component):
         failure, spec = self.failure, job_spec(self._config)
         causes = [
             ("bus_read", a_loader.error, {"address": a_loader.error_address}),
-            ("bus_read", b_loader.error, {"address": b_loader.error_address}),
+            ("bus_read", b_loader.error, {"address": self._b_address(b_loader)}),
             ("index", b_loader.index_error, {"row": b_loader.index_row}),
             *others,
             ("unsorted", element.unsorted, {"row": element.error_row}),
@@ -343,6 +374,8 @@ class MatRaptor(AcceleratorTop):
                 ]
         for channel in range(config.channels):
             read = SimpleNamespace(ar=crossbar.ar[channel], r=crossbar.r[channel])
+            if config.cache_bytes:
+                read = self._cache(m, control, counters, channel, read, writers[channel])
             self.connect_manager(m, channel, read=read, write=writers[channel])
         idle = [lane.idle for lane in lanes] + [manager.idle for manager in writers]
         m.d.comb += [
@@ -370,6 +403,42 @@ class MatRaptor(AcceleratorTop):
             wiring.connect(m, crossbar.lane_r[number], lane.r)
         return crossbar
 
+    def _cache(
+        self,
+        m: Module,
+        control: Control,
+        counters: Counters,
+        channel: int,
+        lanes: SimpleNamespace,
+        writes: WriteManager,
+    ) -> SimpleNamespace:
+        """The cache of B in a channel: reads of A pass by, and writes of C drop their blocks."""
+        config = self.config
+        b_pairs = READS.index("b_pairs") << config.slot_bits
+        m.submodules[f"cache_{channel}"] = cache = ReadCache(
+            CacheShape(
+                sets=config.cache_sets,
+                ways=CACHE_WAYS,
+                block_bytes=config.interleave,
+                skipped_bits=config.cache_skipped_bits,
+            ),
+            addr_bits=config.addr_bits,
+            data_bits=config.data_bits,
+            id_bits=config.id_bits,
+            cached_bit=config.slot_bits + 1,
+            fill_id=b_pairs,
+            outstanding=config.outstanding,
+            waiting=config.cache_waiting,
+        )
+        wiring.connect(m, lanes.ar, cache.ar)
+        wiring.connect(m, cache.r, lanes.r)
+        m.d.comb += [
+            cache.flush.eq(control.flush),
+            cache.drop.eq(writes.written),
+            *(counters.cached[event][channel].eq(getattr(cache, event)) for event in CACHE_EVENTS),
+        ]
+        return SimpleNamespace(ar=cache.bus_ar, r=cache.bus_r)
+
     def _write(self, m: Module, control: Control, lanes: list[Lane], channel: int) -> WriteManager:
         """The writers of all lanes whose rows are in a channel."""
         config = self.config
@@ -384,6 +453,7 @@ class MatRaptor(AcceleratorTop):
             count_bits=count_bits(config.geometry),
             burst_beats=config.burst_beats,
             buffer_beats=2 * config.burst_beats,
+            reports=config.cache_bytes > 0,
         )
         m.submodules[f"writers_{channel}"] = manager
         streams = [(lane, slot, name) for lane, slot in users for name in WRITERS]

@@ -18,6 +18,9 @@ __all__ = ["MATRAPTOR", "MODES", "READS", "UNITS", "WRITES", "MatRaptorConfig"]
 MODES = ("rows", "outer")
 """Methods to compute a product: row by row, or by outer products."""
 
+CACHE_WAYS = 4
+"""Blocks of a set of the cache of B."""
+
 READS = ("a_pairs", "a_entries", "b_pairs", "b_entries")
 """Arrays that a lane reads, each under IDs of its own."""
 
@@ -63,11 +66,24 @@ class MatRaptorConfig(C2srOperands, Config):
         doc="a second mode for small, denser operands: outer products, summed in the queues",
     )
 
+    cache_bytes: int = parameter(
+        0,
+        allowed=IntRange(0, 1 << 22),
+        doc="bytes of a cache of B, all channels together; 0: no cache",
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
         # The lane map checks the numbers of lanes and channels.
         _ = self.lane_map
         self.layout.check_beat(self.data_bits)
+        step = self.channels * CACHE_WAYS * self.interleave
+        sets = self.cache_bytes // step
+        if self.cache_bytes and (sets < 2 or sets & (sets - 1) or self.cache_bytes % step):
+            raise ValueError(
+                f"`cache_bytes` must be 0 or `channels` * `interleave` * {CACHE_WAYS}, {step}, "
+                f"times a power of two of at least 2, not {self.cache_bytes}"
+            )
 
     @property
     def format(self) -> Format:
@@ -88,6 +104,22 @@ class MatRaptorConfig(C2srOperands, Config):
     def burst_beats(self) -> int:
         """Beats of the longest burst: one block of the interleaving."""
         return self.geometry.block_beats
+
+    @property
+    def cache_sets(self) -> int:
+        """Sets of a channel's part of the cache of B; its blocks are those of the interleaving."""
+        return self.cache_bytes // (self.channels * CACHE_WAYS * self.interleave)
+
+    @property
+    def cache_waiting(self) -> int:
+        """Reads of B in a channel that may wait for their blocks."""
+        return 4 * self.outstanding
+
+    @property
+    def cache_skipped_bits(self) -> int:
+        """Lowest bits of a block's number that do not choose its set: a channel has every so
+        manieth block, of which the power of two would leave sets without blocks."""
+        return (self.channels & -self.channels).bit_length() - 1
 
     @property
     def lane_bits(self) -> int:

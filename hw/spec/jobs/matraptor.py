@@ -128,6 +128,20 @@ COUNTERS: dict[str, str] = {
 }
 """Events that are counted from the start of a job to its end."""
 
+CACHE_COUNTERS: dict[str, str] = {
+    "cache_hits": "reads of B whose block was in the cache",
+    "cache_misses": "blocks of B read from memory into the cache",
+    "cache_merged": "reads of B whose block was on its way into the cache",
+    "cache_evictions": "blocks of B replaced in the cache",
+}
+"""Those of a cache of B."""
+
+
+def counters(config: MatRaptorConfig) -> dict[str, str]:
+    """Returns what an accelerator counts."""
+    return COUNTERS | CACHE_COUNTERS if config.cache_bytes else COUNTERS
+
+
 ERRORS = (
     Error("zero_size", 1, "register", "ROWS, B_ROWS or CAPACITY is 0"),
     Error(
@@ -195,6 +209,9 @@ def _checks(config: MatRaptorConfig) -> tuple[Check, ...]:
 def _constants(config: MatRaptorConfig) -> tuple[Register, ...]:
     layout, semiring = config.layout, config.operators
     value = VALUES.index(config.value)
+    cache = constants(
+        "CONFIG4", 0x18, "the cache of B", ("cache_bytes", 32, config.cache_bytes, "bytes")
+    )
     return (
         constants(
             "CONFIG0",
@@ -229,6 +246,7 @@ def _constants(config: MatRaptorConfig) -> tuple[Register, ...]:
             ("addr_bits", 8, config.addr_bits, "width of an address"),
             ("outer_product", 8, int(config.outer_product), "1: the mode is present"),
         ),
+        *((cache,) if config.cache_bytes else ()),
     )
 
 
@@ -245,6 +263,9 @@ def _job(config: MatRaptorConfig) -> list[Register]:
             number("MODE", 0x10C, "rw", 1, "0: row by row; 1: outer products", MODES),
             number("COLUMNS", 0x110, "rw", 32, "columns of B and C, for outer products"),
         ]
+    if config.cache_bytes:
+        doc = "1: B is that of the last job, its cached blocks are kept"
+        rows.append(number("KEEP", 0x114, "rw", 1, doc))
     for index, name in enumerate(ARRAYS):
         operand, what = name.upper().split("_")
         doc = f"byte address of {operand}'s {what.lower()}, a multiple of {config.interleave}"
@@ -260,7 +281,7 @@ def job_spec(config: MatRaptorConfig) -> JobSpec:
         version=0x0001_0001,
         constants=_constants(config),
         detail="wrong register, bus address or row of C",
-        counters=COUNTERS,
+        counters=counters(config),
         errors=ERRORS,
         job=tuple(_job(config)),
         checks=_checks(config),
