@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...hw.spec.c2sr import PAIR_BYTES, C2srLayout
 from ...hw.spec.jobs.matraptor import (
-    COUNTERS,
+    counters,
     job_spec,
     limits,
 )
@@ -216,7 +216,7 @@ class MatRaptorModel(ModelDevice):
             places=Places(a.pointers, b.pointers),
         )
         self.cycles.append(timed)
-        return _timed(timed)
+        return _timed(self.config, timed)
 
     def _outer_counts(self, t: C2sr, b: C2sr, rows: int, found: SparseProduct) -> dict[str, int]:
         if self._channel is None:
@@ -226,12 +226,12 @@ class MatRaptorModel(ModelDevice):
             self.config, t, b, rows, memory=self._channel, gigahertz=self._gigahertz
         )
         self.cycles.append(timed)
-        return _timed(timed)
+        return _timed(self.config, timed)
 
 
-def _timed(found: Cycles) -> dict[str, int]:
+def _timed(config: MatRaptorConfig, found: Cycles) -> dict[str, int]:
     """All counters."""
-    return {name: getattr(found, name) for name in COUNTERS}
+    return {name: getattr(found, name) for name in counters(config)}
 
 
 def _untimed(found: SparseProduct) -> dict[str, int]:

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..hw.emit.unit import emit
-from ..hw.spec.jobs.matraptor import COUNTERS
+from ..hw.spec.jobs.matraptor import counters
 from ..hw.spec.matraptor import MatRaptorConfig
 from ..sim.matraptor.cycles.outer import simulate_outer
 from ..sim.matraptor.cycles.rows import simulate
@@ -163,7 +163,7 @@ def compare(rtl: SparseNative, operands: Operands, latency: int, *, mode: str = 
         stored = by_columns(rtl.config, a)
         model = simulate_outer(rtl.config, stored, b, a.shape[0], memory=memory)
     counts = driver.jobs[0].counts
-    return {name: (counts[name], getattr(model, name)) for name in COUNTERS}
+    return {name: (counts[name], getattr(model, name)) for name in counters(rtl.config)}
 
 
 @dataclass(frozen=True)
@@ -191,6 +191,6 @@ def deviation(
     ]
     worst = {
         name: max(abs(model - real) / max(1, real) for real, model in (job[name] for job in found))
-        for name in COUNTERS
+        for name in counters(rtl.config)
     }
     return Deviation(len(found), worst)

@@ -8,7 +8,8 @@ whole, and lies in one channel: where is known, for the operands are in C2SR. Of
    lane holds a piece for the rows that follow in it, so that it may well be once);
 3. that whenever a row of B is used (by rows: for every entry of A; by outer products: for every
    lane with entries in a column of A) its pair and each piece of its entries are read, for no lane
-   keeps a row of B longer than for that use, nor shares it;
+   keeps a row of B longer than for that use, nor shares it
+   (with a cache of B: read once at least, or never if it has kept them from the job before);
 4. that every piece with a word of C is written, once at least;
 5. that all of 2 and 3 has come, and that memory has answered all of 4, before the job is done.
 
@@ -26,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -200,7 +201,13 @@ def by_rows(config: MatRaptorConfig, a: csr_array, b: csr_array, places: Places)
 
 
 def bound(
-    config: MatRaptorConfig, work: Work, entries: Ints, memory: MemoryModel, gigahertz: float
+    config: MatRaptorConfig,
+    work: Work,
+    entries: Ints,
+    memory: MemoryModel,
+    gigahertz: float,
+    *,
+    kept: bool = False,
 ) -> Bound:
     """Computes the bound of a job.
 
@@ -209,8 +216,11 @@ def bound(
     entries: of C, by lane and channel: those of the rows ``i`` with the same ``i % max(lanes,
         channels)``, which lie one behind the other
     gigahertz: the clock
+    kept: whether all of B may be in a cache when the job starts
     """
     beat = config.beat_bytes
+    if kept:
+        work = replace(work, uses=np.zeros_like(work.uses))
     port = _demand(
         config, work, entries, beat, bytes_moved=beat, cycles=1.0, both_ways=True, late=0
     )
@@ -260,6 +270,8 @@ def _demand(
     each = work.uses.astype(np.int64)
     each[filled] *= 1 + last - first + 1
     reads = reads + _by_channel(np.arange(len(each)), each, channels)
+    if config.cache_bytes:
+        reads = once
     writes = _pairs(np.arange(work.rows), channels, size)
     writes += _by_channel(np.arange(len(entries)), -(-entries * entry // size), channels)
     return Demand(

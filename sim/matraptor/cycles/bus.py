@@ -7,15 +7,14 @@ from typing import Any
 from ....hw.spec.matraptor import MatRaptorConfig
 from ...timing.compiled import inlined
 from ...timing.dram import MemoryModel, channels, push, serve, timing
-from .state import NEVER, SPANS, Shape, State, shape
+from .cache import cache_arrives, cache_step
+from .state import NEVER, SLOT, SPANS, TAG, Shape, State, shape
 from .writers import store_step
 
 __all__ = ["bus", "bus_step", "has_beat", "span", "span_fits", "take_beat"]
 
 A_PAIRS, A_ENTRIES, B_PAIRS, B_ENTRIES = range(4)
 _UNITS = 4
-_SLOT, _TAG = 512, 512
-"""More than slots of a reader, than beats of a burst: tags hold lane, reader, slot and beats."""
 _ANSWER = 3
 """Cycles from a beat at the memory's port to the reader's output, if nothing is before it."""
 
@@ -96,7 +95,7 @@ def _issue(c: Shape, s: State, lane: int, unit: int, channel: int, beat: int, be
     request[0] = channel
     request[1] = beat * c.beat_bytes
     request[2] = beats
-    request[3] = ((lane * _UNITS + unit) * _SLOT + slot) * _TAG + beats
+    request[3] = ((lane * _UNITS + unit) * SLOT + slot) * TAG + beats
     reader.request = 1
     s.lanes[lane].asking += 1
 
@@ -189,6 +188,92 @@ def _sooner(one: int, other: int, last: int) -> bool:
 
 
 @inlined
+def _to_cache(s: State, channel: int, address: int, beats: int, tag: int, now: int) -> None:
+    """A read into the register of the crossbar before a channel's cache."""
+    record = s.caches[channel]
+    place = s.cache_port[channel, record.port_count]
+    place[0] = address
+    place[1] = beats
+    place[2] = tag
+    place[3] = now + 1
+    place[4] = tag // TAG // SLOT % _UNITS >= B_PAIRS
+    record.port_count += 1
+
+
+@inlined
+def _next_beat(s: State, channel: int) -> None:
+    """The first beat at a channel's port goes."""
+    answers = s.channels[channel]
+    answers.sent += 1
+    if answers.sent == s.answers[channel, answers.head, 2]:
+        answers.sent = 0
+        answers.count -= 1
+        answers.head = answers.head + 1 if answers.head + 1 < s.answers.shape[1] else 0
+
+
+@inlined
+def _through_cache(c: Shape, s: State, d: Any, channel: int, now: int) -> None:
+    """A cycle of a channel's cache, and what it exchanges with the memory."""
+    answers, record = s.channels[channel], s.caches[channel]
+    tag, passing = 0, False
+    if answers.count > 0 and s.answers[channel, answers.head, 0] <= now:
+        tag = s.answers[channel, answers.head, 1]
+        passing = tag < c.fill_tag
+        if not passing:
+            cache_arrives(c, s, channel, tag // TAG % SLOT, now)
+            _next_beat(s, channel)
+    if cache_step(c, s, channel, passing, now):
+        record.offered_tag = tag
+        _next_beat(s, channel)
+    bus = s.cache_bus[channel]
+    room = c.flat or d.count[channel, 0] < c.read_queue
+    if room and record.bus_count > 0 and bus[0, 3] <= now:
+        _accept(c, s, d, channel, bus[0, 0], bus[0, 1], bus[0, 2], now)
+        for field in range(4):
+            bus[0, field] = bus[1, field]
+        record.bus_count -= 1
+
+
+@inlined
+def _cached_beats(c: Shape, s: State, now: int) -> None:
+    """The same as `_beats` behind caches, each of which offers a beat or none."""
+    for channel in range(c.channels):
+        beat = s.caches[channel]
+        if not beat.offered:
+            continue
+        record = s.lanes[beat.offered_tag // TAG // SLOT // _UNITS]
+        if not record.offered or _sooner(channel, record.offer, record.beat_mux):
+            record.offer = channel
+            record.offered = 1
+    for lane in range(c.lanes):
+        record = s.lanes[lane]
+        if not record.offered:
+            continue
+        record.offered = 0
+        record.beat_mux = record.offer
+        beat = s.caches[record.offer]
+        beat.offered = 0
+        _arrive(c, s, lane, beat.offered_tag // TAG, now)
+    for channel in range(c.channels):
+        beat = s.caches[channel]
+        beat.spare = beat.offered
+        beat.spare_tag = beat.offered_tag
+
+
+@inlined
+def _arrive(c: Shape, s: State, lane: int, tag: int, now: int) -> None:
+    """A beat to the reader that asked for it."""
+    slot, unit = tag % SLOT, tag // SLOT % _UNITS
+    arrived = s.slot_arrived[lane, unit, slot]
+    s.beat_time[lane, unit, slot * c.burst_beats + arrived] = now + _ANSWER
+    s.slot_arrived[lane, unit, slot] = arrived + 1
+    reader = s.readers[lane, unit]
+    reader.bytes += c.beat_bytes
+    if slot == reader.slot and arrived == reader.taken:
+        reader.next_at = now + _ANSWER
+
+
+@inlined
 def _addresses(c: Shape, s: State, d: Any, now: int) -> None:
     """Each channel takes a request of one of the lanes, in turn."""
     offered = False
@@ -207,13 +292,19 @@ def _addresses(c: Shape, s: State, d: Any, now: int) -> None:
             continue
         lane, others = record.offer, record.offers - 1
         record.offers = 0
-        if not c.flat and d.count[channel, 0] >= c.read_queue:
+        if c.cache_sets:
+            if s.caches[channel].port_full:
+                continue
+        elif not c.flat and d.count[channel, 0] >= c.read_queue:
             continue
         s.lanes[lane].conflicts += others
         s.lanes[lane].granted_at = now
         record.granted_at = now
         port = s.port[lane]
-        _accept(c, s, d, channel, port[0, 1], port[0, 2], port[0, 3], now + 1)
+        if c.cache_sets:
+            _to_cache(s, channel, port[0, 1], port[0, 2], port[0, 3], now)
+        else:
+            _accept(c, s, d, channel, port[0, 1], port[0, 2], port[0, 3], now + 1)
         for field in range(5):
             port[0, field] = port[1, field]
         s.lanes[lane].port_count -= 1
@@ -229,8 +320,8 @@ def _beats(c: Shape, s: State, now: int) -> None:
         if answers.count == 0 or s.answers[channel, answers.head, 0] > now:
             continue
         offered = True
-        tag = s.answers[channel, answers.head, 1] // _TAG
-        record = s.lanes[tag // _SLOT // _UNITS]
+        tag = s.answers[channel, answers.head, 1] // TAG
+        record = s.lanes[tag // SLOT // _UNITS]
         if not record.offered or _sooner(channel, record.offer, record.beat_mux):
             record.offer = channel
             record.offered = 1
@@ -243,26 +334,17 @@ def _beats(c: Shape, s: State, now: int) -> None:
         record.offered = 0
         channel = record.offer
         record.beat_mux = channel
-        answers = s.channels[channel]
-        tag = s.answers[channel, answers.head, 1] // _TAG
-        slot, unit = tag % _SLOT, tag // _SLOT % _UNITS
-        arrived = s.slot_arrived[lane, unit, slot]
-        s.beat_time[lane, unit, slot * c.burst_beats + arrived] = now + _ANSWER
-        s.slot_arrived[lane, unit, slot] = arrived + 1
-        reader = s.readers[lane, unit]
-        reader.bytes += c.beat_bytes
-        if slot == reader.slot and arrived == reader.taken:
-            reader.next_at = now + _ANSWER
-        answers.sent += 1
-        if answers.sent == s.answers[channel, answers.head, 2]:
-            answers.sent = 0
-            answers.count -= 1
-            answers.head = answers.head + 1 if answers.head + 1 < s.answers.shape[1] else 0
+        tag = s.answers[channel, s.channels[channel].head, 1] // TAG
+        _arrive(c, s, lane, tag, now)
+        _next_beat(s, channel)
 
 
 @inlined
 def bus_step(c: Shape, s: State, d: Any, dram: Any, t: Any, now: int) -> None:
     """One cycle of everything between the lanes and the memories."""
+    if c.cache_sets:
+        for channel in range(c.channels):
+            _through_cache(c, s, d, channel, now)
     for channel in range(c.channels):
         if s.channels[channel].writing:
             store_step(c, s, d, t, channel, now)
@@ -270,8 +352,11 @@ def bus_step(c: Shape, s: State, d: Any, dram: Any, t: Any, now: int) -> None:
             tag, write, ready = serve(dram, d, channel, float(now))
             if tag >= 0 and not write:
                 cycle = int(ready + dram.controller) + 1
-                _answer(s, channel, cycle, tag, tag % _TAG)
-    _beats(c, s, now)
+                _answer(s, channel, cycle, tag, tag % TAG)
+    if c.cache_sets:
+        _cached_beats(c, s, now)
+    else:
+        _beats(c, s, now)
     for lane in range(c.lanes):
         _lane_port(c, s, lane, now)
     _addresses(c, s, d, now)

@@ -21,7 +21,7 @@ from .bus import bus, bus_step
 from .element import multiply, offer
 from .loaders import ENDS, NOTHING, asked, has_left, has_room, load_a, load_b
 from .plan import LAST, Places, Plan, canonical, packed, plan, starts
-from .rows import Cycles, QueueOverflow, account, entries_of_c, report
+from .rows import Cache, Cycles, QueueOverflow, account, entries_of_c, report, set_up
 from .state import (
     ADDER,
     IDLE,
@@ -34,7 +34,6 @@ from .state import (
     State,
     begin,
     latency,
-    state,
 )
 from .traffic import by_outer_products
 from .writers import write_rows
@@ -372,6 +371,7 @@ def simulate_outer(
     memory: MemoryModel = FLAT,
     gigahertz: float = 2.0,
     latencies: Latency | None = None,
+    cache: Cache | None = None,
 ) -> Cycles:
     """Multiply sparse matrices by outer products in the cycle model, in one job.
 
@@ -394,7 +394,8 @@ def simulate_outer(
         raise QueueOverflow(int(overflow[0]), config.queue_depth, 0)
     left, right = canonical(to_csr(t)), canonical(to_csr(b))
     places = Places(t.pointers, b.pointers)
-    work, machine = outer_plan(config, left, right, places, rows), state(config)
+    work = outer_plan(config, left, right, places, rows)
+    machine, work = set_up(config, work, latencies, cache)
     needed = by_outer_products(config, t, b, rows)
     begin(machine, work, needed.products)
     machine.lanes["held_by"] = START
@@ -405,5 +406,6 @@ def simulate_outer(
     most = 10_000 + 2_000 * (left.nnz + left.shape[0] + sum(needed.products) + sums.begun.size)
     numbers, dram, timings = bus(config, memory, gigahertz)
     totals = _run(numbers, machine, dram, timings, work, times, sums, most)
-    limit = bound(config, needed, entries_of_c(machine), memory, gigahertz)
+    kept = cache is not None and cache.kept
+    limit = bound(config, needed, entries_of_c(machine), memory, gigahertz, kept=kept)
     return report(config, machine, limit, rows, gigahertz, times, list(totals))

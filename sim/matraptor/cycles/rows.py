@@ -7,18 +7,20 @@ matter. Source: MatRaptor, sections on the architecture and the experimental set
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ....hw.spec.c2sr import PAIR_BYTES
+from ....hw.spec.jobs.matraptor import CACHE_COUNTERS
 from ....hw.spec.matraptor import MatRaptorConfig
 from ...timing.bound_broken import BoundBroken
 from ...timing.compiled import compiled, inlined
 from ...timing.dram import FLAT, MemoryModel
 from .bound import Bound, bound, by_rows
 from .bus import bus, bus_step
+from .cache import Contents, contents, forget
 from .element import emit, merge, multiply, offer
 from .loaders import NOTHING, asked, has_left, load_a, load_b
 from .plan import Places, Plan, canonical, packed, plan
@@ -43,6 +45,8 @@ from .state import (
 from .writers import write_rows
 
 Ints = npt.NDArray[np.int64]
+_WALK = 0
+"""Cycles from the first step of the lanes to the first one of the walk over a cache's sets."""
 
 
 class QueueOverflow(ValueError):
@@ -68,6 +72,7 @@ class Cycles:
     merge_steps: entries moved in the merges of phase I
     results: entries of C
     lane_busy_max, lane_busy_min: products of the busiest and of the least busy lane
+    cache_*: of the cache of B, 0 without one
     gigahertz: the clock
     bound: what the job cannot beat
     memory_read, memory_written: bytes that the memory was to move, by channel: whole accesses; of
@@ -93,6 +98,10 @@ class Cycles:
     results: int
     lane_busy_max: int
     lane_busy_min: int
+    cache_hits: int
+    cache_misses: int
+    cache_merged: int
+    cache_evictions: int
     lanes: int
     gigahertz: float
     bound: Bound
@@ -178,6 +187,7 @@ def report(
         **sums,
         lane_busy_max=int(np.max(lanes["products"])),
         lane_busy_min=int(np.min(lanes["products"])),
+        **{name: int(machine.caches[name[6:]].sum()) for name in CACHE_COUNTERS},
         lanes=config.lanes,
         gigahertz=gigahertz,
         bound=limit,
@@ -239,6 +249,34 @@ def account(s: State, lane: int, waiting: int, took: int, passed: int, fed: int,
     s.spent[lane, reason] += 1
 
 
+class Cache(NamedTuple):
+    """The cache of B at a job's start.
+
+    ``contents``: of all channels; ``kept``: whether they stay, else all blocks are dropped first;
+    ``bases``: flat addresses of the arrays of A, B and C, or None for any.
+    """
+
+    contents: Contents
+    kept: bool
+    bases: tuple[int, ...] | None
+
+
+def set_up(
+    config: MatRaptorConfig, work: Plan, latencies: Latency | None, cache: Cache | None
+) -> tuple[State, Plan]:
+    """Returns a machine before a job, and the job with the addresses that its cache sees."""
+    kept = cache.contents if cache else contents(config)
+    machine = state(config, kept)
+    if not cache or not cache.kept:
+        forget(kept)
+        # The walk over the sets begins a cycle after the job.
+        first = latency(config, latencies).start + _WALK
+        machine.caches["ready_at"] = first + config.cache_sets
+    if cache and cache.bases:
+        work = work._replace(bases=np.array(cache.bases, np.int64) // config.channels)
+    return machine, work
+
+
 @compiled
 def _run(c: Shape, s: State, d: Any, dram: Any, p: Plan, t: Latency, most: int) -> Any:
     """Step until all lanes have finished. Returns (cycles, first product, last product, cycles
@@ -288,6 +326,7 @@ def simulate(
     gigahertz: float = 2.0,
     latencies: Latency | None = None,
     places: Places | None = None,
+    cache: Cache | None = None,
 ) -> Cycles:
     """Multiply sparse matrices in the cycle model.
 
@@ -300,6 +339,7 @@ def simulate(
     gigahertz: clock of the accelerator
     latencies: of its parts, if not those of the hardware
     places: where the rows of a and b are, if there is anything between them
+    cache: what the cache of B has kept, changed by the job; None: nothing, as after a reset
 
     Raises
     ------
@@ -310,7 +350,8 @@ def simulate(
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"`b` must have {a.shape[1]} rows, not {b.shape[0]}")
     places = places or packed(a, b, config.channels)
-    work, machine = plan(config, a, b, places), state(config)
+    work = plan(config, a, b, places)
+    machine, work = set_up(config, work, latencies, cache)
     needed = by_rows(config, a, b, places)
     begin(machine, work, needed.products)
     times = latency(config, latencies)
@@ -321,5 +362,6 @@ def simulate(
     if full >= 0:
         row = machine.lanes[full]["merge_row"]
         raise QueueOverflow(int(work.row_number[row]), config.queue_depth, int(totals[0]))
-    limit = bound(config, needed, entries_of_c(machine), memory, gigahertz)
+    kept = cache is not None and cache.kept
+    limit = bound(config, needed, entries_of_c(machine), memory, gigahertz, kept=kept)
     return report(config, machine, limit, a.shape[0], gigahertz, times, totals)

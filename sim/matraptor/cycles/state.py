@@ -9,6 +9,7 @@ import numpy as np
 
 from ....hw.spec.matraptor import MatRaptorConfig
 from ...timing.dram import MemoryModel
+from .cache import CACHE, MISSES, Contents, contents
 from .plan import Plan
 
 # The breakdown of a lane's cycles: the names of the reasons, and the rule that assigns each cycle
@@ -64,6 +65,8 @@ REASONS = {
 
 
 _UNITS = 4
+SLOT, TAG = 512, 512
+"""More than slots of a reader, than beats of a burst: tags hold lane, reader, slot and beats."""
 
 
 def _fields(*names: str) -> Any:
@@ -93,6 +96,11 @@ class Shape(NamedTuple):
     page_bytes: int
     read_queue: int
     write_queue: int
+    cache_sets: int
+    cache_skipped: int
+    cache_waiting: int
+    fill_tag: int
+    tag_step: int
 
 
 class Latency(NamedTuple):
@@ -185,7 +193,11 @@ class State(NamedTuple):
     ``words`` [lane, kind, place] -> (since, slot, address, what it ends) and ``word_*`` [lane,
     kind]: on their way to the packers. ``runs`` [lane, kind, slot, place] -> (since, address,
     beats); ``turns``, ``write_answers`` [channel, place] -> (since, lane, kind, slot, ...).
-    ``pointer`` [lane, slot]. ``spent`` [lane, reason]: cycles.
+    ``pointer`` [lane, slot]. ``spent`` [lane, reason]: cycles. ``caches``, ``cache_*`` [channel]:
+    see ``cache_step``; ``cache_port`` -> (address, beats, tag, since, whether it is for the cache),
+    ``cache_bus`` -> (address, beats, tag, since), ``cache_entries`` -> (since, line, whether it is
+    a miss, phase, beats, tag), ``cache_misses`` -> (since, block), ``cache_window`` -> (beats,
+    tag), ``kept_*``: their :class:`Contents`.
     """
 
     lanes: Any
@@ -224,6 +236,18 @@ class State(NamedTuple):
     write_answers: Any
     pointer: Any
     spent: Any
+    caches: Any
+    cache_port: Any
+    cache_bus: Any
+    cache_entries: Any
+    cache_misses: Any
+    cache_arrived: Any
+    cache_times: Any
+    cache_window: Any
+    kept_block: Any
+    kept_way: Any
+    kept_phase: Any
+    kept_done: Any
 
 
 NEVER = 1 << 62
@@ -266,6 +290,12 @@ def shape(config: MatRaptorConfig, memory: MemoryModel) -> Shape:
         page_bytes=memory.page_bytes,
         read_queue=memory.read_queue,
         write_queue=memory.write_queue,
+        cache_sets=config.cache_sets,
+        cache_skipped=config.cache_skipped_bits,
+        cache_waiting=config.cache_waiting,
+        # Tags of blocks name the lane behind the last one.
+        fill_tag=config.lanes * _UNITS * SLOT * TAG + config.burst_beats,
+        tag_step=TAG,
     )
 
 
@@ -296,8 +326,9 @@ def latency(config: MatRaptorConfig, chosen: Latency | None = None) -> Latency:
     )
 
 
-def state(config: MatRaptorConfig) -> State:
-    """Returns the state of a machine after reset."""
+def state(config: MatRaptorConfig, kept: Contents | None = None) -> State:
+    """Returns the state of a machine after reset, but for what its cache has ``kept``."""
+    block, way, phase, done = kept or contents(config)
     lanes, channels, slots = config.lanes, config.channels, config.outstanding + 1
     bursts = lanes * _UNITS * slots
     kinds = (lanes, 2)
@@ -346,6 +377,18 @@ def state(config: MatRaptorConfig) -> State:
         write_answers=zeros(channels, waiting, 4),
         pointer=zeros(lanes, config.lane_channels),
         spent=zeros(lanes, len(REASONS)),
+        caches=np.zeros(channels, CACHE),
+        cache_port=zeros(channels, 2, 5),
+        cache_bus=zeros(channels, 2, 4),
+        cache_entries=zeros(channels, config.cache_waiting + 2, 6),
+        cache_misses=zeros(channels, MISSES, 2),
+        cache_arrived=zeros(channels, slots),
+        cache_times=zeros(channels, slots * config.burst_beats),
+        cache_window=zeros(channels, 2, 2),
+        kept_block=block,
+        kept_way=way,
+        kept_phase=phase,
+        kept_done=done,
     )
 
 

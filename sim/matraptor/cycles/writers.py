@@ -113,6 +113,7 @@ def store_step(c: Shape, s: State, d: Any, t: Latency, channel: int, now: int) -
         answer = s.write_answers[channel, record.answer_out % s.write_answers.shape[1]]
         if answer[0] <= now:
             s.writers[answer[1], answer[2], answer[3]].owed -= 1
+            s.caches[channel].drops_at = now + 1
             record.answer_out += 1
             record.writing -= 1
 
