@@ -158,6 +158,8 @@ class ModelDevice(Closing, ABC):
         self._values[register.name] = old
         control = self._map["CTRL"]
         resets = control.get(pulses, "soft_reset")
+        if register is control and resets:
+            self._soft_reset()
         if register is control and control.get(pulses, "start") and not resets:
             self._start()
 
@@ -165,6 +167,9 @@ class ModelDevice(Closing, ABC):
         """Until the interrupt. Jobs are over at once here; RuntimeError if it will never come."""
         if not self.irq():
             raise RuntimeError("the interrupt will never come: no job has ended with it enabled")
+
+    def _soft_reset(self) -> None:
+        """A soft reset; of a model whose jobs leave nothing but memory it changes nothing."""
 
     def _find(self, offset: int) -> tuple[Any, int]:
         self._check_open()

@@ -123,6 +123,9 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
     In the mode "outer" of a device with outer products, C is computed in tiles that fit the chip,
     one job each. Results do not depend on the tiles.
 
+    Jobs of a product that read the same B one after the other find it where it is. With a cache of
+    B they set KEEP.
+
     Parameters
     ----------
     device: the accelerator and its memory
@@ -149,6 +152,7 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
             addr_bits=config.addr_bits,
         )
         self.jobs = []
+        self._laid: C2sr | None = None
 
     def multiply(self, a: C2sr, b: C2sr, *, mode: str = "rows") -> C2sr:
         """Computes ``C = A (x) B`` in the semiring of the device.
@@ -170,7 +174,7 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         JobError: the device reports an error other than an overflow
         """
         self._check(a, b, mode)
-        self.jobs = []
+        self.jobs, self._laid = [], None
         shape = a.shape[0], b.shape[1]
         if not a.shape[0] or not b.shape[0]:
             return from_patterns(no_entries(shape[0]), shape, self.config.layout)
@@ -280,19 +284,27 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         """
         rows, layout = len(most), self.config.layout
         capacity = self._capacity(most)
+        of_a = dict(zip(("a_pairs", "a_entries"), image_sizes(a), strict=True))
+        of_b = dict(zip(("b_pairs", "b_entries"), image_sizes(b), strict=True))
+        # With a cache B comes first, so that it stays where it is from job to job.
+        keeps = self.config.cache_bytes > 0 and self._laid is b
         sizes = {
-            **dict(zip(("a_pairs", "a_entries"), image_sizes(a), strict=True)),
-            **dict(zip(("b_pairs", "b_entries"), image_sizes(b), strict=True)),
+            **(of_b | of_a if self.config.cache_bytes else of_a | of_b),
             "c_pairs": pairs_bytes(layout, rows),
             "c_entries": entries_bytes(layout, capacity * self.config.channel_lanes),
         }
         base = self._memory.fit(sizes, "the operands and the result")
         for name, matrix in (("a", a), ("b", b)):
+            if keeps and name == "b":
+                continue
             blocks = image(
                 matrix, pairs_base=base[f"{name}_pairs"], entries_base=base[f"{name}_entries"]
             )
             write_blocks(self._device.write_memory, blocks)
         job = {"rows": rows, "b_rows": b.shape[0], "capacity": capacity, **base}
+        if self.config.cache_bytes:
+            job["keep"] = int(keeps)
+            self._laid = b
         if self.config.outer_product:
             job |= {"mode": int(mode == "outer"), "columns": b.shape[1]}
         status = self._registers.submit({name.upper(): value for name, value in job.items()})

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ...hw.spec.c2sr import PAIR_BYTES, C2srLayout
 from ...hw.spec.jobs.matraptor import (
+    ARRAYS,
     counters,
     job_spec,
     limits,
@@ -20,9 +21,10 @@ from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, run_indices, starts_
 from ..sparse.image import StoredRows, filled, from_image, image, stored_rows
 from ..sparse.memory_blocks import read_bytes
 from ..timing.dram import MemoryModel
+from .cycles.cache import contents, drop_blocks
 from .cycles.outer import simulate_outer
 from .cycles.plan import Places
-from .cycles.rows import Cycles, simulate
+from .cycles.rows import Cache, Cycles, simulate
 from .cycles.traffic import bytes_read
 from .result.outer import outer_product, overflow_rows
 from .result.rows import SparseProduct, spgemm
@@ -120,7 +122,27 @@ class MatRaptorModel(ModelDevice):
         self.config: Final = config
         self._channel, self._gigahertz = channel, gigahertz
         self.cycles = []
+        # The cache of B: its contents, the place of the last job's B, whether they are of no use,
+        # and whether this job keeps them.
+        self._cached = contents(config)
+        self._last_b: tuple[int, ...] = ()
+        self._spoiled, self._kept = True, False
         super().__init__(job_spec(config), memory_bytes)
+
+    def _start(self) -> None:
+        place = tuple(self._values[name] for name in ("B_PAIRS", "B_ENTRIES", "B_ROWS"))
+        asked = self._values.get("KEEP", 0) == 1
+        self._kept = asked and not self._spoiled and place == self._last_b
+        super()._start()
+        self._last_b = place
+        self._spoiled = self._map["STATUS"].get(self._values["STATUS"], "error") == 1
+
+    def _soft_reset(self) -> None:
+        self._spoiled = True
+
+    def _cache(self) -> Cache:
+        bases = tuple(self._values[name.upper()] for name in ARRAYS)
+        return Cache(self._cached, self._kept, bases)
 
     def _job(self) -> tuple[str, int, dict[str, int]]:
         if self._outer:
@@ -143,8 +165,9 @@ class MatRaptorModel(ModelDevice):
             if len(wrong):
                 return error, int(wrong[0]), {}
         assert found.c is not None
+        counts = self._counts(a, b, found)
         self._store(found.c)
-        return "none", 0, self._counts(a, b, found)
+        return "none", 0, counts
 
     @property
     def _outer(self) -> bool:
@@ -176,8 +199,9 @@ class MatRaptorModel(ModelDevice):
         if len(found.region):
             return "region", int(found.region[0]), {}
         assert found.c is not None
+        counts = self._outer_counts(t, b, rows, found)
         self._store(found.c)
-        return "none", 0, self._outer_counts(t, b, rows, found)
+        return "none", 0, counts
 
     def _store(self, c: C2sr) -> None:
         """Write C; what lies in gaps between its rows stays as it is."""
@@ -185,6 +209,7 @@ class MatRaptorModel(ModelDevice):
             content = read_bytes(self.read_memory, block.address, len(block.data)).copy()
             content[mask] = block.data[mask]
             self.write_memory(block.address, content.tobytes())
+            drop_blocks(self.config, self._cached, block.address, len(block.data))
 
     def _left(self, rows: int) -> C2sr:
         layout, shape = self.config.layout, (rows, limits(self.config)["ROWS"])
@@ -214,6 +239,7 @@ class MatRaptorModel(ModelDevice):
             memory=self._channel,
             gigahertz=self._gigahertz,
             places=Places(a.pointers, b.pointers),
+            cache=self._cache(),
         )
         self.cycles.append(timed)
         return _timed(self.config, timed)
@@ -223,7 +249,13 @@ class MatRaptorModel(ModelDevice):
             bytes_moved = bytes_read(self.config, t, b, rows) | _bytes_written(found)
             return _untimed(found) | bytes_moved
         timed = simulate_outer(
-            self.config, t, b, rows, memory=self._channel, gigahertz=self._gigahertz
+            self.config,
+            t,
+            b,
+            rows,
+            memory=self._channel,
+            gigahertz=self._gigahertz,
+            cache=self._cache(),
         )
         self.cycles.append(timed)
         return _timed(self.config, timed)

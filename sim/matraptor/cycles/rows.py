@@ -221,7 +221,7 @@ def _missing(s: State, lane: int, fed: int, now: int) -> int:
         return A_WAIT
     if record.kept_out < record.kept_in:
         return B_ROWS
-    if record.described >= 0 or record.token_row < record.token_lookup:
+    if record.described > 0 or record.token_row < record.token_lookup:
         return B_PAIRS
     return A_WAIT
 
@@ -253,7 +253,7 @@ class Cache(NamedTuple):
     """The cache of B at a job's start.
 
     ``contents``: of all channels; ``kept``: whether they stay, else all blocks are dropped first;
-    ``bases``: flat addresses of the arrays of A, B and C, or None for any.
+    ``bases``: flat addresses of the arrays of A, B and C, multiples of a stripe, or None for any.
     """
 
     contents: Contents
@@ -273,7 +273,9 @@ def set_up(
         first = latency(config, latencies).start + _WALK
         machine.caches["ready_at"] = first + config.cache_sets
     if cache and cache.bases:
-        work = work._replace(bases=np.array(cache.bases, np.int64) // config.channels)
+        stripe = config.geometry.stripe_bytes
+        bases = np.array(cache.bases, np.int64) // stripe * config.interleave
+        work = work._replace(bases=bases)
     return machine, work
 
 

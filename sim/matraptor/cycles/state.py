@@ -131,7 +131,7 @@ _LANE = _fields(
     # are asked for, rows (and when last) and tokens that have left.
     *("row_block", "block", "row_paired", "row", "row_unpacked", "row_left_at", "token_a"),
     # The loader of B: tokens into the division, asked for (and when the last one went on), the
-    # one whose pair is there; rows of B asked for, and done (and when last).
+    # one whose pair is there; rows of B asked for, and done (and when last); rows with their pair.
     *("token_placed", "token_lookup", "token_row", "row_taken_at", "described"),
     *("kept_in", "kept_out", "kept_out_at", "entry_out"),
     # Products into the register before the multiplier, the multiplier, the one behind it, and out;
@@ -406,7 +406,7 @@ def begin(machine: State, work: Plan, products: Sequence[int]) -> None:
         for name in names:
             lanes[name] = first[:-1]
     lanes["helper"] = machine.queue_column.shape[2] - 1
-    for name in ("described", "row_left_at", "row_taken_at", "kept_out_at", "ended_at"):
+    for name in ("row_left_at", "row_taken_at", "kept_out_at", "ended_at"):
         lanes[name] = -1
     for takers in (lanes, machine.channels):
         takers["granted_at"] = -1
