@@ -155,6 +155,9 @@ class Conformance(Generic[Device]):
         """A job, on a memory that fails at some addresses, ends with the error and one of them; or
         as always, unless it must meet them. Returns whether it has met them."""
         bad = set(where)
+        if getattr(self.subject.config, "cache_bytes", 0):
+            # A read of a cached block fails as a whole, at the block.
+            bad |= {address & -self.subject.config.interleave for address in bad}
         status = self.run(job)
         when = f"{error} at {min(bad):#x}"
         if status.error == "none" and not must:

@@ -58,9 +58,9 @@ MEMORIES = {
 }
 """Memories whose READY waits for everything that AXI4 allows (A3.3.1), and others."""
 
-_VARIANTS = ("engine_simd2:6", "matraptor:6", "t2s:5")
-"""Three managers, outer products, a sparse matrix. One manager in place of two is what the lists of
-``verif/gta`` run on."""
+_VARIANTS = ("engine_simd2:6", "matraptor:6", "matraptor:9", "t2s:5")
+"""Three managers, outer products, a cache, a sparse matrix. One manager in place of two is what the
+lists of ``verif/gta`` run on."""
 
 _CYCLES = 300_000
 """Many times what a job of an exercise takes."""
