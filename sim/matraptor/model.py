@@ -21,7 +21,7 @@ from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, run_indices, starts_
 from ..sparse.image import StoredRows, filled, from_image, image, stored_rows
 from ..sparse.memory_blocks import read_bytes
 from ..timing.dram import MemoryModel
-from .cycles.cache import contents, drop_blocks
+from .cycles.cache_contents import contents, drop_blocks
 from .cycles.outer import simulate_outer
 from .cycles.plan import Places
 from .cycles.rows import Cache, Cycles, simulate

@@ -1,96 +1,20 @@
 """Cycle model: the cache of B in each channel, between the crossbar and the memory.
 
-What it keeps outlives a job, see :class:`Contents`. The order within a cycle is that in which one
-part sees another's registers as they were when the cycle began: a part comes before those whose
-output it looks at, except for handshakes without a register between them.
+The order within a cycle is that in which one part sees another's registers as they were when the
+cycle began: a part comes before those whose output it looks at, except for handshakes without a
+register between them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
-
-from ....hw.spec.matraptor import CACHE_WAYS, MatRaptorConfig
 from ...timing.compiled import inlined
-from ...timing.parts import fields
+from .cache_contents import MISSES
+from .state import Shape, State
 
-if TYPE_CHECKING:
-    from .state import Shape, State
+__all__ = ["cache_arrives", "cache_step"]
 
-__all__ = [
-    "CACHE",
-    "MISSES",
-    "Contents",
-    "cache_arrives",
-    "cache_step",
-    "contents",
-    "drop_blocks",
-    "forget",
-]
-
-CACHE = np.dtype(
-    fields(
-        # Lookups: none before `ready_at`; at `drops_at` a block is dropped instead.
-        *("ready_at", "drops_at", "reserved", "waiting", "hit_before"),
-        # The crossbar's register before the cache; that before the memory, and whose turn it was.
-        *("port_count", "port_full", "bus_count", "bus_turn"),
-        # Queues: entries and misses that came and went on.
-        *("entry_in", "entry_out", "miss_in", "miss_out"),
-        # Fills: issued, done, beats of the first one that are taken; the request at the bus.
-        *("issued", "head", "taken", "asks", "asked_block", "asked_slot"),
-        # The window: reads in it, beats sent of the first one; the lines of the last two.
-        *("window", "sent", "line_0", "line_1"),
-        # The beat at the output, at the crossbar, and in its register.
-        *("out", "out_tag", "offered", "offered_tag", "spare", "spare_tag", "stays", "passed"),
-        # Counters.
-        *("hits", "misses", "merged", "evictions"),
-    )
-)
-MISSES = 4
-"""Misses between the lookup and the reader of blocks."""
 _DEEP, _READER = 3, 2
 """Cycles from a lookup to the output of the queue of entries, through the reader of blocks."""
-
-
-class Contents(NamedTuple):
-    """What the caches of all channels keep.
-
-    ``block`` [channel, set, age]: number in its channel, -1: none, and ``way``, the most recently
-    used one first. ``phase``, ``done`` [channel, set, way]: of the last fill that was asked for,
-    and of the last one that came.
-    """
-
-    block: Any
-    way: Any
-    phase: Any
-    done: Any
-
-
-def contents(config: MatRaptorConfig) -> Contents:
-    """Returns empty caches."""
-    size = (config.channels, max(1, config.cache_sets), CACHE_WAYS)
-    found = Contents(*(np.zeros(size, np.int64) for _ in Contents._fields))
-    forget(found)
-    return found
-
-
-def forget(found: Contents) -> None:
-    """Empties caches."""
-    found.block[:] = -1
-    found.way[:] = np.arange(found.way.shape[2])
-    found.phase[:] = 0
-    found.done[:] = 0
-
-
-def drop_blocks(config: MatRaptorConfig, found: Contents, address: int, size: int) -> None:
-    """Drops the blocks that have any of so many bytes from a flat address on."""
-    numbers = np.arange(
-        address // config.interleave, -(-(address + size) // config.interleave), dtype=np.int64
-    )
-    for channel in range(config.channels):
-        own = numbers[numbers % config.channels == channel] // config.channels
-        found.block[channel][np.isin(found.block[channel], own)] = -1
 
 
 @inlined

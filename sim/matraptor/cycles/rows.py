@@ -20,7 +20,7 @@ from ...timing.compiled import compiled, inlined
 from ...timing.dram import FLAT, MemoryModel
 from .bound import Bound, bound, by_rows
 from .bus import bus, bus_step
-from .cache import Contents, contents, forget
+from .cache_contents import Contents, contents, forget
 from .element import emit, merge, multiply, offer
 from .loaders import NOTHING, asked, has_left, load_a, load_b
 from .plan import Places, Plan, canonical, packed, plan

@@ -9,7 +9,7 @@ import numpy as np
 
 from ....hw.spec.matraptor import MatRaptorConfig
 from ...timing.dram import MemoryModel
-from .cache import CACHE, MISSES, Contents, contents
+from .cache_contents import CACHE, MISSES, Contents, contents
 from .plan import Plan
 
 # The breakdown of a lane's cycles: the names of the reasons, and the rule that assigns each cycle
