@@ -53,7 +53,7 @@ class BurstWriter(wiring.Component):
     burst_beats: beats of the longest burst, a power of two of at most 256 beats and 4 KiB; bursts
         are cut at its multiples
     buffer_beats: beats of the buffer, at least two bursts
-    reports: whether there is ``written``
+    reports: 1: there is ``written``
 
     Members
     -------
@@ -78,7 +78,7 @@ class BurstWriter(wiring.Component):
         count_bits: int,
         burst_beats: int = 64,
         buffer_beats: int = 128,
-        reports: bool = False,
+        reports: int = 0,
     ) -> None:
         check_burst(data_bits, burst_beats, buffer_beats)
         self._addr_bits, self._data_bits = addr_bits, data_bits

@@ -36,7 +36,7 @@ class _Manager(wiring.Component):
     parts: number of parts, at least 1
     id_bits: width of an ID; a part's ID is its index
     addr_bits, data_bits, outstanding, count_bits, burst_beats, buffer_beats: of each part
-    extra: more members
+    reports: of each writer
     """
 
     _part: type[BurstReader] | type[BurstWriter]
@@ -54,7 +54,7 @@ class _Manager(wiring.Component):
         count_bits: int,
         burst_beats: int = 64,
         buffer_beats: int = 128,
-        extra: dict[str, wiring.Member] | None = None,
+        reports: int = 0,
     ) -> None:
         self._parts = parts
         self._bus_widths = {"addr_bits": addr_bits, "data_bits": data_bits, "id_bits": id_bits}
@@ -66,6 +66,8 @@ class _Manager(wiring.Component):
             "burst_beats": burst_beats,
             "buffer_beats": buffer_beats,
         }
+        if reports:
+            self._sizes["reports"] = reports
         request = In(stream.Signature(request_layout(addr_bits, count_bits)))
         self._streams = {"request": request, **self._data(data_bits)}
         self._channels = self._bus(addr_bits, data_bits, id_bits)
@@ -74,7 +76,7 @@ class _Manager(wiring.Component):
                 **{name: member.array(parts) for name, member in self._streams.items()},
                 **self._channels,
                 **Supervision(addr_bits).members,
-                **(extra or {}),
+                **(self._report(addr_bits) if reports else {}),
             }
         )
 
@@ -82,6 +84,11 @@ class _Manager(wiring.Component):
     @abstractmethod
     def _data(data_bits: int) -> dict[str, wiring.Member]:
         """The stream of data of a part."""
+
+    @staticmethod
+    def _report(addr_bits: int) -> dict[str, wiring.Member]:
+        """What there is with ``reports``."""
+        return {}
 
     @staticmethod
     @abstractmethod
@@ -153,7 +160,7 @@ class WriteManager(_Manager):
     writers: number of writers, at least 1
     id_bits: width of an ID; a writer's ID is its index
     addr_bits, data_bits, outstanding, count_bits, burst_beats, buffer_beats: of each writer
-    reports: whether there is ``written``
+    reports: 1: there is ``written``
 
     Members
     -------
@@ -166,11 +173,9 @@ class WriteManager(_Manager):
 
     _part, _kind = BurstWriter, "writer"
 
-    def __init__(self, parts: int, *, reports: bool = False, **sizes: int) -> None:
-        extra = {"written": Out(written_layout(sizes["addr_bits"]))} if reports else {}
-        super().__init__(parts, **sizes, extra=extra)
-        if reports:
-            self._sizes["reports"] = 1
+    @staticmethod
+    def _report(addr_bits: int) -> dict[str, wiring.Member]:
+        return {"written": Out(written_layout(addr_bits))}
 
     def elaborate(self, platform: object) -> Module:
         m = super().elaborate(platform)

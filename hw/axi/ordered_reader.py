@@ -35,7 +35,7 @@ class OrderedReader(wiring.Component):
     channel_bits: width of the number of a memory channel, which is passed on
     outstanding: slots, at least 2
     burst_beats: beats of the longest burst, a power of two of at most 256 beats and 4 KiB
-    marks_failures: a bad response does not end anything: its beat leaves as all others, marked
+    marks_failures: 1: a bad response does not end anything: its beat leaves as all others, marked
 
     Members
     -------
@@ -60,7 +60,7 @@ class OrderedReader(wiring.Component):
         channel_bits: int,
         outstanding: int,
         burst_beats: int,
-        marks_failures: bool = False,
+        marks_failures: int = 0,
     ) -> None:
         check_burst(data_bits, burst_beats)
         self._marks_failures = marks_failures
@@ -74,7 +74,7 @@ class OrderedReader(wiring.Component):
         super().__init__(
             {
                 "request": In(stream.Signature(routed_layout(addr_bits, channel_bits))),
-                "o": Out(stream.Signature(data_layout(data_bits, failed=marks_failures))),
+                "o": Out(stream.Signature(data_layout(data_bits, failed=bool(marks_failures)))),
                 "ar": Out(stream.Signature(self._routed)),
                 "r": In(stream.Signature(beat_layout(data_bits, slot_bits), always_ready=True)),
                 **Supervision(addr_bits).members,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, Final
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.hdl import Cat, Const, Module, Mux, Value
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..axi.crossbar import ReadCrossbar
@@ -18,131 +18,16 @@ from ..axi.read_cache import CacheShape, ReadCache
 from ..channels.beat_packer import count_bits, write_request_layout
 from ..channels.c2sr_row_writer import WRITERS, C2srRowWriter
 from ..job.accelerator_top import AcceleratorTop
-from ..job.activity import Activity, count, counter_members, ones
-from ..spec.c2sr import PAIR_BYTES
 from ..spec.jobs.matraptor import job_spec
 from ..spec.matraptor import CACHE_WAYS, READS, MatRaptorConfig
-from ..spec.registers.register_map import COUNTER_BITS
 from ..stream.multiplex import bypass_unless
 from .control import Control, failure_layout
+from .counters import EVENTS, Counters
 from .layouts import job_layout
 from .load.a_loader import SparseALoader
 from .load.b_loader import SparseBLoader
 from .merge.processing_element import ProcessingElement
 from .outer.replay import OuterColumns
-
-EVENTS = ("multiplied", "merge_step", "stored_row", "stored_entry", *READS)
-"""Events of a lane in a cycle; an event of a read array is one beat."""
-CACHED = {
-    "cache_hits": "hit",
-    "cache_misses": "miss",
-    "cache_merged": "merged",
-    "cache_evictions": "eviction",
-}
-"""Counters of the cache of B, and the event of a channel's part of it that each counts."""
-
-
-def _cached_layout(config: MatRaptorConfig) -> data.StructLayout:
-    return data.StructLayout(dict.fromkeys(CACHE_EVENTS, config.channels))
-
-
-class Counters(wiring.Component):
-    """Counters of the register map; they keep their values after a job.
-
-    An event is counted three cycles after it at the latest.
-
-    Parameters
-    ----------
-    config: see :class:`MatRaptorConfig`
-
-    Members
-    -------
-    clear: pulse: a job is accepted
-    running: a job runs
-    the members of ``EVENTS``: of each lane, whether it happens
-    waiting: requests that wait for another lane's
-    cached: with a cache of B, of each channel the events of its part, see ``CACHED``
-    and the counters, outputs
-    """
-
-    def __init__(self, config: MatRaptorConfig) -> None:
-        self._config = config
-        super().__init__(
-            {
-                **{name: In(1) for name in ("clear", "running")},
-                **{name: In(config.lanes) for name in EVENTS},
-                # Not to be taken for the counter of that name.
-                "waiting": In(range(config.lanes + 1)),
-                **counter_members(job_spec(config)),
-                **({"cached": In(_cached_layout(config))} if config.cache_bytes else {}),
-            }
-        )
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        config = self._config
-        if config.cache_bytes:
-            self._count_cached(m)
-        m.submodules.activity = activity = Activity()
-        # Lanes know late what happens, some only by a `ready` of the bus.
-        before = {}
-        for name in EVENTS:
-            before[name] = Signal(config.lanes, name=f"{name}_before")
-            m.d.sync += before[name].eq(getattr(self, name))
-        multiplied = before["multiplied"]
-        m.d.comb += [
-            activity.clear.eq(self.clear),
-            activity.active.eq(multiplied.any()),
-            self.busy_cycles.eq(activity.busy_cycles),
-            self.stalls.eq(activity.stalls),
-        ]
-        new = {}
-        for name in EVENTS:
-            new[name] = Signal(range(config.lanes + 1), name=f"new_{name}")
-            m.d.sync += new[name].eq(ones(before[name]))
-        pairs = new["stored_row"] * PAIR_BYTES
-        entries = new["stored_entry"] * config.layout.entry_bytes
-        read = {name: new[name] * config.beat_bytes for name in READS}
-        count(m, self, "cycles", self.running)
-        count(m, self, "operations", new["multiplied"])
-        count(m, self, "bytes_read", sum(read.values()))
-        count(m, self, "bytes_written", pairs + entries)
-        for name in READS:
-            count(m, self, f"bytes_{name}", read[name])
-        count(m, self, "bytes_c_pairs", pairs)
-        count(m, self, "bytes_c_entries", entries)
-        count(m, self, "conflicts", self.waiting)
-        count(m, self, "merge_steps", new["merge_step"])
-        count(m, self, "results", new["stored_entry"])
-        self._balance(m, multiplied)
-        return m
-
-    def _count_cached(self, m: Module) -> None:
-        """Events of the cache's parts; they are known late, as those of lanes."""
-        before = Signal.like(self.cached, name="cached_before")
-        m.d.sync += before.eq(self.cached)
-        for name, event in CACHED.items():
-            new = Signal(range(self._config.channels + 1), name=f"new_{name}")
-            m.d.sync += new.eq(ones(before[event]))
-            count(m, self, name, new)
-
-    def _balance(self, m: Module, multiplied: Value) -> None:
-        """Products of the busiest lane and of the least busy one.
-
-        The greatest of counts that grow by one grows if one of the greatest does; the least, if all
-        of the least do.
-        """
-        lanes = self._config.lanes
-        counts = Signal(data.ArrayLayout(COUNTER_BITS, lanes), name="lane_products")
-        grows = [multiplied[lane] for lane in range(lanes)]
-        leads = [counts[lane] == self.lane_busy_max for lane in range(lanes)]
-        trails = [counts[lane] == self.lane_busy_min for lane in range(lanes)]
-        pairs = list(zip(grows, leads, trails, strict=True))
-        m.d.sync += [counts[lane].eq(counts[lane] + grows[lane]) for lane in range(lanes)]
-        count(m, self, "lane_busy_max", Cat(grow & lead for grow, lead, _ in pairs).any())
-        count(m, self, "lane_busy_min", Cat(grow | ~trail for grow, _, trail in pairs).all())
-        with m.If(self.clear):
-            m.d.sync += counts.eq(0)
 
 
 class Lane(wiring.Component):
@@ -453,7 +338,7 @@ class MatRaptor(AcceleratorTop):
             count_bits=count_bits(config.geometry),
             burst_beats=config.burst_beats,
             buffer_beats=2 * config.burst_beats,
-            reports=config.cache_bytes > 0,
+            reports=int(config.cache_bytes > 0),
         )
         m.submodules[f"writers_{channel}"] = manager
         streams = [(lane, slot, name) for lane, slot in users for name in WRITERS]

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from amaranth.sim import Simulator
-from tilewright.hw.axi.read_cache import EVENTS, CacheShape, ReadCache
+from tilewright.hw.axi.cache_tags import CacheShape
+from tilewright.hw.axi.read_cache import EVENTS, ReadCache
 from tilewright.verif.kit.sampling import by_size
 
 BEAT, IDS, CACHED = 8, 8, 1 << 4
@@ -83,7 +84,8 @@ class Scene:
         history[-1][2] = now
         history.append([beat << 8 | self.written % 256, now, 1 << 60])
 
-    def check(self, id_: int, data: int, response: int, last: int, now: int) -> None:
+    def check(self, found: Any, now: int) -> None:
+        id_, data, response, last = (found[name] for name in ("id", "data", "response", "last"))
         read = self.reads[id_]
         beat = read.address // BEAT + read.come
         read.come += 1
@@ -124,7 +126,8 @@ class Scene:
 
 async def run(sim: Any, part: ReadCache, scene: Scene, cycles: int, reads: Any) -> None:
     """Runs until all reads are answered; ``reads`` gives the next one, or None."""
-    rng, offer, beat, held = scene.rng, None, None, {}
+    rng, offer, beat = scene.rng, None, None
+    held: dict[str, int] = {}
     for now in range(scene.seen["cycle"], scene.seen["cycle"] + 40 * cycles):
         ending = now >= scene.seen["cycle"] + cycles
         if offer is None and not ending and rng.random() >= scene.gap:
@@ -171,8 +174,7 @@ async def run(sim: Any, part: ReadCache, scene: Scene, cycles: int, reads: Any) 
             asked = sim.get(part.bus_ar.payload)
             scene.accept(asked["address"], asked["length"], asked["id"], now)
         if sim.get(part.r.valid) and sim.get(part.r.ready):
-            found = sim.get(part.r.payload)
-            scene.check(*(found[name] for name in ("id", "data", "response", "last")), now)
+            scene.check(sim.get(part.r.payload), now)
         for name in EVENTS:
             scene.events[name] += sim.get(getattr(part, name))
         await sim.tick()

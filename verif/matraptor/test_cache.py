@@ -31,7 +31,13 @@ from tilewright.verif.matraptor.jobs import (
 )
 
 MEMORY_BYTES = 1 << 17
-SMALL = {"lanes": 2, "channels": 2, "queues": 4, "queue_depth": 64, "outstanding": 4}
+SMALL: dict[str, Any] = {
+    "lanes": 2,
+    "channels": 2,
+    "queues": 4,
+    "queue_depth": 64,
+    "outstanding": 4,
+}
 SIZES: dict[str, dict[str, Any]] = {
     "large": {**SMALL, "cache_bytes": 1 << 15},
     "tiny": {**SMALL, "cache_bytes": 1 << 10},

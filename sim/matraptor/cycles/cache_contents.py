@@ -9,7 +9,7 @@ import numpy as np
 from ....hw.spec.matraptor import CACHE_WAYS, MatRaptorConfig
 from ...timing.parts import fields
 
-__all__ = ["CACHE", "MISSES", "Contents", "contents", "drop_blocks", "forget"]
+__all__ = ["MISSES", "Contents", "cache_arrays", "contents", "drop_blocks", "forget"]
 
 CACHE = np.dtype(
     fields(
@@ -71,3 +71,30 @@ def drop_blocks(config: MatRaptorConfig, found: Contents, address: int, size: in
     for channel in range(config.channels):
         own = numbers[numbers % config.channels == channel] // config.channels
         found.block[channel][np.isin(found.block[channel], own)] = -1
+
+
+def cache_arrays(config: MatRaptorConfig, slots: int, kept: Contents) -> dict[str, Any]:
+    """Returns the state of the caches of all channels, by the names in ``State``.
+
+    ``slots``: of a reader. ``cache_port`` -> (address, beats, tag, since, whether it is for the
+    cache), ``cache_bus`` -> (address, beats, tag, since), ``cache_entries`` -> (since, line,
+    whether it is a miss, phase, beats, tag), ``cache_misses`` -> (since, block), ``cache_arrived``
+    and ``cache_times``: beats of the blocks in flight, ``cache_window`` -> (beats, tag).
+    """
+    sizes = {
+        "port": (2, 5),
+        "bus": (2, 4),
+        "entries": (config.cache_waiting + 2, 6),
+        "misses": (MISSES, 2),
+        "arrived": (slots,),
+        "times": (slots * config.burst_beats,),
+        "window": (2, 2),
+    }
+    return {
+        "caches": np.zeros(config.channels, CACHE),
+        **{
+            f"cache_{name}": np.zeros((config.channels, *size), np.int64)
+            for name, size in sizes.items()
+        },
+        **{f"kept_{name}": array for name, array in kept._asdict().items()},
+    }

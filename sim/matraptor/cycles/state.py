@@ -9,7 +9,7 @@ import numpy as np
 
 from ....hw.spec.matraptor import MatRaptorConfig
 from ...timing.dram import MemoryModel
-from .cache_contents import CACHE, MISSES, Contents, contents
+from .cache_contents import Contents, cache_arrays, contents
 from .plan import Plan
 
 # The breakdown of a lane's cycles: the names of the reasons, and the rule that assigns each cycle
@@ -193,11 +193,7 @@ class State(NamedTuple):
     ``words`` [lane, kind, place] -> (since, slot, address, what it ends) and ``word_*`` [lane,
     kind]: on their way to the packers. ``runs`` [lane, kind, slot, place] -> (since, address,
     beats); ``turns``, ``write_answers`` [channel, place] -> (since, lane, kind, slot, ...).
-    ``pointer`` [lane, slot]. ``spent`` [lane, reason]: cycles. ``caches``, ``cache_*`` [channel]:
-    see ``cache_step``; ``cache_port`` -> (address, beats, tag, since, whether it is for the cache),
-    ``cache_bus`` -> (address, beats, tag, since), ``cache_entries`` -> (since, line, whether it is
-    a miss, phase, beats, tag), ``cache_misses`` -> (since, block), ``cache_window`` -> (beats,
-    tag), ``kept_*``: their :class:`Contents`.
+    ``pointer`` [lane, slot]. ``spent`` [lane, reason]: cycles. The others: see `cache_arrays`.
     """
 
     lanes: Any
@@ -328,7 +324,6 @@ def latency(config: MatRaptorConfig, chosen: Latency | None = None) -> Latency:
 
 def state(config: MatRaptorConfig, kept: Contents | None = None) -> State:
     """Returns the state of a machine after reset, but for what its cache has ``kept``."""
-    block, way, phase, done = kept or contents(config)
     lanes, channels, slots = config.lanes, config.channels, config.outstanding + 1
     bursts = lanes * _UNITS * slots
     kinds = (lanes, 2)
@@ -377,18 +372,7 @@ def state(config: MatRaptorConfig, kept: Contents | None = None) -> State:
         write_answers=zeros(channels, waiting, 4),
         pointer=zeros(lanes, config.lane_channels),
         spent=zeros(lanes, len(REASONS)),
-        caches=np.zeros(channels, CACHE),
-        cache_port=zeros(channels, 2, 5),
-        cache_bus=zeros(channels, 2, 4),
-        cache_entries=zeros(channels, config.cache_waiting + 2, 6),
-        cache_misses=zeros(channels, MISSES, 2),
-        cache_arrived=zeros(channels, slots),
-        cache_times=zeros(channels, slots * config.burst_beats),
-        cache_window=zeros(channels, 2, 2),
-        kept_block=block,
-        kept_way=way,
-        kept_phase=phase,
-        kept_done=done,
+        **cache_arrays(config, slots, kept or contents(config)),
     )
 
 
