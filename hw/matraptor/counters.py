@@ -65,8 +65,6 @@ class Counters(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        if config.cache_bytes:
-            self._count_cached(m)
         m.submodules.activity = activity = Activity()
         # Lanes know late what happens, some only by a `ready` of the bus.
         before = {}
@@ -89,7 +87,11 @@ class Counters(wiring.Component):
         read = {name: new[name] * config.beat_bytes for name in READS}
         count(m, self, "cycles", self.running)
         count(m, self, "operations", new["multiplied"])
-        count(m, self, "bytes_read", sum(read.values()))
+        over_bus = list(read.values())
+        if config.cache_bytes:
+            blocks = self._count_cached(m) * config.interleave
+            over_bus = [blocks, *(size for name, size in read.items() if name.startswith("a_"))]
+        count(m, self, "bytes_read", sum(over_bus))
         count(m, self, "bytes_written", pairs + entries)
         for name in READS:
             count(m, self, f"bytes_{name}", read[name])
@@ -101,14 +103,18 @@ class Counters(wiring.Component):
         self._balance(m, multiplied)
         return m
 
-    def _count_cached(self, m: Module) -> None:
-        """Events of the cache's parts; they are known late, as those of lanes."""
+    def _count_cached(self, m: Module) -> Value:
+        """Events of the cache's parts; they are known late, as those of lanes. Returns the new
+        misses, each of which reads a block."""
         before = Signal.like(self.cached, name="cached_before")
         m.d.sync += before.eq(self.cached)
         for name, event in CACHED.items():
             new = Signal(range(self._config.channels + 1), name=f"new_{name}")
             m.d.sync += new.eq(ones(before[event]))
             count(m, self, name, new)
+            if event == "miss":
+                misses = new
+        return misses
 
     def _balance(self, m: Module, multiplied: Value) -> None:
         """Products of the busiest lane and of the least busy one.

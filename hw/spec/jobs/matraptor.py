@@ -139,7 +139,9 @@ CACHE_COUNTERS: dict[str, str] = {
 
 def counters(config: MatRaptorConfig) -> dict[str, str]:
     """Returns what an accelerator counts."""
-    return COUNTERS | CACHE_COUNTERS if config.cache_bytes else COUNTERS
+    if not config.cache_bytes:
+        return COUNTERS
+    return COUNTERS | {"bytes_read": "bytes read over the bus, in whole beats"} | CACHE_COUNTERS
 
 
 ERRORS = (

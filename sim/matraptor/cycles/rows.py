@@ -67,7 +67,7 @@ class Cycles:
     busy_cycles: in which a lane takes a product
     stalls: between the first and the last product, in which none does
     operations: products
-    bytes_*: of all beats read; of all bytes written
+    bytes_*: of all beats read over the bus, or by the lanes (of B); of all bytes written
     conflicts: requests that waited for another lane's, summed over cycles
     merge_steps: entries moved in the merges of phase I
     results: entries of C
@@ -170,13 +170,14 @@ def report(
     lanes = machine.lanes
     sums = {name: int(lanes[name].sum()) for name in ("conflicts", "merge_steps", "results")}
     read = [int(total) for total in machine.readers["bytes"].sum(axis=0)]
+    blocks = int(machine.caches["misses"].sum()) * config.interleave
     written = (rows * PAIR_BYTES, sums["results"] * config.layout.entry_bytes)
     return Cycles(
         cycles=cycles,
         busy_cycles=busy,
         stalls=last - first + 1 - busy if first >= 0 else 0,
         operations=int(lanes["products"].sum()),
-        bytes_read=sum(read),
+        bytes_read=sum(read[:2]) + blocks if config.cache_bytes else sum(read),
         bytes_written=sum(written),
         bytes_a_pairs=read[0],
         bytes_a_entries=read[1],
