@@ -22,7 +22,7 @@ from ...spec.c2sr import PAIR_BYTES
 from ...spec.matraptor import MatRaptorConfig
 from ...stream.fork_join import Fork, Join, connect_fields
 from ...stream.queue import DeepQueue
-from ...stream.stream_registers import OutputRegister, SkidBuffer
+from ...stream.stream_registers import OutputRegister
 from ..layouts import job_layout, left_layout, product_layout, row_layout
 
 _ENDS = ("present", "row_last", "lane_last", "row")
@@ -60,8 +60,7 @@ def product_row_layout(config: MatRaptorConfig) -> data.StructLayout:
 
 
 class PairedRows(wiring.Component):
-    """Joins rows of B and the beats with their pairs. One row per cycle, latency one cycle; no path
-    from a ``ready`` to another.
+    """Joins rows of B and the beats with their pairs. One row per cycle, latency one cycle.
 
     Members
     -------
@@ -85,7 +84,7 @@ class PairedRows(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        m.submodules.described = described = SkidBuffer(
+        m.submodules.described = described = OutputRegister(
             described_row_layout(config), clearable=True
         )
         wiring.connect(m, described.o, wiring.flipped(self.o))

@@ -191,7 +191,7 @@ def _pairs_of_b(c: Shape, s: State, p: Plan, lane: int, now: int) -> None:
         if not has_beat(s, lane, B_PAIRS, now):
             return
         take_beat(c, s, lane, B_PAIRS)
-    record.described += 1
+    record.described = token
     record.token_row = token + 1
     record.row_taken_at = now
 
@@ -200,9 +200,9 @@ def _pairs_of_b(c: Shape, s: State, p: Plan, lane: int, now: int) -> None:
 def _rows_of_b(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> None:
     """A row of B to a span of its beats; an empty one goes, unless a row of A ends with it."""
     record = s.lanes[lane]
-    if record.described == 0:
+    token = record.described
+    if token < 0:
         return
-    token = record.token_row - record.described
     column = p.ask_column[token]
     length = p.b_length[column] if column >= 0 else 0
     if length > 0 or p.ask_flags[token] & LAST:
@@ -220,7 +220,7 @@ def _rows_of_b(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> 
         s.kept[lane, record.kept_in % LONG_RING] = token
         s.kept_time[lane, record.kept_in % LONG_RING] = now + _QUEUE
         record.kept_in += 1
-    record.described -= 1
+    record.described = -1
 
 
 @inlined
@@ -261,10 +261,8 @@ def load_b(
     sent = NOTHING
     if not held:
         sent = _entries_of_b(c, s, p, lane, now)
-    # A skid buffer that is full at the beginning of a cycle takes nothing in it.
-    full = s.lanes[lane].described == 2
     _rows_of_b(c, s, p, t, lane, now)
-    if not full:
+    if s.lanes[lane].described < 0:
         _pairs_of_b(c, s, p, lane, now)
     _look_up(c, s, p, t, lane, now, offered)
     if t.place and offered:

@@ -222,7 +222,7 @@ def _missing(s: State, lane: int, fed: int, now: int) -> int:
         return A_WAIT
     if record.kept_out < record.kept_in:
         return B_ROWS
-    if record.described > 0 or record.token_row < record.token_lookup:
+    if record.described >= 0 or record.token_row < record.token_lookup:
         return B_PAIRS
     return A_WAIT
 

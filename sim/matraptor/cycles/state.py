@@ -390,7 +390,7 @@ def begin(machine: State, work: Plan, products: Sequence[int]) -> None:
         for name in names:
             lanes[name] = first[:-1]
     lanes["helper"] = machine.queue_column.shape[2] - 1
-    for name in ("row_left_at", "row_taken_at", "kept_out_at", "ended_at"):
+    for name in ("described", "row_left_at", "row_taken_at", "kept_out_at", "ended_at"):
         lanes[name] = -1
     for takers in (lanes, machine.channels):
         takers["granted_at"] = -1
