@@ -10,10 +10,12 @@ from amaranth.lib import stream, wiring
 from tilewright.hw.axi.block_reader import BlockReader
 from tilewright.hw.axi.burst_reader import BurstReader, BurstSplitter
 from tilewright.hw.axi.burst_writer import BurstWriter
+from tilewright.hw.axi.cache_tags import CacheShape
 from tilewright.hw.axi.crossbar import ReadCrossbar
 from tilewright.hw.axi.interconnect import ReadInterconnect, WriteInterconnect
 from tilewright.hw.axi.managers import ReadManager, WriteManager
 from tilewright.hw.axi.ordered_reader import OrderedReader
+from tilewright.hw.axi.read_cache import CacheBlocks, ReadCache
 from tilewright.hw.axi.registers import AxiLiteRegisters
 from tilewright.hw.channels.array_readers import HeldBlock
 from tilewright.hw.channels.beat_packer import BeatPacker, WordPlacer
@@ -168,6 +170,7 @@ THREE = ChannelGeometry(channels=3, interleave=64, data_bits=256, addr_bits=32)
 LAYOUT = C2srLayout(channels=2, value="fp16", index_bits=16)
 LANES = LaneMap(lanes=2, channels=2)
 BUS = {"addr_bits": 16, "data_bits": 8}
+CACHE = CacheShape(sets=2, ways=2, block_bytes=2)
 SIZES = {**BUS, "outstanding": 2, "count_bits": 3, "burst_beats": 2, "buffer_beats": 4}
 """Sizes of a reader or a writer with two bursts of up to two beats in flight."""
 
@@ -206,6 +209,10 @@ PARTS: dict[str, Callable[[], wiring.Component]] = {
     "write_manager": lambda: WriteManager(2, **SIZES, id_bits=1),
     "read_crossbar": lambda: ReadCrossbar(2, 2, **BUS, lane_id_bits=1),
     "registers": lambda: AxiLiteRegisters(REGISTERS, 8),
+    "read_cache": lambda: ReadCache(
+        CACHE, **BUS, id_bits=2, cached_bit=1, fill_id=2, outstanding=2, waiting=4
+    ),
+    "cache_blocks": lambda: CacheBlocks(CACHE, data_bits=8, id_bits=1),
     "beat_packer": lambda: BeatPacker(GEOMETRY, word_bytes=8),
     "block_beats": lambda: BlockBeats(GEOMETRY),
     "block_share": lambda: BlockShare(GEOMETRY, 16, queue=2),

@@ -240,7 +240,8 @@ def components_with_streams(folder: str) -> set[type]:
 
 
 WITHOUT_STREAMS = {
-    "AcceleratorTop", "Activity", "DelayRing", "JobStates", "KeptWord", "ValidPipeline",
+    "AcceleratorTop", "Activity", "CacheTags", "DelayRing", "JobStates", "KeptWord",
+    "ValidPipeline",
 }  # fmt: skip
 """The bus of the first is that of the accelerators above."""
 
