@@ -95,7 +95,9 @@ class TensaurusConfig(MemoryPorts, Config):
     addr_bits: int = like(ChannelGeometry, "addr_bits")
     outstanding: int = like(BlockReads, "outstanding")
     adder_stages: int = like(OperatorStages, "adder_stages")
-    multiplier_stages: int = like(OperatorStages, "multiplier_stages")
+    multiplier_stages: int = like(
+        OperatorStages, "multiplier_stages", default=4, allowed=IntRange(1, 4)
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -257,9 +259,15 @@ class TensaurusConfig(MemoryPorts, Config):
     # Sums
 
     @property
+    def product_latency(self) -> int:
+        """Cycles from the choice of two operands to their product: of the register behind the
+        choice, and of the multiplier."""
+        return self.multiplier_stages + 1
+
+    @property
     def sum_latency(self) -> int:
         """Cycles from the entry of a summand to that of the next into the same sum: those of the
-        adder and of the register after it."""
+        register of a summand and of the adder. The next one takes the sum from the adder."""
         return self.adder_stages + 1
 
     def partial_sums(self, vectors: int) -> int:

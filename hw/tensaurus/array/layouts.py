@@ -192,11 +192,12 @@ def multiply_layout(config: TensaurusConfig) -> data.StructLayout:
 
 def sum_layout(config: TensaurusConfig) -> data.StructLayout:
     """Control of the adders: ``start`` the sum in ``slot`` with the product, or add it
-    (``accumulate``); ``reduce``: add the sum in ``left`` to that in ``right``."""
+    (``accumulate``) to that in ``left``; ``reduce``: add the sum in ``left`` to that in ``right``.
+    ``left_new``, ``right_new``: that sum leaves the adders in this cycle."""
     slot = slot_range(config)
-    return data.StructLayout(
-        {"start": 1, "accumulate": 1, "slot": slot, "reduce": 1, "left": slot, "right": slot}
-    )
+    slots = dict.fromkeys(("slot", "left", "right"), slot)
+    flags = dict.fromkeys(("start", "accumulate", "reduce", "left_new", "right_new"), 1)
+    return data.StructLayout({**flags, **slots})
 
 
 def store_layout(config: TensaurusConfig) -> data.StructLayout:

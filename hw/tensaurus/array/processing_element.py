@@ -99,20 +99,25 @@ class RowControl(wiring.Component):
             summing.accumulate.eq(present & now.active & ~now.start),
             summing.slot.eq(now.slot),
             summing.reduce.eq(present & now.reduce),
-            summing.left.eq(now.left),
+            summing.left.eq(Mux(now.reduce, now.left, now.slot)),
             summing.right.eq(now.right),
         ]
-        late = delay(m, summing.as_value(), config.multiplier_stages, always, "sum_late")
-        m.d.comb += self.sum.eq(late)
+        # What is next is known a cycle before: which sums it takes from the adders.
+        following = Signal(sum_layout(config), name="following")
+        late = delay(m, summing.as_value(), config.product_latency - 1, always, "sum_late")
         storing = Signal(store_layout(config), name="storing")
+        stored = Signal(store_layout(config), name="stored")
         m.d.comb += [
+            following.eq(late),
             storing.valid.eq(self.sum.accumulate | self.sum.reduce),
             storing.slot.eq(Mux(self.sum.reduce, self.sum.right, self.sum.slot)),
+            stored.eq(delay(m, storing.as_value(), config.sum_latency - 1, always, "store_late")),
         ]
-        m.d.comb += self.store.eq(
-            delay(m, storing.as_value(), config.adder_stages, always, "store_late")
-        )
-        stages = config.multiplier_stages + config.adder_stages
+        m.d.sync += [Value.cast(self.sum).eq(late), self.store.eq(stored)]
+        for side in ("left", "right"):
+            new = stored.valid & (stored.slot == following[side])
+            m.d.sync += self.sum[f"{side}_new"].eq(new)
+        stages = config.product_latency + config.sum_latency
         released, under_way = ValidPipeline(stages), ValidPipeline(stages)
         m.submodules.released_pipeline, m.submodules.all_pipeline = released, under_way
         for pipeline, entry in ((released, present & now.release), (under_way, present)):
@@ -134,9 +139,10 @@ class RowControl(wiring.Component):
 class ProcessingElement(wiring.Component):
     """Computes a vector product and a vector sum per cycle, in a datapath that never stalls.
 
-    The words ``fetch``, ``multiply`` (a cycle later), ``sum`` (``multiplier_stages`` after that)
-    and ``store`` (``adder_stages`` after that) of an operation say what to do; they go on to the
-    element in the next column, a cycle later. Registers have no reset.
+    The words ``fetch``, ``multiply`` (a cycle later), ``sum`` (``product_latency`` after that)
+    and ``store`` (``sum_latency`` after that) of an operation say what to do; they go on to the
+    element in the next column, a cycle later. There is a register behind the choice of operands,
+    and of summands. Registers have no reset.
 
     Source: Tensaurus, section on the compute PEs.
 
@@ -191,20 +197,28 @@ class ProcessingElement(wiring.Component):
         product = Signal(width)
         total = Signal(width)
         fiber = reads["fiber"].data
-        right = Signal(width, name="right_side")
+        left = Signal(width, name="left_side", reset_less=True)
+        right = Signal(width, name="right_side", reset_less=True)
         m.d.comb += [
             reads["fiber"].addr.eq(self.multiply.slot),
-            reads["left"].addr.eq(Mux(self.sum.reduce, self.sum.left, self.sum.slot)),
+            reads["left"].addr.eq(self.sum.left),
             reads["right"].addr.eq(self.sum.right),
             reads["shown"].addr.eq(self.drain),
             self.shown.eq(reads["shown"].data),
             start.en.eq(self.sum.start),
             start.addr.eq(self.sum.slot),
             start.data.eq(product),
-            right.eq(Mux(self.sum.reduce, reads["right"].data, product)),
             store.en.eq(self.store.valid),
             store.addr.eq(self.store.slot),
             store.data.eq(total),
+        ]
+        sides = {
+            name: Mux(self.sum[f"{name}_new"], total, reads[name].data)
+            for name in ("left", "right")
+        }
+        m.d.sync += [
+            left.eq(sides["left"]),
+            right.eq(Mux(self.sum.reduce, sides["right"], product)),
         ]
         scalar = self._widened(self.multiply.scalar)
         for lane in range(lanes):
@@ -215,13 +229,18 @@ class ProcessingElement(wiring.Component):
             m.submodules[f"add_{lane}"] = add = ScalarSum(
                 config.operators, config.sum_format, config.adder_stages
             )
+            factors = [Signal(bits, name=f"factor_{x}_{lane}", reset_less=True) for x in "ab"]
+            m.d.sync += [
+                factors[0].eq(Mux(self.multiply.fiber, fiber[part], scalar)),
+                factors[1].eq(Mux(self.multiply.by_scalar, scalar, operand[lane])),
+            ]
             m.d.comb += [
                 multiply.advance.eq(C(1)),
-                multiply.a.eq(Mux(self.multiply.fiber, fiber[part], scalar)),
-                multiply.b.eq(Mux(self.multiply.by_scalar, scalar, operand[lane])),
+                multiply.a.eq(factors[0]),
+                multiply.b.eq(factors[1]),
                 product[part].eq(multiply.o),
                 add.advance.eq(C(1)),
-                add.a.eq(reads["left"].data[part]),
+                add.a.eq(left[part]),
                 add.b.eq(right[part]),
                 total[part].eq(add.o),
             ]

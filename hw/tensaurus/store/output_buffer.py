@@ -162,9 +162,8 @@ class StoreColumn(wiring.Component):
             ]
             self._write(m, number, write, added, vector, writes, address, Cat(sums))
             sides.append(read.data)
-        old = [delay(m, side, _READ - 1, one, f"old_{n}") for n, side in enumerate(sides)]
         m.d.comb += [
-            held.eq(Mux(self.side, old[1], old[0])),
+            held.eq(delay(m, Mux(self.side, sides[1], sides[0]), _READ - 1, one, "old")),
             self.o.eq(Mux(self.side, sides[0], sides[1])),
         ]
         return m

@@ -84,7 +84,7 @@ def carry_out(m: Any, row: Any, now: int) -> None:
         row.products += 1
         m.last_at = now
     if operation.release:
-        row.released[(now + 2 + m.multiplier + m.adder) % DELAYS] = 1
+        row.released[(now + 2 + m.multiplier + m.latency) % DELAYS] = 1
         if operation.end:
             row.done[(now + 2 + m.cols) % DELAYS] = 1
 

@@ -34,7 +34,7 @@ _WALKS = 3
 _SLOTS = 64
 _WINDOW = 64
 _BANKS = 32
-_AGES = 8
+_AGES = 16
 
 
 _LEVEL = np.dtype(
@@ -116,7 +116,7 @@ _ROW = np.dtype(
 ARRAY: list[tuple[Any, ...]] = [
     # The configuration.
     *fields("height", "cols", "levels", "window", "bank_count", "vlen", "latency", "multiplier"),
-    *fields("adder", "temporary", "output", "overdue", "sums_kept", "starts_kept", "queue_depth"),
+    *fields("temporary", "output", "overdue", "sums_kept", "starts_kept", "queue_depth"),
     # The job: by level vectors and span, by temporary level repeats; whether products, and fibers,
     # take scalars; by mode, where its operand begins, and parts of a row of it; units of a slice of
     # the result, and slices of a unit.
@@ -156,13 +156,12 @@ def set_up_array(
         "bank_count": config.banks,
         "vlen": config.vlen,
         "latency": config.sum_latency,
-        "multiplier": config.multiplier_stages,
-        "adder": config.adder_stages,
+        "multiplier": config.product_latency,
         "temporary": config.temporary_slots,
         "output": config.output_slots,
         "overdue": OVERDUE,
-        "sums_kept": config.sum_latency + config.multiplier_stages - 1,
-        "starts_kept": config.multiplier_stages,
+        "sums_kept": config.sum_latency + config.product_latency,
+        "starts_kept": config.product_latency,
         "queue_depth": config.row_queue,
         "order": kernel.order,
         "scalar_products": kernel.name == "mv",

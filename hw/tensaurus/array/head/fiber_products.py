@@ -56,7 +56,7 @@ class FiberProducts(wiring.Component):
         self.config: Final = config
         self._level = level
         count = plan_layout(config)["count"].shape.elem_shape
-        log, multiplier = log_layout(config), config.multiplier_stages
+        log, product = log_layout(config), config.product_latency
         super().__init__(
             {
                 "by_scalars": In(1),
@@ -65,8 +65,8 @@ class FiberProducts(wiring.Component):
                 "complete": In(1),
                 "group": In(group_layout(config, level)),
                 "about": In(info_layout(config, level)),
-                "sums": In(data.ArrayLayout(log, config.sum_latency + multiplier - 1)),
-                "starts": In(data.ArrayLayout(log, multiplier)),
+                "sums": In(data.ArrayLayout(log, config.sum_latency + product)),
+                "starts": In(data.ArrayLayout(log, product)),
                 "offer": Out(1),
                 "waits": Out(1),
                 "ends": Out(1),

@@ -182,14 +182,14 @@ class OperationLog(wiring.Component):
 
     def __init__(self, config: TensaurusConfig) -> None:
         self.config: Final = config
-        log, multiplier = log_layout(config), config.multiplier_stages
+        log, product = log_layout(config), config.product_latency
         super().__init__(
             {
                 "advance": In(1),
                 "sum": In(log),
                 "start": In(log),
-                "sums": Out(data.ArrayLayout(log, config.sum_latency + multiplier - 1)),
-                "starts": Out(data.ArrayLayout(log, multiplier)),
+                "sums": Out(data.ArrayLayout(log, config.sum_latency + product)),
+                "starts": Out(data.ArrayLayout(log, product)),
                 "clear": In(1),
             }
         )
