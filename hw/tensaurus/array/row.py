@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.tensaurus import TensaurusConfig
 from ...stream.queue import DeepQueue
+from ...stream.stream_registers import SkidBuffer
 from ..layouts import ROW_EVENTS, SlotKind, slot_layout, tile_token_layout
 from .head.row_head import RowHead
 from .head.sum_level import ring_step
@@ -154,35 +155,37 @@ class SlotDecoder(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        slot, out, plan = self.i.payload, self.o.payload, self.plan
+        slot, plan = self.i.payload, self.plan
+        # The head decides late whether it takes a value: two may be here.
+        m.submodules.decoded = decoded = SkidBuffer(decoded_layout(self.config), clearable=True)
+        wiring.connect(m, decoded.o, wiring.flipped(self.o))
+        out = decoded.i.payload
         move = Signal()
-        valid = Signal()
         header = Signal()
         slice_ = Signal(slice_range(self.config), name="slice_number")
         m.d.comb += [
             header.eq(slot.kind == SlotKind.HEADER),
-            move.eq(self.i.valid & self.tiles.valid & ~header & (self.o.ready | ~valid)),
+            move.eq(self.i.valid & self.tiles.valid & ~header & decoded.i.ready),
             self.i.ready.eq(move | (self.i.valid & self.tiles.valid & header)),
             self.tiles.ready.eq(move & (slot.kind == SlotKind.END)),
-            self.o.valid.eq(valid),
+            decoded.i.valid.eq(move),
+            decoded.clear.eq(self.clear),
         ]
         with m.If(self.i.valid & self.i.ready & header):
             m.d.sync += slice_.eq(slot.index[0])
         operands = self._operands(m)
         temporary = levels(self.config) - 1
         nothing = Const(0, operand_layout(self.config).size)
-        with m.If(move):
-            m.d.sync += [
-                out.end.eq(slot.kind == SlotKind.END),
-                out.value.eq(slot.value),
-                out.slice.eq(slice_),
-                out.product.eq(Array(operands)[plan.product_mode]),
-            ]
-            for level in range(temporary):
-                # Level l is multiplied by mode order - 2 - l.
-                choice = [*([nothing] * (level + 1)), *operands[: temporary - level]]
-                m.d.sync += out.fibers[level].eq(Array(choice)[plan.product_mode])
-        m.d.sync += valid.eq(~self.clear & (move | (valid & ~self.o.ready)))
+        m.d.comb += [
+            out.end.eq(slot.kind == SlotKind.END),
+            out.value.eq(slot.value),
+            out.slice.eq(slice_),
+            out.product.eq(Array(operands)[plan.product_mode]),
+        ]
+        for level in range(temporary):
+            # Level l is multiplied by mode order - 2 - l.
+            choice = [*([nothing] * (level + 1)), *operands[: temporary - level]]
+            m.d.comb += out.fibers[level].eq(Array(choice)[plan.product_mode])
         return m
 
     def _operands(self, m: Module) -> list[Value]:

@@ -14,7 +14,7 @@ from ...spec.tensaurus import TensaurusConfig
 from ...stream.fork_join import Fork
 from ...stream.gearbox import Gearbox
 from ...stream.queue import DeepQueue
-from ...stream.stream_registers import OutputRegister, SkidBuffer
+from ...stream.stream_registers import SkidBuffer
 from ..layouts import SlotKind, job_layout, slot_layout, tile_layout
 from .entry_slots import EntrySlots, entry_sizes
 from .lines import connect_bus, line_reader, reader_members
@@ -35,7 +35,7 @@ class DenseRow(wiring.Component):
     row: in; which one; constant
     job: in; constant
     tiles: each is accepted with its last slot
-    lines: the row's, in order; one waits here
+    lines: the row's, in order; two wait here
     o: see ``slot_layout``
     clear: in; forgets everything at the end of the cycle
     """
@@ -56,7 +56,7 @@ class DenseRow(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, tile, slot = self._config, self.tiles.payload, self.o.payload
-        m.submodules.line = line = OutputRegister(8 * config.line_bytes, clearable=True)
+        m.submodules.line = line = SkidBuffer(8 * config.line_bytes, clearable=True)
         wiring.connect(m, wiring.flipped(self.lines), line.i)
         bits = config.format.bits
         values = 8 * config.line_bytes // bits
@@ -349,7 +349,14 @@ class TensorLoader(wiring.Component):
         rows: list[DenseRow],
     ) -> None:
         """Lines to the gearbox, or each to its row."""
-        dense, line, place = self.job.dense, reader.o, places.o
+        dense, place = self.job.dense, places.o
+        # Whether a line goes is known late: the reader hears of it a cycle later.
+        m.submodules.lines = lines = SkidBuffer(
+            reader.o.payload.shape(), output_register=False, clearable=True
+        )
+        wiring.connect(m, reader.o, lines.i)
+        m.d.comb += lines.clear.eq(self.stop)
+        line = lines.o
         chosen = Signal(len(rows))
         ready = Signal()
         m.d.comb += [

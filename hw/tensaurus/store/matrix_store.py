@@ -203,6 +203,7 @@ class MatrixStore(wiring.Component):
             line_blocks=config.line_blocks,
             bytes_bits=config.out_bytes.bit_length(),
             outstanding=config.outstanding,
+            blocks=2,
         )
         for name, i in (("request", writer.request), ("lines", writer.i)):
             outputs, units = getattr(walk, name), getattr(direct, name)

@@ -97,34 +97,50 @@ def _operand(m: Any, row: Any, mode: int) -> int:
 
 
 @called
+def _move_up(row: Any) -> None:
+    """The value that waits behind the one that left, or behind none, is next."""
+    row.spare = 0
+    row.decoded = 1
+    row.end = row.spare_end
+    row.value_slice = row.spare_slice
+    row.product = row.spare_product
+    row.fiber_0 = row.spare_0
+    row.fiber_1 = row.spare_1
+
+
+@called
 def _decode(m: Any, row: Any, taken: bool) -> bool:
-    """The register before the head; whether the tile ends in it. ``took`` says whether the slot
+    """The registers before the head; whether the tile ends in it. ``took`` says whether the slot
     that is there is taken."""
     ends = False
     there = row.tokens.valid and row.slots.valid
-    free = taken or not row.decoded
+    free = not row.spare
     if taken:
         row.decoded = 0
+        if row.spare:
+            _move_up(row)
     row.took = 0
     if there and row.kind == HEADER:
         row.slice = row.index_0
         row.took = 1
     elif there and free:
         row.took = 1
-        row.decoded = 1
+        row.spare = 1
         ends = row.kind == END
-        row.end = ends
-        row.value_slice = row.slice
+        row.spare_end = ends
+        row.spare_slice = row.slice
         if ends:
             row.slice_last = FREE
         else:
-            row.product = _operand(m, row, m.order - 2)
-            row.fiber_0 = _operand(m, row, m.order - 3)
-            row.fiber_1 = _operand(m, row, m.order - 4)
+            row.spare_product = _operand(m, row, m.order - 2)
+            row.spare_0 = _operand(m, row, m.order - 3)
+            row.spare_1 = _operand(m, row, m.order - 4)
             if row.slice_last != row.slice:
                 row.slice_last = row.slice
                 row.numbers[row.slice_in % SLICES] = row.slice
                 row.slice_in += 1
+        if not row.decoded:
+            _move_up(row)
     return ends
 
 

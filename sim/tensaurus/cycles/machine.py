@@ -217,7 +217,7 @@ def run_job(
     channels = bus(
         config.geometry,
         readers=[fetcher, loader, loader, adder],
-        writer=Writer(**lines, outstanding=config.outstanding),
+        writer=Writer(**lines, outstanding=config.outstanding, blocks=2),
         memory=memory,
         gigahertz=gigahertz,
     )

@@ -68,8 +68,9 @@ _ROW = np.dtype(
             *("took", "kind", "index_0", "index_1", "index_2"),
             # The queue behind it: its next places, whether something is put.
             *("put_at", "read_at", "puts", "tiles_inside"),
-            # The decoder's register, and the slice that was announced.
+            # The decoder's register, the slice that was announced; the register behind that one.
             *("decoded", "end", "value_slice", "product", "fiber_0", "fiber_1", "slice"),
+            *("spare", "spare_end", "spare_slice", "spare_product", "spare_0", "spare_1"),
             # The head: the open fiber, the vector of the product, how long a sum was not added.
             *("held_slice", "held_0", "held_1", "vector", "age", "quiet"),
             # The operation in its register, and what is in the window.
@@ -80,9 +81,9 @@ _ROW = np.dtype(
             # Slots that it frees; slices with values that have not left, in a ring; the one before.
             *("freed", "slice_in", "slice_out", "slice_last"),
             *COUNTS,
-            # The row of a dense tensor: a line is there, whether it comes in this cycle; the slice,
-            # whether a header is next, the place in the line, the indices.
-            *("line", "line_comes", "slice_first", "heads", "place", "at_0", "at_1", "at_2"),
+            # The row of a dense tensor: lines that are there, whether these are as many as may be;
+            # the slice, whether a header is next, the place in the line, the indices.
+            *("line", "line_full", "slice_first", "heads", "place", "at_0", "at_1", "at_2"),
             # The row of a stream: whether it has ended; the slot of the entry that was judged.
             *("ended", "present"),
         ),
@@ -332,6 +333,8 @@ LOAD: list[tuple[Any, ...]] = [
     # output, those that are seen and judged, as places in the content, with whether they are the
     # last of their tile.
     *fields("ahead_begun", "entry", "seen_valid", "seen", "seen_last", "judged_valid"),
+    # The line that waits behind the reader; whether one is there in this cycle, whether it goes.
+    *fields("line_spare", "line_there", "line_goes"),
     # Requests for lines, and their rows.
     ("walks", _WALK, (2,)),
 ]

@@ -88,11 +88,11 @@ def entries_step(m: Any, tiles: Any, content: Any) -> bool:
             if cut.last:
                 m.entry = 0
                 context.takes = 1
-    tile, port = m.skids[_TILE_SKID], m.ports[TENSOR]
+    tile = m.skids[_TILE_SKID]
     wants = tile.valid != 0 and not m.forks[_USERS] & 1
     count = tiles[tile.place].entries if wants else 1
-    took, ends = gear(cut, wants, count, m.entry_bytes, m.line_bytes, port.line != 0, ready)
-    port.takes = took
+    took, ends = gear(cut, wants, count, m.entry_bytes, m.line_bytes, m.line_there != 0, ready)
+    m.line_goes = took
     return ends
 
 
@@ -193,7 +193,8 @@ def _next_place(m: Any, row: Any, tile: Any) -> bool:
 @called
 def dense_row_step(m: Any, row: Any, number: int, tiles: Any, tile: int) -> bool:
     """A cycle of a row, before its line comes; ``tile``: -1 if it has none. Whether it is taken.
-    ``line`` says afterwards whether the line in the row's register stays."""
+    ``line`` counts the lines before the row, ``line_full`` says whether no more are accepted."""
+    row.line_full = row.line == 2
     if tile < 0:
         return False
     over = row.heads != 0 and row.slice_first + number >= tiles[tile].slices
@@ -218,7 +219,7 @@ def dense_row_step(m: Any, row: Any, number: int, tiles: Any, tile: int) -> bool
             row.slice_first += m.height
         if ends or row.place == m.line_bytes // m.value_bytes:
             row.place = 0
-            row.line = 0
+            row.line -= 1
     put_slot(m, row)
     return over
 
@@ -229,10 +230,10 @@ def lines_step(m: Any, tiles: Any, places_tile: int, requests_tile: int) -> tupl
     and over places, are done with their tiles."""
     port = m.ports[TENSOR]
     place, request = m.walks[_PLACES], m.walks[_REQUESTS]
-    comes = place.active != 0 and port.line != 0 and not m.rows[place.row].line
+    comes = place.active != 0 and m.line_there != 0 and not m.rows[place.row].line_full
     if comes:
-        m.rows[place.row].line = 1
-        port.takes = 1
+        m.rows[place.row].line += 1
+        m.line_goes = 1
     placed = walk_step(m, place, tiles, places_tile, comes)
     asks = request.active != 0 and port.accepts != 0
     if asks:
@@ -281,6 +282,8 @@ def _dense(m: Any, tiles: Any, requests_tile: int) -> tuple[int, bool]:
 def load_tensor(m: Any, tiles: Any, content: Any) -> None:
     """A cycle of the tensor loader but for the queues; behind that of the array."""
     tile, source, port = m.skids[_TILE_SKID], m.skids[_TILES_SKID], m.ports[TENSOR]
+    m.line_there = m.line_spare != 0 or port.line != 0
+    m.line_goes = 0
     there = source.valid != 0
     if there and not m.ahead_begun:
         for number in range(m.height):
@@ -316,3 +319,5 @@ def load_tensor(m: Any, tiles: Any, content: Any) -> None:
             source.takes = 1
         m.forks[_AHEAD] = ahead
     m.ahead_begun = there and not source.takes
+    port.takes = port.line != 0 and not m.line_spare
+    m.line_spare = m.line_there and not m.line_goes
