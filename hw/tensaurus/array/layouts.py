@@ -85,15 +85,17 @@ def plan_layout(config: TensaurusConfig) -> data.StructLayout:
 def decoded_layout(config: TensaurusConfig) -> data.StructLayout:
     """A value of a ``slice``, or the ``end`` of the row's part of a tile; its indices as operands:
     ``product``, and ``fibers[l]``, which the sum of level l is multiplied by. Those that the job
-    does not have are 0."""
+    does not have are 0. ``new_slice``, ``new_fibers``: they are not those of the value before."""
     operand = operand_layout(config)
     temporary = levels(config) - 1
     fields: dict[str, ShapeLike] = {
         "end": 1,
         "value": config.format.bits,
         "slice": slice_range(config),
+        "new_slice": 1,
         "product": operand,
         **({"fibers": data.ArrayLayout(operand, temporary)} if temporary else {}),
+        **({"new_fibers": temporary} if temporary else {}),
     }
     return data.StructLayout(fields)
 

@@ -175,17 +175,28 @@ class SlotDecoder(wiring.Component):
             m.d.sync += slice_.eq(slot.index[0])
         operands = self._operands(m)
         temporary = levels(self.config) - 1
+        before = [Signal.like(index, name=f"before_{n}") for n, index in enumerate(slot.index)]
+        slice_before = Signal.like(slice_)
+        changes = [index != old for index, old in zip(slot.index, before, strict=True)]
+        with m.If(move & (slot.kind == SlotKind.VALUE)):
+            m.d.sync += slice_before.eq(slice_)
+            m.d.sync += [old.eq(index) for index, old in zip(slot.index, before, strict=True)]
         nothing = Const(0, operand_layout(self.config).size)
         m.d.comb += [
             out.end.eq(slot.kind == SlotKind.END),
             out.value.eq(slot.value),
             out.slice.eq(slice_),
+            out.new_slice.eq(slice_ != slice_before),
             out.product.eq(Array(operands)[plan.product_mode]),
         ]
         for level in range(temporary):
             # Level l is multiplied by mode order - 2 - l.
             choice = [*([nothing] * (level + 1)), *operands[: temporary - level]]
-            m.d.comb += out.fibers[level].eq(Array(choice)[plan.product_mode])
+            new = [*([Const(0, 1)] * (level + 1)), *changes[: temporary - level]]
+            m.d.comb += [
+                out.fibers[level].eq(Array(choice)[plan.product_mode]),
+                out.new_fibers[level].eq(Array(new)[plan.product_mode]),
+            ]
         return m
 
     def _operands(self, m: Module) -> list[Value]:

@@ -135,8 +135,8 @@ class Choice:
     operation: that is issued in this cycle, see :func:`operation_layout`
     sums: the levels of sums, the output register last
     fibers: the products of each level's sums but the last one's
-    fiber_room, fiber_goes; product, product_room, product_goes: of each of those, and of a value:
-      there is room for what it is added to; it goes. ``product``: there is one
+    fiber_room, fiber_goes: of each of those: there is room for what it is added to; it goes
+    product, product_fits, product_goes: of a value: there is one, and room; it goes
     pause_goes: an operation that is none goes
     ready: an operation may be issued
     issued: one is
@@ -150,7 +150,7 @@ class Choice:
     fiber_room: list[Signal]
     fiber_goes: list[Signal]
     product: Signal
-    product_room: Signal
+    product_fits: Signal
     product_goes: Signal
     pause_goes: Signal
     ready: Signal

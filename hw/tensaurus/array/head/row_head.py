@@ -50,6 +50,10 @@ def choose_values(
     vector = Signal.like(plan.vectors[0])
     vectors = Signal.like(plan.vectors[0])
     differs = Signal(temporary)
+    begun = Signal(name="value_begun")
+    free = Signal(name="first_free")
+    again = Signal(name="first_again")
+    goes = Signal(name="value_fits")
     sliced = Signal(name="slice_ends")
     leaves = Signal()
     closing = Signal()
@@ -58,21 +62,25 @@ def choose_values(
     is_open = of_first("open")
     m.d.comb += [
         vectors.eq(Mux(plan.last, plan.vectors[-1], plan.vectors[0])),
-        sliced.eq(slot.end | (slot.slice != slice_)),
+        sliced.eq(slot.end | (slot.new_slice & ~begun)),
         leaves.eq(is_open & (sliced | differs.any())),
         closing.eq(values.valid & leaves & of_first("can_close")),
         ending.eq(values.valid & slot.end & ~is_open & of_first("can_close")),
         last.eq(vector + 1 == vectors),
         choice.product.eq(values.valid & ~slot.end & (~leaves | closing)),
-        choice.product_room.eq(of_first("room")),
+        # Without waiting for what closes: behind a group that ends a product starts a sum.
+        free.eq(of_first("free")),
+        again.eq(of_first("again")),
+        goes.eq(Mux(leaves, of_first("can_close") & free, free | again)),
+        choice.product_fits.eq(values.valid & ~slot.end & goes),
     ]
-    for level in range(temporary):
-        m.d.comb += differs[level].eq(slot.fibers[level] != held[level])
+    if temporary:
+        m.d.comb += differs.eq(Mux(begun, 0, slot.new_fibers))
     with m.If(choice.product_goes):
-        m.d.sync += [vector.eq(Mux(last, 0, vector + 1)), slice_.eq(slot.slice)]
+        m.d.sync += [vector.eq(Mux(last, 0, vector + 1)), begun.eq(~last), slice_.eq(slot.slice)]
         m.d.sync += [held[level].eq(slot.fibers[level]) for level in range(temporary)]
     with m.If(clear):
-        m.d.sync += vector.eq(0)
+        m.d.sync += [vector.eq(0), begun.eq(0)]
     m.d.comb += values.ready.eq(Mux(slot.end, ending, choice.product_goes & last))
     closed = closing | ending
     if temporary:
@@ -119,6 +127,8 @@ def choose_fibers(m: Module, clear: Signal, choice: Choice) -> None:
     """
     plan, sums, operation = choice.plan, choice.sums, choice.operation
     output = sums[-1]
+    ending = [Signal(name=f"group_{level}_closing") for level in range(len(sums))]
+    closing: list[list[Value]] = [[] for _ in sums]
     for level, products in enumerate(choice.fibers):
         lower, goes = sums[level], choice.fiber_goes[level]
         ends = Signal(name=f"group_{level}_ends")
@@ -126,7 +136,7 @@ def choose_fibers(m: Module, clear: Signal, choice: Choice) -> None:
         if level + 2 < len(sums):
             targets = [(sums[level + 1], plan.second), (output, ~plan.second)]
         can_close = Cat(t.can_close & here for t, here in targets).any()
-        room = Cat(t.room & here for t, here in targets).any()
+        room = Cat((t.free | (t.again & ~ending[t.level])) & here for t, here in targets).any()
         m.d.comb += [
             choice.fiber_room[level].eq(room & (can_close | ~products.last)),
             products.taken.eq(goes),
@@ -137,6 +147,7 @@ def choose_fibers(m: Module, clear: Signal, choice: Choice) -> None:
         for target, here in targets:
             closes = Signal(name=f"group_{level}_closes_{target.level}")
             choice.closing.append(closes)
+            closing[target.level].append(closes)
             info = Signal.like(target.info, name=f"info_{level}_{target.level}")
             with m.If(here):
                 # A group ends behind its last product.
@@ -163,6 +174,8 @@ def choose_fibers(m: Module, clear: Signal, choice: Choice) -> None:
                 operation.fiber.eq(1),
                 operation.fiber_slot.eq(products.slot),
             ]
+    for signal, closes in zip(ending, closing, strict=True):
+        m.d.comb += signal.eq(Cat(closes).any())
 
 
 class OperationLog(wiring.Component):
@@ -287,7 +300,7 @@ class RowHead(wiring.Component):
             [Signal(name=f"fiber_{level}_room") for level in range(len(fibers))],
             [Signal(name=f"fiber_{level}_goes") for level in range(len(fibers))],
             Signal(name="product"),
-            Signal(name="product_room"),
+            Signal(name="product_fits"),
             Signal(name="product_goes"),
             Signal(name="pause_goes"),
             Signal(name="ready"),
@@ -366,7 +379,7 @@ class RowHead(wiring.Component):
             offered = choice.fibers[level].offer & choice.fiber_room[level]
             m.d.comb += choice.fiber_goes[level].eq(may & offered & ~taken)
             taken = taken | offered
-        product = choice.product & choice.product_room
+        product = choice.product_fits
         waits = Cat(products.waits for products in choice.fibers).any()
         m.d.comb += [
             choice.product_goes.eq(may & product & ~taken),
@@ -379,7 +392,7 @@ class RowHead(wiring.Component):
         """Finds the reason if no operation is issued."""
         idles = Signal()
         full = Signal(name="output_full")
-        product_waits = choice.product & ~choice.product_room
+        product_waits = choice.product & ~choice.product_fits
         blocked = [
             products.offer & ~room
             for products, room in zip(choice.fibers, choice.fiber_room, strict=True)

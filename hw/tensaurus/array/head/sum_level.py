@@ -187,7 +187,7 @@ class SumLevel(wiring.Component):
     can_close: out; there is room for two such
     open: out; there is an open group
     push: in; an operation adds a product
-    room: out; there is a slot for it
+    free, again: out; there is a slot for it; it needs none, unless the open group ends before it
     starts, slot: out; the slot, and whether its sum begins with it
     recent: in; slots that the sums of the latest operations go to, latest first
     offer, left, right: out; a sum of two partial sums that may be added in this cycle
@@ -216,7 +216,8 @@ class SumLevel(wiring.Component):
                 "can_close": Out(1),
                 "open": Out(1),
                 "push": In(1),
-                "room": Out(1),
+                "free": Out(1),
+                "again": Out(1),
                 "starts": Out(1),
                 "slot": Out(slot),
                 "recent": In(data.ArrayLayout(log_layout(config), config.sum_latency - 1)),
@@ -261,7 +262,8 @@ class SumLevel(wiring.Component):
         m.d.comb += [
             goes_on.eq(self.open & ~self.close),
             self.starts.eq(~(goes_on & wrapped)),
-            self.room.eq(~self.starts | (used != slots)),
+            self.free.eq(used != slots),
+            self.again.eq(self.open & wrapped),
             self.slot.eq(local + level_offset(self.config, self._level)),
             takes.eq(self.push & self.starts),
             begins.eq(~goes_on | (vector == 0)),
@@ -285,27 +287,45 @@ class SumLevel(wiring.Component):
                 ]
             with m.If(~goes_on):
                 m.d.sync += group.base.eq(tail)
-        freed = self._freed(m)
-        m.d.sync += [
-            self.open.eq(goes_on | self.push),
-            used.eq(Mux(takes, used + 1, used) - freed),
-        ]
+        m.d.sync += [self.open.eq(goes_on | self.push), used.eq(self._used(m, used, takes))]
         with m.If(self.clear):
             m.d.sync += [self.open.eq(0), used.eq(0)]
         return group
 
-    def _freed(self, m: Module) -> Value:
-        """Slots that are free again."""
+    def _used(self, m: Module, used: Signal, takes: Signal) -> Value:
+        """Slots that are used from the next cycle on. ``takes`` and ``finish`` are known late, and
+        only choose."""
+
+        def moved(name: str, freed: ValueLike) -> Value:
+            """The number, less those that are free again, and one more if one is taken."""
+            less = Signal.like(used, name=f"less_{name}")
+            more = Signal.like(used, name=f"more_{name}")
+            m.d.comb += [less.eq(used - freed), more.eq(used - freed + 1)]
+            return Mux(takes, more, less)
+
         if self._level == levels(self.config) - 1:
-            return self.freed
-        freed = Signal.like(self.freed, name="freed_here")
+            return moved("freed", self.freed)
         rest = Signal()
-        with m.If(self.finish):
-            m.d.comb += freed.eq(Mux(rest, self.vectors, self.group.size))
-        with m.Elif(self.complete & ~rest & ~self.about.end):
+        freed = Signal.like(self.freed, name="freed_here")
+        goes_on = self.complete & ~self.about.end
+        with m.If(goes_on & ~rest):
             m.d.comb += freed.eq(self.group.size - self.vectors)
-        m.d.sync += rest.eq(~self.clear & ~self.finish & self.complete & ~self.about.end)
-        return freed
+        m.d.sync += rest.eq(~self.clear & ~self.finish & goes_on)
+        done = moved("done", Mux(rest, self.vectors, self.group.size))
+        return Mux(self.finish, done, moved("trimmed", freed))
+
+    def _queued(self, m: Module, queued: Signal) -> None:
+        """Counts the closed groups, and says whether there is room for two, from a register."""
+        fits = Signal(init=1)
+        most = level_slots(self.config, self._level) - 1
+        following = Mux(self.close, queued + 1 < most, queued < most + 1)
+        m.d.comb += self.can_close.eq(fits)
+        m.d.sync += [
+            queued.eq(moved_count(queued, self.close, self.finish)),
+            fits.eq(Mux(self.close == self.finish, queued < most, following)),
+        ]
+        with m.If(self.clear):
+            m.d.sync += [queued.eq(0), fits.eq(1)]
 
     def _groups(self, m: Module, closed: Signal) -> None:
         """Keeps the ring of closed groups, and the walks over it."""
@@ -324,10 +344,7 @@ class SumLevel(wiring.Component):
         for memory, value in ((groups, entry), (infos, self.info)):
             write = memory.write_port()
             m.d.comb += [write.en.eq(self.close), write.addr.eq(written), write.data.eq(value)]
-        m.d.comb += self.can_close.eq(queued < slots - 1)
-        m.d.sync += queued.eq(moved_count(queued, self.close, self.finish))
-        with m.If(self.clear):
-            m.d.sync += queued.eq(0)
+        self._queued(m, queued)
         walks: list[PairSums] = []
         for pair in Pair:
             if pair.value > config.sum_latency:
