@@ -4,7 +4,6 @@ hold."""
 from tilewright.verif.conformance.limits import (
     MEMORY,
     SEMIRINGS,
-    STAGES,
     Edge,
     Limits,
     bases,
@@ -26,6 +25,8 @@ _SETTINGS = settings_of("""
     row_queue  | 2 3 256        | 1 257                | an integer in 2..256
     window     | 4 8 64         | 2 12 128 0           | a power of two in 4..64
     channels   | 1 3 16         | 0 17                 | an integer in 1..16
+    adder_stages      | 1 2 3   | 0 4 | an integer in 1..3
+    multiplier_stages | 1 2 3 4 | 0 5 | an integer in 1..4
 """)
 
 _MTTKRP, _TTMC, _MM, _MV = ({"KERNEL": n, "ORDER": order} for n, order in enumerate((3, 3, 2, 2)))
@@ -41,7 +42,6 @@ LIMITS = Limits(
         one_of("semiring", *SEMIRINGS, marker="bit"),
         one_of("marker", "zero", "bit"),
         *MEMORY,
-        *STAGES,
     ),
     config={"order": 4, "tlen": 4, "olen": 8},
     job={**_MTTKRP, "VECTORS": 1, "SCALARS_1": 1, "SCALARS_2": 1, "TILES": 1},
