@@ -266,7 +266,7 @@ def _restart_around_the_end(
     while not device.irq():
         device.run(1)
         cycles += 1
-    seen = set()
+    seen: set[int] = set()
     waits = range(max(0, cycles - _LAST_CYCLES), cycles + _BEYOND)
     # Accesses take a random time: the end may be between two of them all along.
     for number, wait in enumerate(_SWEEPS * [*waits]):
