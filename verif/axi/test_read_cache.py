@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,7 +51,8 @@ class Scene:
     """Memory and reader around a cache, cycle by cycle.
 
     ``versions`` has for each beat its contents with the cycles from which and up to which a read
-    may see them; ``bad`` are beats that answer with an error.
+    may see them; ``bad`` are beats that answer with an error. Memory answers a write ``lag`` cycles
+    after it has changed, and may read a burst at once or beat by beat.
     """
 
     shape: CacheShape
@@ -60,6 +61,7 @@ class Scene:
     stall: float
     blocks: int = 40
     flows: bool = False
+    lag: int = 0
     reads: dict[int, Read] = field(default_factory=dict)
     events: Counter[str] = field(default_factory=Counter)
     fills: Counter[int] = field(default_factory=Counter)
@@ -72,16 +74,18 @@ class Scene:
         self.versions: dict[int, list[list[int]]] = {}
         self.bad: set[int] = set()
         self.bus: list[list[Any]] = []
+        self.answers: deque[tuple[int, int]] = deque()
+        self.early: dict[int, list[int] | None] = {}
         self.written = 0
 
     def contents(self, beat: int) -> list[list[int]]:
         return self.versions.setdefault(beat, [[beat << 8, -1, 1 << 60]])
 
     def write(self, beat: int, now: int) -> None:
-        """Memory changes; reads accepted up to this cycle may see what was there."""
+        """Memory changes; reads accepted until it has answered may see what was there."""
         history = self.contents(beat)
         self.written += 1
-        history[-1][2] = now
+        history[-1][2] = now + self.lag
         history.append([beat << 8 | self.written % 256, now, 1 << 60])
 
     def check(self, found: Any, now: int) -> None:
@@ -114,7 +118,10 @@ class Scene:
             self.fills[address // self.shape.block_bytes] += 1
         assert id_ not in [burst[0] for burst in self.bus]
         wait = 0 if self.flows else self.rng.choice([0, 3, 20])
-        self.bus.append([id_, address // BEAT, length + 1, 0, now + 1 + wait])
+        first = address // BEAT
+        words = [self.contents(beat)[-1][0] for beat in range(first, first + length + 1)]
+        self.bus.append([id_, first, length + 1, 0, now + 1 + wait])
+        self.early[id_] = words if self.rng.random() < 0.5 else None
 
     def beat(self, now: int) -> Any:
         """One of the bursts that may answer, or one that has begun."""
@@ -140,19 +147,23 @@ async def run(sim: Any, part: ReadCache, scene: Scene, cycles: int, reads: Any) 
         sim.set(part.bus_r.valid, beat is not None)
         if beat is not None:
             id_, first, beats, index, _ = beat
-            word = scene.contents(first + index)[-1][0]
+            early = scene.early[id_]
+            word = early[index] if early else scene.contents(first + index)[-1][0]
             failed = 2 * (first + index in scene.bad)
             last = index == beats - 1
             sim.set(part.bus_r.payload, {"data": word, "response": failed, "last": last, "id": id_})
         sim.set(part.r.ready, rng.random() >= scene.stall)
         sim.set(part.bus_ar.ready, rng.random() >= scene.stall)
-        drops = not scene.flows and not ending and rng.random() < 0.05
+        if not scene.flows and not ending and rng.random() < 0.05:
+            # The write is in memory when it is answered, which is what `drop` says.
+            block = rng.randrange(scene.blocks if rng.random() < 0.5 else 6)
+            scene.write(block * scene.block_beats + rng.randrange(scene.block_beats), now)
+            address = block * scene.shape.block_bytes + rng.randrange(BEAT)
+            scene.answers.append((now + scene.lag, address))
+        drops = bool(scene.answers) and scene.answers[0][0] == now
         sim.set(part.drop.valid, drops)
         if drops:
-            # The write is in memory when it is answered, which is what `drop` says.
-            block = rng.randrange(scene.blocks)
-            scene.write(block * scene.block_beats + rng.randrange(scene.block_beats), now)
-            sim.set(part.drop.address, block * scene.shape.block_bytes + rng.randrange(BEAT))
+            sim.set(part.drop.address, scene.answers.popleft()[1])
         for name in ("r", "bus_ar"):
             port = getattr(part, name)
             found = sim.get(port.valid), sim.get(port.payload).as_bits()
@@ -178,7 +189,7 @@ async def run(sim: Any, part: ReadCache, scene: Scene, cycles: int, reads: Any) 
         for name in EVENTS:
             scene.events[name] += sim.get(getattr(part, name))
         await sim.tick()
-        if ending and offer is None and not scene.reads:
+        if ending and offer is None and not scene.reads and not scene.answers:
             break
     assert not scene.reads
     assert not scene.bus
@@ -192,12 +203,15 @@ async def flush(sim: Any, part: ReadCache, scene: Scene, bad: float) -> None:
     """Memory changes everywhere, some beats fail from now on, and the cache forgets all."""
     beats = range(scene.blocks * scene.block_beats)
     for beat in beats:
-        scene.write(beat, scene.seen["cycle"] - 1)
+        scene.write(beat, scene.seen["cycle"] - 1 - scene.lag)
     scene.bad = {beat for beat in beats if scene.rng.random() < bad}
     scene.fills.clear()
-    sim.set(part.flush, 1)
-    await sim.tick()
-    sim.set(part.flush, 0)
+    # Perhaps again while it forgets.
+    for wait in range(scene.rng.randint(1, 2)):
+        await sim.tick().repeat(wait + 1)
+        sim.set(part.flush, 1)
+        await sim.tick()
+        sim.set(part.flush, 0)
 
 
 def simulated(part: ReadCache, bench: Any) -> None:
@@ -225,6 +239,7 @@ def test_every_beat_is_one_that_memory_had(name: str, gap: float, stall: float) 
     """Under random latency, order and stalls, with writes, flushes and errors."""
     shape = SHAPES[name]
     part, scene = cache(shape), Scene(shape, f"{name} {gap} {stall}", gap, stall)
+    scene.lag = scene.rng.choice([0, 1, 7])
 
     async def bench(sim: Any) -> None:
         for bad in (0.0, 0.03, 0.0, 0.3):
