@@ -83,8 +83,6 @@ def _measured(
 ) -> Any:
     """The report of a unit, or of files of Verilog."""
     from ..settings import choose_unit, read_config
-    from ..synth.base.errors import ToolError
-    from ..synth.flow import synthesize, synthesize_verilog
 
     if not rtl:
         if top is not None:
@@ -93,6 +91,9 @@ def _measured(
             raise UserError("a UNIT is missing (`tilewright list`), or --rtl with --top")
         chosen = choose_unit(unit)
         values = read_config(chosen, config, settings)
+        from ..synth.base.errors import ToolError
+        from ..synth.flow import synthesize
+
         with user_errors(ValueError, OSError, ToolError):
             return synthesize(chosen, values, target, **options)
     if unit is not None:
@@ -101,6 +102,8 @@ def _measured(
         raise UserError("--config is of units: give parameters of --top by --set")
     if top is None:
         raise UserError("--rtl needs --top NAME, its top module")
+    from ..synth.base.errors import ToolError
+    from ..synth.flow import synthesize_verilog
     from ..synth.sources import read_sources
 
     with user_errors(ValueError, OSError, ToolError):
