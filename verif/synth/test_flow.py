@@ -282,7 +282,7 @@ def test_a_report_prints_and_serialises() -> None:
         assert word in text
 
 
-# Field-programmable gate arrays
+# Verilog of others
 
 
 PACKAGE = "package widths; localparam int W = 4; endpackage\n"

@@ -69,29 +69,33 @@ def _measure(config: MatRaptorConfig, a: csr_array, b: csr_array, memory: Memory
     for the rows that cannot, and two for the others, each with half of the columns of B."""
 
     from ..sim.matraptor.cycles.rows import QueueOverflow, simulate
+    from ..sim.matraptor.driver import most_entries
+    from ..sim.sparse.c2sr import CsrPatterns
+    from ..sim.sparse.csr_image import take_columns, take_rows
 
     found = Suite()
 
-    def run(left: csr_array, right: csr_array, low: int, high: int) -> None:
+    def matrix(entries: CsrPatterns, columns: int) -> csr_array:
+        parts = entries.values, entries.columns, entries.starts
+        return csr_array(parts, (len(entries.starts) - 1, columns))
+
+    def run(left: CsrPatterns, right: CsrPatterns, low: int, high: int) -> None:
         found.attempts += 1
+        operands = matrix(left, a.shape[1]), matrix(right, b.shape[1])
         try:
-            found.jobs.append(simulate(config, left, right, memory=memory, gigahertz=GIGAHERTZ))
+            found.jobs.append(simulate(config, *operands, memory=memory, gigahertz=GIGAHERTZ))
             return
         except QueueOverflow as overflow:
             found.lost += overflow.cycles
-        lengths = np.diff(right.indptr)
-        most = np.minimum(_row_products(left, lengths), high - low)
-        heavy = most > config.queue_depth
+        heavy = most_entries(left, right, high - low) > config.queue_depth
         if not heavy.all():
-            run(csr_array(left[~heavy]), right, low, high)
+            run(take_rows(left, ~heavy), right, low, high)
         middle = (low + high) // 2
         for part in ((low, middle), (middle, high)):
-            kept = (right.indices >= part[0]) & (right.indices < part[1])
-            starts = np.concatenate([[0], np.cumsum(kept)])[right.indptr]
-            few = csr_array((right.data[kept], right.indices[kept], starts), right.shape)
-            run(csr_array(left[heavy]), few, *part)
+            run(take_rows(left, heavy), take_columns(right, part), *part)
 
-    run(a, b, 0, b.shape[1])
+    left, right = (CsrPatterns(one.indptr, one.indices, one.data) for one in (a, b))
+    run(left, right, 0, b.shape[1])
     return found
 
 
@@ -99,13 +103,6 @@ def _upper_left(a: csr_array) -> csr_array:
     """The first rows and columns; smaller matrices get empty ones."""
     found = csr_array(a[:TILE, :TILE])
     found.resize((TILE, TILE))
-    return found
-
-
-def _row_products(a: csr_array, lengths: np.ndarray) -> np.ndarray:
-    """Products in each row of C; ``lengths``: of the rows of B."""
-    sums = np.concatenate([[0], np.cumsum(lengths[a.indices])])
-    found: np.ndarray = sums[a.indptr[1:]] - sums[a.indptr[:-1]]
     return found
 
 

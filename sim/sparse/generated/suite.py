@@ -1,8 +1,9 @@
 """Matrices with the size and the row statistics of those that MatRaptor's paper squares.
 
-Source: MatRaptor, Table 5.2. Rows, entries and the longest row are those of the SuiteSparse
-collection; products and entries of the square are those published for the real matrices (among
-others in the evaluations of OuterSPACE, nsparse and Gamma).
+Source: MatRaptor, Table 5.2, to whose sizes rows and entries round. Products were compared with
+other sources for web-Google, 2cubes_sphere, wiki-Vote and p2p-Gnutella31, entries of the square for
+web-Google, 2cubes_sphere, amazon0312 and p2p-Gnutella31. Other numbers of the real matrices, the
+longest rows among them, were not: they are from memory.
 """
 
 from __future__ import annotations

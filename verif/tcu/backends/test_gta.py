@@ -161,7 +161,7 @@ def test_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -
 
     assert main(["tcu", "calibrate", "gta", "--m", "64"]) == 0
     said = " ".join(capsys.readouterr().out.replace("│", "").split())
-    assert "R2 is below 0.9999: a call of 1,024 rows takes" in said
+    assert "R2 is below 0.9999: a call of 1,024 rows takes 4,127 cycles, by the line 3,534" in said
     assert "its tiles of D are 128 x 8, those of 4,096 rows 256 x 8" in said
 
 
