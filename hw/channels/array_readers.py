@@ -127,14 +127,16 @@ READERS = ("pairs", "entries")
 """Arrays that have readers of their own."""
 
 
-def array_reader(geometry: ChannelGeometry, outstanding: int) -> OrderedReader:
-    """One of the readers."""
+def array_reader(
+    geometry: ChannelGeometry, outstanding: int, *, beats: int | None = None
+) -> OrderedReader:
+    """One of the readers. ``beats``: of its longest burst, by default those of a block."""
     return OrderedReader(
         addr_bits=geometry.addr_bits,
         data_bits=geometry.data_bits,
         channel_bits=geometry.channel_bits,
         outstanding=outstanding,
-        burst_beats=geometry.block_beats,
+        burst_beats=beats or geometry.block_beats,
     )
 
 

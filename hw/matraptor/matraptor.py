@@ -20,6 +20,7 @@ from ..channels.c2sr_row_writer import WRITERS, C2srRowWriter
 from ..job.accelerator_top import AcceleratorTop
 from ..spec.jobs.matraptor import job_spec
 from ..spec.matraptor import CACHE_WAYS, READS, MatRaptorConfig
+from ..stream.fork_join import connect_fields
 from ..stream.multiplex import bypass_unless
 from .control import Control, failure_layout
 from .counters import EVENTS, Counters
@@ -28,6 +29,11 @@ from .load.a_loader import SparseALoader
 from .load.b_loader import SparseBLoader
 from .merge.processing_element import ProcessingElement
 from .outer.replay import OuterColumns
+
+
+def _fields(source: Any) -> dict[str, Value]:
+    """All fields of a stream's payload."""
+    return {name: Value.cast(source.payload[name]) for name, _ in source.payload.shape()}
 
 
 class Lane(wiring.Component):
@@ -166,8 +172,10 @@ class Lane(wiring.Component):
         for index, name in enumerate(READS):
             operand, what = name.split("_")
             loader: Any = {"a": a_loader, "b": b_loader}[operand]
-            wiring.connect(m, getattr(loader, f"{what}_ar"), readers.reader_ar[index])
-            wiring.connect(m, readers.reader_r[index], getattr(loader, f"{what}_r"))
+            request, beat = getattr(loader, f"{what}_ar"), readers.reader_r[index]
+            # The readers of one operand may have fewer slots, thus shorter IDs.
+            connect_fields(m, request, readers.reader_ar[index], **_fields(request))
+            connect_fields(m, beat, getattr(loader, f"{what}_r"), **_fields(beat))
             m.d.comb += getattr(self, name).eq(getattr(loader, f"read_beats_{what}"))
 
     def _b_address(self, b_loader: SparseBLoader) -> Value:

@@ -50,7 +50,12 @@ class MatRaptorConfig(C2srOperands, Config):
     outstanding: int = like(
         BlockReads,
         "outstanding",
-        doc="bursts that each of a lane's four readers may have in flight",
+        doc="bursts that each of a lane's readers may have in flight",
+    )
+    a_outstanding: int = parameter(
+        0,
+        allowed=IntRange(0, 256),
+        doc="the same of the two readers of A, if other than `outstanding`; 0: as many",
     )
     data_bits: int = like(ChannelGeometry, "data_bits")
     interleave: int = like(ChannelGeometry, "interleave")
@@ -77,6 +82,11 @@ class MatRaptorConfig(C2srOperands, Config):
         # The lane map checks the numbers of lanes and channels.
         _ = self.lane_map
         self.layout.check_beat(self.data_bits)
+        if self.a_outstanding == 1 or self.a_outstanding & (self.a_outstanding - 1):
+            raise ValueError(
+                "`a_outstanding` must be 0 or a power of two in 2..256, "
+                f"not {self.a_outstanding}"
+            )
         step = self.channels * CACHE_WAYS * self.interleave
         sets = self.cache_bytes // step
         if self.cache_bytes and (sets < 2 or sets & (sets - 1) or self.cache_bytes % step):
@@ -99,6 +109,16 @@ class MatRaptorConfig(C2srOperands, Config):
     def lane_map(self) -> LaneMap:
         """Assignment of rows and channels to lanes."""
         return LaneMap(lanes=self.lanes, channels=self.channels)
+
+    @property
+    def a_bursts(self) -> int:
+        """Bursts that each reader of A may have in flight."""
+        return self.a_outstanding or self.outstanding
+
+    @property
+    def slot_bits(self) -> int:
+        """Width of a burst's number within a reader."""
+        return (max(self.outstanding, self.a_bursts) - 1).bit_length()
 
     @property
     def burst_beats(self) -> int:
@@ -161,7 +181,7 @@ class MatRaptorConfig(C2srOperands, Config):
     def traffic(self) -> tuple[Traffic, ...]:
         """Limits of the bus traffic of each manager."""
         parts = [
-            IdPart(name="burst", low=0, bits=self.slot_bits, count=self.outstanding),
+            IdPart(name="burst", low=0, bits=self.slot_bits, count=1 << self.slot_bits),
             IdPart(
                 name="array", low=self.slot_bits, bits=_UNIT_BITS, count=len(READS), names=READS
             ),
@@ -171,7 +191,7 @@ class MatRaptorConfig(C2srOperands, Config):
             parts.append(IdPart(name="lane", low=self.lane_id_bits, bits=bits, count=self.lanes))
         reads = BusSide(
             longest_beats=self.burst_beats,
-            outstanding=self.lanes * len(READS) * self.outstanding,
+            outstanding=self.lanes * len(READS) // 2 * (self.a_bursts + self.outstanding),
             outstanding_per_id=1,
             id_parts=tuple(parts),
         )

@@ -286,7 +286,7 @@ class SparseALoader(wiring.Component):
     Pairs and entries are read by whole blocks of the interleaving. A block of pairs is read once;
     a block of entries once for all rows that follow each other in the lane and, with ascending
     pointers, in the block. One token a cycle: over long rows always, over short ones as long as the
-    ``outstanding`` rows that are read ahead last for the memory's latency.
+    ``a_bursts`` rows that are read ahead last for the memory's latency.
 
     Source: MatRaptor, section on its architecture (SpAL).
 
@@ -312,7 +312,7 @@ class SparseALoader(wiring.Component):
                 "rows_in_lane": In(32),
                 "start": In(1),
                 "o": Out(stream.Signature(left_layout(config))),
-                **reader_members(config.geometry, config.outstanding),
+                **reader_members(config.geometry, config.a_bursts),
             }
         )
 
@@ -320,14 +320,14 @@ class SparseALoader(wiring.Component):
         m = Module()
         config = self._config
         busy = Signal()
-        readers = {name: array_reader(config.geometry, config.outstanding) for name in READERS}
+        readers = {name: array_reader(config.geometry, config.a_bursts) for name in READERS}
         for name, reader in readers.items():
             m.submodules[f"{name}_reader"] = reader
         connect_readers(m, self, readers, busy)
         m.submodules.pairs = pairs = RowPairs(config)
         m.submodules.rows = rows = BlockRows(config)
         m.submodules.waiting = waiting = DeepQueue(
-            held_row_layout(config), config.outstanding, register=True
+            held_row_layout(config), config.a_bursts, register=True
         )
         m.submodules.entries = entries = RowEntries(config)
         self._request_pairs(m, readers["pairs"])

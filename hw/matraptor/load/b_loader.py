@@ -8,7 +8,6 @@ from amaranth.lib.wiring import In, Out
 
 from ...axi.layouts import data_layout
 from ...channels.array_readers import (
-    READERS,
     array_reader,
     connect_readers,
     entry_of,
@@ -317,7 +316,11 @@ class SparseBLoader(wiring.Component):
         m = Module()
         config = self._config
         busy = Signal()
-        readers = {name: array_reader(config.geometry, config.outstanding) for name in READERS}
+        # A pair is in one beat.
+        readers = {
+            "pairs": array_reader(config.geometry, config.outstanding, beats=1),
+            "entries": array_reader(config.geometry, config.outstanding),
+        }
         for name, reader in readers.items():
             m.submodules[f"{name}_reader"] = reader
         connect_readers(m, self, readers, busy)

@@ -214,6 +214,12 @@ def _constants(config: MatRaptorConfig) -> tuple[Register, ...]:
     cache = constants(
         "CONFIG4", 0x18, "the cache of B", ("cache_bytes", 32, config.cache_bytes, "bytes")
     )
+    readers = constants(
+        "CONFIG5",
+        0x1C,
+        "readers of A",
+        ("a_outstanding", 12, config.a_bursts, "bursts of a reader of A in flight"),
+    )
     return (
         constants(
             "CONFIG0",
@@ -249,6 +255,7 @@ def _constants(config: MatRaptorConfig) -> tuple[Register, ...]:
             ("outer_product", 8, int(config.outer_product), "1: the mode is present"),
         ),
         *((cache,) if config.cache_bytes else ()),
+        *((readers,) if config.a_outstanding else ()),
     )
 
 

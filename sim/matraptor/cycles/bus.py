@@ -76,11 +76,11 @@ def take_beat(c: Shape, s: State, lane: int, unit: int) -> None:
 def _slot_free(c: Shape, s: State, lane: int, unit: int, now: int) -> bool:
     """Returns whether a slot is free for a burst, as it is once its last beat is at the output."""
     reader = s.readers[lane, unit]
-    used = reader.issued - reader.head
-    if used < c.outstanding:
+    used, most = reader.issued - reader.head, c.outstanding if unit >= B_PAIRS else c.a_bursts
+    if used < most:
         return True
     last = s.slot_beats[lane, unit, reader.slot] - 1
-    return used == c.outstanding and reader.taken == last and has_beat(s, lane, unit, now)
+    return used == most and reader.taken == last and has_beat(s, lane, unit, now)
 
 
 @inlined

@@ -82,6 +82,7 @@ class Shape(NamedTuple):
     queues: int
     queue_depth: int
     outstanding: int
+    a_bursts: int
     slots: int
     burst_beats: int
     beat_bytes: int
@@ -262,6 +263,11 @@ WORDS = 3
 """Words on their way to a packer: two in the placer, one in the skid buffer before it."""
 
 
+def _slots(config: MatRaptorConfig) -> int:
+    """Slots of a reader. A beat of the last one may still wait at the reader's output."""
+    return max(config.outstanding, config.a_bursts) + 1
+
+
 def shape(config: MatRaptorConfig, memory: MemoryModel) -> Shape:
     layout = config.layout
     return Shape(
@@ -271,8 +277,8 @@ def shape(config: MatRaptorConfig, memory: MemoryModel) -> Shape:
         queues=config.queues,
         queue_depth=config.queue_depth,
         outstanding=config.outstanding,
-        # A beat of the last one may still wait at the reader's output.
-        slots=config.outstanding + 1,
+        a_bursts=config.a_bursts,
+        slots=_slots(config),
         burst_beats=config.burst_beats,
         beat_bytes=config.beat_bytes,
         beat_entries=config.beat_entries,
@@ -315,7 +321,7 @@ def latency(config: MatRaptorConfig, chosen: Latency | None = None) -> Latency:
         result=levels * config.adder_stages,
         start=2 if whole else 34,
         finish=1,
-        rows_depth=config.outstanding + _AHEAD,
+        rows_depth=config.a_bursts + _AHEAD,
         context_depth=config.outstanding + 4 + _AHEAD,
         buffer_depth=2 * config.burst_beats,
         writes=max(2, config.outstanding // config.channel_lanes),
@@ -324,7 +330,7 @@ def latency(config: MatRaptorConfig, chosen: Latency | None = None) -> Latency:
 
 def state(config: MatRaptorConfig, kept: Contents | None = None) -> State:
     """Returns the state of a machine after reset, but for what its cache has ``kept``."""
-    lanes, channels, slots = config.lanes, config.channels, config.outstanding + 1
+    lanes, channels, slots = config.lanes, config.channels, _slots(config)
     bursts = lanes * _UNITS * slots
     kinds = (lanes, 2)
     writers = (*kinds, config.lane_channels)
