@@ -84,8 +84,7 @@ class MatRaptorConfig(C2srOperands, Config):
         self.layout.check_beat(self.data_bits)
         if self.a_outstanding == 1 or self.a_outstanding & (self.a_outstanding - 1):
             raise ValueError(
-                "`a_outstanding` must be 0 or a power of two in 2..256, "
-                f"not {self.a_outstanding}"
+                f"`a_outstanding` must be 0 or a power of two in 2..256, not {self.a_outstanding}"
             )
         step = self.channels * CACHE_WAYS * self.interleave
         sets = self.cache_bytes // step

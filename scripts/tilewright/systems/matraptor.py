@@ -24,7 +24,7 @@ SYSTEM = System(
                 {"lanes": 1, "channels": 1},
                 {"lanes": 1, "channels": 4},
                 {"lanes": 3, "channels": 1},
-                {"lanes": 4, "channels": 2},
+                {"lanes": 4, "channels": 2, "a_outstanding": 2},
                 {"queues": 16, "queue_depth": 100},
                 {"outer_product": True, "lanes": 1, "channels": 1},
                 {"outer_product": True, "value": "int32", "index_bits": 16},

@@ -263,11 +263,6 @@ WORDS = 3
 """Words on their way to a packer: two in the placer, one in the skid buffer before it."""
 
 
-def _slots(config: MatRaptorConfig) -> int:
-    """Slots of a reader. A beat of the last one may still wait at the reader's output."""
-    return max(config.outstanding, config.a_bursts) + 1
-
-
 def shape(config: MatRaptorConfig, memory: MemoryModel) -> Shape:
     layout = config.layout
     return Shape(
@@ -278,7 +273,8 @@ def shape(config: MatRaptorConfig, memory: MemoryModel) -> Shape:
         queue_depth=config.queue_depth,
         outstanding=config.outstanding,
         a_bursts=config.a_bursts,
-        slots=_slots(config),
+        # A beat of the last one may still wait at the reader's output.
+        slots=(1 << config.slot_bits) + 1,
         burst_beats=config.burst_beats,
         beat_bytes=config.beat_bytes,
         beat_entries=config.beat_entries,
@@ -330,7 +326,7 @@ def latency(config: MatRaptorConfig, chosen: Latency | None = None) -> Latency:
 
 def state(config: MatRaptorConfig, kept: Contents | None = None) -> State:
     """Returns the state of a machine after reset, but for what its cache has ``kept``."""
-    lanes, channels, slots = config.lanes, config.channels, _slots(config)
+    lanes, channels, slots = config.lanes, config.channels, (1 << config.slot_bits) + 1
     bursts = lanes * _UNITS * slots
     kinds = (lanes, 2)
     writers = (*kinds, config.lane_channels)
