@@ -5,7 +5,7 @@ system architecture exploration, ISPASS 2014): one access after the other, each 
 moment at which its precharge and activate can still hide behind the accesses before it. It takes
 the access whose data can come first, among equals a row hit, among equals the oldest
 (first ready, first come, first served). Rows stay open. Writes are collected and served
-in batches. There is no refresh.
+in batches. A refresh, where the model has one, closes the rows of all banks.
 """
 
 from __future__ import annotations
@@ -16,9 +16,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .compiled import inlined
-from .memories import FLAT, HBM, HBM_32, MEMORIES, MemoryModel
+from .memories import FLAT, HBM, HBM_32, HBM_REFRESH, MEMORIES, MemoryModel
 
-__all__ = ["FLAT", "HBM", "HBM_32", "MEMORIES", "Channels", "MemoryModel", "Timing", "serve"]
+__all__ = [
+    "FLAT",
+    "HBM",
+    "HBM_32",
+    "HBM_REFRESH",
+    "MEMORIES",
+    "Channels",
+    "MemoryModel",
+    "Timing",
+    "serve",
+]
 
 
 class Timing(NamedTuple):
@@ -35,6 +45,8 @@ class Timing(NamedTuple):
     activate_window: float
     read_to_write: float
     write_to_read: float
+    refresh_interval: float
+    refresh: float
     controller: float
     write_high: int
     write_low: int
@@ -47,7 +59,7 @@ class Channels(NamedTuple):
     [channel, write]; ``row``, ``activate_at``, ``column_at``, ``precharge_at``: [channel,
     bank], the open row (-1: none) and when the next command may come; ``clock``: [channel] ->
     (when the bus is free, its last four activates, end of the last access's data); ``writing``:
-    [channel], whether writes are being served.
+    [channel], whether writes are being served; ``refreshes``: [channel], how many have begun.
     """
 
     queue: Any
@@ -58,6 +70,7 @@ class Channels(NamedTuple):
     precharge_at: Any
     clock: Any
     writing: Any
+    refreshes: Any
 
 
 _BANK, _ROW, _ACCESSES, _TAG = range(4)
@@ -66,7 +79,7 @@ _FREE, _OLDEST, _NEWEST, _END = 0, 1, 4, 5
 
 def timing(model: MemoryModel, gigahertz: float) -> Timing:
     """The model's times in cycles of a clock."""
-    names = Timing._fields[1:12]
+    names = Timing._fields[1:14]
     cycles = {name: getattr(model, name) * gigahertz for name in names}
     high = max(1, math.floor(0.85 * model.write_queue))
     return Timing(
@@ -92,6 +105,7 @@ def channels(model: MemoryModel, number: int) -> Channels:
         precharge_at=np.zeros(banks),
         clock=clock,
         writing=np.zeros(number, np.int64),
+        refreshes=np.zeros(number, np.int64),
     )
 
 
@@ -162,6 +176,27 @@ def _turn(time: Timing, state: Channels, channel: int) -> None:
 
 
 @inlined
+def _refresh(time: Timing, state: Channels, channel: int, now: float) -> None:
+    """Refreshes all banks if it is time to: rows are closed as soon as each may be, and banks are
+    activated again when the refresh is over. What passed while nothing was decided delays nothing.
+    """
+    due = math.floor(now / time.refresh_interval)
+    if due <= state.refreshes[channel]:
+        return
+    state.refreshes[channel] = due
+    begins = due * time.refresh_interval
+    for bank in range(state.row.shape[1]):
+        closed = state.activate_at[channel, bank]
+        if state.row[channel, bank] >= 0:
+            closed = max(due * time.refresh_interval, state.precharge_at[channel, bank])
+            closed += time.precharge
+        begins = max(begins, closed)
+    for bank in range(state.row.shape[1]):
+        state.row[channel, bank] = -1
+        state.activate_at[channel, bank] = begins + time.refresh
+
+
+@inlined
 def serve(time: Timing, state: Channels, channel: int, now: float) -> tuple[int, int, float]:
     """Decide the channel's next access if it is time to.
 
@@ -172,6 +207,8 @@ def serve(time: Timing, state: Channels, channel: int, now: float) -> tuple[int,
         return -1, 0, 0.0
     if state.count[channel, 0] + state.count[channel, 1] == 0:
         return -1, 0, 0.0
+    if time.refresh_interval > 0:
+        _refresh(time, state, channel, now)
     _turn(time, state, channel)
     write = state.writing[channel]
     place = _choose(time, state, channel, write, now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-__all__ = ["FLAT", "HBM", "HBM_32", "MEMORIES", "MemoryModel"]
+__all__ = ["FLAT", "HBM", "HBM_32", "HBM_REFRESH", "MEMORIES", "MemoryModel"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +30,8 @@ class MemoryModel:
     activate_window: time in which at most four activates may be (tFAW); 0 for no limit
     read_to_write, write_to_read: gap on the bus between a read and a write (tRTW), and from the
         last data of a write to a read command (tWTR)
+    refresh_interval: time from one refresh of all banks to the next (tREFI); 0 for no refresh
+    refresh: time of a refresh (tRFC), after which all rows are closed
     controller: time that a read spends in the controller's pipelines, beside waiting
     read_queue, write_queue: accesses that the controller holds and may reorder
     latency: of a flat memory, in cycles of the accelerator
@@ -50,6 +52,8 @@ class MemoryModel:
     activate_window: float = 30.0
     read_to_write: float = 4.0
     write_to_read: float = 10.0
+    refresh_interval: float = 0.0
+    refresh: float = 0.0
     controller: float = 20.0
     read_queue: int = 64
     write_queue: int = 64
@@ -67,6 +71,11 @@ class MemoryModel:
             raise ValueError(f"`banks` must be at least 0, not {self.banks}")
         if not self.gigabytes > 0:
             raise ValueError(f"`gigabytes` must be above 0, not {self.gigabytes}")
+        if self.refresh_interval and not 0 < self.refresh < self.refresh_interval:
+            raise ValueError(
+                f"`refresh` must be above 0 and below `refresh_interval`, {self.refresh_interval}, "
+                f"not {self.refresh}"
+            )
 
     @property
     def flat(self) -> bool:
@@ -85,7 +94,10 @@ controller. It has 8 banks for dies of 2 Gb; larger dies have 16, as here."""
 HBM_32 = replace(HBM, name="hbm32", access_bytes=32)
 """The same with accesses of burst length 2 (32 bytes), which JEDEC's HBM allows in legacy mode."""
 
+HBM_REFRESH = replace(HBM, name="hbm-refresh", refresh_interval=3900.0, refresh=160.0)
+"""HBM with refreshes of all banks, every 3.9 us for 160 ns, as gem5's model has them."""
+
 FLAT = MemoryModel(name="flat", banks=0)
 """The memory behind the RTL in benches: a fixed latency and a beat of the port every cycle."""
 
-MEMORIES = {model.name: model for model in (HBM, HBM_32, FLAT)}
+MEMORIES = {model.name: model for model in (HBM, HBM_32, HBM_REFRESH, FLAT)}

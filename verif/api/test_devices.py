@@ -241,14 +241,14 @@ def test_refusals() -> None:
         tilewright.device("sida", backend="cycles", gigahertz=0)
     with refused(TypeError, "`waves` must be a path, not 5"):
         tilewright.device("sida", backend="rtl", waves=5)  # type: ignore[arg-type]
-    with refused(ValueError, "`memory` must be one of hbm, hbm32, flat, not ['flat']"):
+    with refused(ValueError, "`memory` must be one of hbm, hbm32, hbm-refresh, flat, not ['flat']"):
         tilewright.device("sida", backend="cycles", memory=["flat"])  # type: ignore[arg-type]
     with refused(UnknownName, "unknown unit ['sida']; `tilewright.units` lists them all"):
         tilewright.device(["sida"])  # type: ignore[arg-type]
     for clock in ("1.5", True):
         with refused(TypeError, f"`gigahertz` must be a number, not {clock!r}"):
             tilewright.device("sida", backend="cycles", gigahertz=clock)  # type: ignore[arg-type]
-    with refused(ValueError, "`memory` must be one of hbm, hbm32, flat, not 'ddr'"):
+    with refused(ValueError, "`memory` must be one of hbm, hbm32, hbm-refresh, flat, not 'ddr'"):
         tilewright.device("sida", backend="cycles", memory="ddr")
     with refused(ValueError, "`memory` must be flat with the rtl backend, not 'hbm'"):
         tilewright.device("sida", backend="rtl", memory="hbm")

@@ -224,8 +224,8 @@ REFUSED = {
     "semiring": (("--semiring", "plusplus"), "semiring must be one of mma, minplus, maxplus, "
                  "minmul, maxmul, minmax, maxmin, orand, addnorm, not 'plusplus'"),
     "backend": (("--backend", "paper"), "backend must be one of rtl, cycles, model, not 'paper'"),
-    "memory": ((*CYCLES, "--memory", "tape"), "memory must be one of hbm, hbm32, flat, "
-               "not 'tape'"),
+    "memory": ((*CYCLES, "--memory", "tape"), "memory must be one of hbm, hbm32, "
+               "hbm-refresh, flat, not 'tape'"),
     "memory of the model": (("--backend", "model", "--memory", "flat"),
                             "--memory needs a backend that counts cycles, rtl or cycles, not "
                             "model"),

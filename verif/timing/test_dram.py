@@ -12,6 +12,7 @@ from tilewright.sim.timing.compiled import compiled
 from tilewright.sim.timing.dram import (
     HBM,
     HBM_32,
+    HBM_REFRESH,
     MEMORIES,
     Channels,
     MemoryModel,
@@ -48,6 +49,21 @@ def play(model: MemoryModel, pages: Any, gigahertz: float = 2.0) -> npt.NDArray[
     pages = np.asarray(pages, np.int64)
     _play(timing(model, gigahertz), channels(model, 1), pages, model.read_queue, ends)
     return ends
+
+
+@compiled
+def _serve_all(time: Timing, state: Channels, asked: Any, ends: Any) -> None:
+    """Requests (moment, whether it writes, page) of one access, each pushed at its moment."""
+    sent, done, now = 0, 0, 0
+    while done < len(asked):
+        while sent < len(asked) and asked[sent, 0] <= now:
+            push(state, 0, asked[sent, 1], asked[sent, 2], 1, sent)
+            sent += 1
+        tag, _, ready = serve(time, state, 0, float(now))
+        if tag >= 0:
+            ends[tag] = ready
+            done += 1
+        now += 1
 
 
 def in_order(model: MemoryModel, pages: Any, asked: Any) -> list[float]:
@@ -142,6 +158,60 @@ def test_latency_of_a_hit_a_miss_and_a_conflict() -> None:
     assert conflict == precharge + model.precharge + model.activate + model.column + burst
 
 
+READ, WRITE = 0, 1
+NARROW = replace(HBM, access_bytes=32)
+BANK_0 = HBM.banks
+"""A page of bank 0 in another row."""
+
+
+@pytest.mark.parametrize(
+    ("model", "asked", "ends"),
+    [
+        # tRCD, tCL and the burst; a hit waits for the bus alone.
+        (HBM, [(0, READ, 0), (0, READ, 0)], [15 + 15 + 4, 34 + 4]),
+        # tRAS 33, then tRP, tRCD, tCL.
+        (HBM, [(0, READ, 0), (0, READ, BANK_0)], [34, 33 + 15 + 15 + 15 + 4]),
+        # tRTP after a late hit: the read command is at 60.
+        (HBM, [(0, READ, 0), (60, READ, 0), (61, READ, BANK_0)], [34, 79, 60 + 7.5 + 45 + 4]),
+        # tRRD: activates at 0 and 4.
+        (NARROW, [(0, READ, 0), (0, READ, 1)], [32, 4 + 15 + 15 + 2]),
+        # tFAW: activates at 0, 4, 8, 12, 30.
+        (NARROW, [(0, READ, bank) for bank in range(5)], [32, 36, 40, 44, 30 + 15 + 15 + 2]),
+        # tRTW: the bus is free at 19; the write's command is at 23.
+        (HBM, [(0, READ, 0), (0, WRITE, 0)], [34, 23 + 15 + 4]),
+        # tWTR: from the end of the data, 34, to the read's command.
+        (HBM, [(0, WRITE, 0), (1, READ, 0)], [34, 34 + 10 + 15 + 4]),
+        # tWR: from the end of the data to the precharge.
+        (HBM, [(0, WRITE, 0), (0, WRITE, BANK_0)], [34, 34 + 18 + 45 + 4]),
+        # A refresh at 3900: tRP, tRFC, and the row is closed.
+        (HBM_REFRESH, [(0, READ, 0), (3905, READ, 0)], [34, 3900 + 15 + 160 + 34]),
+        # It waits for tRTP of a read at 3899.
+        (
+            HBM_REFRESH,
+            [(0, READ, 0), (3899, READ, 0), (3901, READ, 1)],
+            [34, 3899 + 19, 3899 + 7.5 + 15 + 160 + 34],
+        ),
+        # Those of a time without requests delay nothing.
+        (HBM_REFRESH, [(0, READ, 0), (10_000, READ, 0)], [34, 10_034]),
+        (HBM, [(0, READ, 0), (10_000, READ, 0)], [34, 10_019]),
+    ],
+)
+def test_each_time_by_hand(
+    model: MemoryModel, asked: list[tuple[int, int, int]], ends: list[float]
+) -> None:
+    """In ns, at 1 GHz, from the timing diagrams."""
+    found = np.zeros(len(asked))
+    _serve_all(timing(model, 1.0), channels(model, 1), np.array(asked, np.int64), found)
+    assert found.tolist() == ends
+
+
+def test_refreshes_take_their_share() -> None:
+    pages = np.arange(200_000) * HBM.access_bytes // HBM.page_bytes
+    with_them, without = (play(model, pages).max() for model in (HBM_REFRESH, HBM))
+    share = 160 / 3900
+    assert without * (1 + share) < with_them < without * (1 + 1.4 * share)
+
+
 def test_hits_go_first() -> None:
     pages = [0, HBM.banks, 0, HBM.banks, 0]
     ends = play(HBM, pages)
@@ -161,6 +231,10 @@ def test_the_same_again() -> None:
         ({"read_queue": 0}, "`read_queue` must be at least 1, not 0"),
         ({"banks": -1}, "`banks` must be at least 0, not -1"),
         ({"gigabytes": 0.0}, "`gigabytes` must be above 0, not 0.0"),
+        (
+            {"refresh_interval": 3900.0},
+            "`refresh` must be above 0 and below `refresh_interval`, 3900.0, not 0.0",
+        ),
     ],
 )
 def test_what_is_no_memory(change: dict[str, Any], message: str) -> None:
@@ -169,7 +243,7 @@ def test_what_is_no_memory(change: dict[str, Any], message: str) -> None:
 
 
 def test_presets() -> None:
-    assert set(MEMORIES) == {"flat", "hbm", "hbm32"}
+    assert set(MEMORIES) == {"flat", "hbm", "hbm32", "hbm-refresh"}
     assert MEMORIES["flat"].flat
     # 128 bits at 1 GHz.
     assert MEMORIES["hbm"].gigabytes == 16

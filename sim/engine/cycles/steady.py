@@ -145,8 +145,9 @@ _BANK, _ROW, _, _TAG = range(4)
 
 
 def is_exact(times: Timing) -> bool:
-    """Returns whether the times of a DRAM are added without rounding."""
-    return all(float(time) * _FRACTION % 1 == 0 for time in times)
+    """Returns whether the times of a DRAM are added without rounding, and no refresh comes between
+    periods."""
+    return not times.refresh_interval and all(float(time) * _FRACTION % 1 == 0 for time in times)
 
 
 def _operands(c: Any, s: Any, channel: int) -> list[Any]:

@@ -35,7 +35,7 @@ REFUSED: dict[str, tuple[str, str]] = {
         "gtc G", "backend must be one of rtl, cycles, model, not 'fast'"
     ),
     f"{ENGINE} --memory ddr": (
-        "gemm A B", "memory must be one of hbm, hbm32, flat, not 'ddr'"
+        "gemm A B", "memory must be one of hbm, hbm32, hbm-refresh, flat, not 'ddr'"
     ),
     f"{ENGINE} --memory hbm": (
         "gemm A B", "memory must be flat with the rtl backend, not 'hbm'"

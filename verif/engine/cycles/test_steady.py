@@ -11,7 +11,7 @@ from tilewright.hw.spec.engine import EngineConfig, Simd2EngineConfig
 from tilewright.sim.engine.cycles import steady
 from tilewright.sim.engine.cycles.machine import run_job
 from tilewright.sim.engine.cycles.steady import Periods
-from tilewright.sim.timing.dram import FLAT, HBM, MemoryModel
+from tilewright.sim.timing.dram import FLAT, HBM, HBM_REFRESH, MemoryModel
 from tilewright.verif.engine.cycles.against_rtl import any_latency, sampled_config
 from tilewright.verif.engine.jobs import product_job
 from tilewright.verif.kit.sampling import cases
@@ -84,11 +84,12 @@ def test_a_large_product(memory: MemoryModel, use_c: bool, left_out: list[bool])
 
 
 def test_a_clock_that_rounds(left_out: list[bool]) -> None:
-    """Times of a DRAM that cannot be added exactly: all is simulated."""
+    """Times of a DRAM that cannot be added exactly, and refreshes: all is simulated."""
     job = product_job(TILE_16, "minplus", 5000, 2048, 64)
     run_job(TILE_16, job, memory=HBM, gigahertz=1.1)
+    refreshed = run_job(TILE_16, job, memory=HBM_REFRESH)
     assert left_out == []
-    run_job(TILE_16, job, memory=HBM)
+    assert refreshed.cycles > run_job(TILE_16, job, memory=HBM).cycles
     assert any(left_out)
 
 

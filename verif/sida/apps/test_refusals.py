@@ -101,7 +101,7 @@ OPTIONS = [
     ("kcore", ("--backend", "gpu"), "backend must be one of rtl, cycles, model, not 'gpu'"),
     ("bfs", ("--memory", "hbm"), "memory must be flat with the rtl backend, not 'hbm'"),
     ("bfs", ("--backend", "cycles", "--memory", "dram"),
-     "memory must be one of hbm, hbm32, flat, not 'dram'"),
+     "memory must be one of hbm, hbm32, hbm-refresh, flat, not 'dram'"),
     ("bfs", ("--backend", "cycles", "--set", "rows_limit=32768"),
      "`rows_limit` must be 0 for the cycle model, whose vectors are on chip, not 32768"),
     ("bfs", ("--gigahertz", "0"), "--gigahertz must be a number in 0.01..100, not '0'"),

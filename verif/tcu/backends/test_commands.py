@@ -135,7 +135,8 @@ REFUSED = {
     "int32, int64, boolean, minplus, not 'fp8'",
     "tcu calibrate simd2 --memory hbm": "--memory must come with a backend that has one (engine, "
     "engine_m3xu, gta), not with simd2",
-    "tcu calibrate engine --memory tape": "memory must be one of hbm, hbm32, flat, not 'tape'",
+    "tcu calibrate engine --memory tape":
+        "memory must be one of hbm, hbm32, hbm-refresh, flat, not 'tape'",
     "tcu calibrate engine --rtl --memory hbm":
         "memory must be flat with the rtl backend, not 'hbm'",
     "tcu calibrate engine --m 25":

@@ -59,7 +59,7 @@ OPTIONS = [
     (("--shape", "4,0,5"), "--shape must be sizes in 1..4294967295, not '4,0,5'"),
     (("--shape", "4,5,5"), "{tensor}: line 1: index '6' of mode 3 must be an integer in 1..5"),
     (("--backend", "gpu"), "backend must be one of "),
-    (("--memory", "ddr"), "memory must be one of hbm, hbm32, flat, not 'ddr'"),
+    (("--memory", "ddr"), "memory must be one of hbm, hbm32, hbm-refresh, flat, not 'ddr'"),
     (("--backend", "rtl", "--memory", "hbm"),
      "memory must be flat with the rtl backend, not 'hbm'"),
     (("--gigahertz", "0"), "--gigahertz must be a number in 0.01..100, not '0'"),
