@@ -11,6 +11,7 @@ from ...channels.striped_reader import StripedReader
 from ...spec.tensaurus import TensaurusConfig
 from ...stream.queue import DeepQueue
 from ...stream.ring import moved_count, ring_address
+from ...stream.stream_registers import SkidBuffer
 from ...stream.valid_pipeline import ValidPipeline
 from ..load.lines import connect_bus, line_reader, reader_members
 from .output_buffer import adding_cycles, output_extent, slot_read_layout, unit_number_bits
@@ -311,6 +312,8 @@ class MemorySums(wiring.Component):
         bits = config.addr_bits - shift
         slots = config.memory_slots
         m.submodules.units = units = DeepQueue(bits, slots)
+        # Between the memory's access and the comparisons.
+        m.submodules.next_unit = next_unit = SkidBuffer(bits, clearable=True)
         m.submodules.hazards = hazards = Hazards(bits, slots)
         m.submodules.extents = extents = DeepQueue(bits, slots)
         comes = Signal()
@@ -321,11 +324,13 @@ class MemorySums(wiring.Component):
             found.eq(comes & ~forgets),
             line.eq(self.base[shift:] + self.number * config.unit_lines),
         ]
-        wiring.connect(m, units.o, hazards.i)
+        wiring.connect(m, units.o, next_unit.i)
+        wiring.connect(m, next_unit.o, hazards.i)
         asked, extent = reader.request.payload, self.request.payload
         # There is room for all that have slots.
         m.d.comb += [
             units.clear.eq(forgets),
+            next_unit.clear.eq(forgets),
             hazards.clear.eq(forgets),
             extents.clear.eq(forgets),
             hazards.done.eq(done),

@@ -247,7 +247,7 @@ def set_up_sums(m: Any, config: TensaurusConfig) -> None:
         "sum_channels": config.channels,
         "adding_last": adding,
         "landing_last": landing,
-        "delays_mask": (1 << max(adding, landing, 3) + 1) - 1,
+        "delays_mask": (1 << max(adding, landing, FOUND) + 1) - 1,
         "meets_of": -1,
     }.items():
         m[name] = value
@@ -271,6 +271,10 @@ STORE: list[tuple[Any, ...]] = [
 """Fields of the machine."""
 
 _READ = 2
+
+FOUND = 4
+"""As if a unit's address came into its queue so many cycles behind the register of what leaves a
+row: three to the queue, and one for the register behind it."""
 
 
 def set_up_store(m: Any, config: TensaurusConfig, kernel: Kernel, direct: bool) -> None:

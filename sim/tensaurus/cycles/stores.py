@@ -6,15 +6,12 @@ from typing import Any
 
 from ...timing.compiled import called
 from ...timing.parts import gear, gear_is_ready, queue_step
-from .state import OUTPUT
+from .state import FOUND, OUTPUT
 
 # Cycle model: sums in memory. Units are read, added to, and written, many at a time.
 #
 # Everything is first in, first out, so that a unit is its number: the one whose turn it is at each
 # place. The columns never wait, and need no model.
-
-_FOUND = 3
-"""A unit's address is in its queue so many cycles behind the register of what leaves a row."""
 
 
 @called
@@ -96,7 +93,7 @@ def _ask(m: Any) -> None:
         port.address = m.sum_at[m.sums_asked & (m.sum_slots - 1)] * m.line_bytes
         port.bytes = m.result_unit_bytes
         m.sums_asked += 1
-    queue_step(m.units, (m.coming >> _FOUND & 1) != 0, goes)
+    queue_step(m.units, (m.coming >> FOUND & 1) != 0, goes)
     extent = m.extents_queued != 0 and not m.walk_asks
     if extent:
         m.walk_asks = 1
