@@ -144,6 +144,10 @@ class Implementer:
         area += buffers * buffer.area if buffer else 0.0
         return Implementation(modules, netlist, buffers, buffer, area, timing)
 
+    def netlist(self, one: Implementation) -> Netlist:
+        """All of an implementation as one netlist, however large."""
+        return one.netlist or flatten(self._ready(one.modules), self.design.top, self.library)
+
     def _ready(self, modules: Modules) -> Modules:
         """The modules of a design that is not put together, with their buffers."""
         joined = joined_through(modules, self._order, self._memo)

@@ -41,7 +41,7 @@ from .targets import target_library
 from .timing.analysis import fo4
 from .timing.opensta import opensta_available, opensta_delay
 
-__all__ = ["synthesize", "synthesize_verilog"]
+__all__ = ["map_modules", "synthesize", "synthesize_verilog"]
 
 WORKERS = 2
 
@@ -51,7 +51,8 @@ def no_source(module: str, signal: str) -> str:
     return ""
 
 
-def _map_modules(design: Design, library: Library, mapping: str) -> dict[str, MappedModule]:
+def map_modules(design: Design, library: Library, mapping: str) -> dict[str, MappedModule]:
+    """The modules of a design, each mapped once."""
     memories = {name: one.memory for name, one in design.modules.items() if one.memory}
     names = [name for name in design.order() if name not in memories]
     mapped = {name: memory_module(memory) for name, memory in memories.items()}
@@ -183,7 +184,7 @@ def _asic(
     library, estimates, law = with_memories(library, held)
     buffer_area, buffers, path, flat = 0.0, 0, None, True
     facts: dict[str, Any] = {}
-    mapped = partial(_map_modules, design, library)
+    mapped = partial(map_modules, design, library)
     if asked.together:
         with activity("putting the modules together") as shown:
             implementer = Implementer(design, library, mapped, wires, shown.about)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -11,66 +10,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-_TOKEN = re.compile(r"[A-Za-z_][\w\[\]]*|[01()!'&*^|+]")
-
-
-class _Expression:
-    """Recursive descent; precedence from ``!`` and ``'`` over ``^`` and ``&`` to ``|``."""
-
-    def __init__(self, text: str, values: Mapping[str, bool]) -> None:
-        self.tokens = _TOKEN.findall(text)
-        self.values = values
-        self.position = 0
-
-    def peek(self) -> str:
-        return self.tokens[self.position] if self.position < len(self.tokens) else ""
-
-    def take(self) -> str:
-        token = self.peek()
-        self.position += 1
-        return token
-
-    def unary(self) -> bool:
-        token = self.take()
-        if token == "!":
-            return not self.unary()
-        if token == "(":
-            value = self.either()
-            self.take()
-        else:
-            value = token == "1" or self.values.get(token, False)
-        while self.peek() == "'":
-            self.take()
-            value = not value
-        return value
-
-    def exclusive(self) -> bool:
-        value = self.unary()
-        while self.peek() == "^":
-            self.take()
-            value ^= self.unary()
-        return value
-
-    def both(self) -> bool:
-        value = self.exclusive()
-        while self.peek() and self.peek() not in ")|+":
-            if self.peek() in "&*":
-                self.take()
-            value &= self.exclusive()
-        return value
-
-    def either(self) -> bool:
-        value = self.both()
-        while self.peek() and self.peek() in "|+":
-            self.take()
-            value |= self.both()
-        return value
+from .functions import parse_function
 
 
 def evaluate(function: str, values: Mapping[str, bool]) -> bool:
     """Value of an expression of ``! ' & * (blank) ^ | +`` and parentheses; a name that has no
     value is false."""
-    return _Expression(function, values).either()
+    return bool(parse_function(function).value(values))
 
 
 def truth_table(function: str, inputs: Sequence[str]) -> tuple[bool, ...]:
@@ -107,6 +53,23 @@ class Table:
         t = self.values
         low = t[i, j] * (1 - v) + t[i, j1] * v
         return float(low * (1 - u) + (t[i1, j] * (1 - v) + t[i1, j1] * v) * u)
+
+    def each(self, rows: Array, columns: Array) -> Array:
+        """``at`` of many points."""
+
+        def places(axis: Array, x: Array) -> tuple[npt.NDArray[np.int64], Array]:
+            if len(axis) == 1:
+                return np.zeros(len(x), np.int64), np.zeros(len(x))
+            low = np.clip(np.searchsorted(axis, x, side="right") - 1, 0, len(axis) - 2)
+            return low, (x - axis[low]) / (axis[low + 1] - axis[low])
+
+        (i, u), (j, v) = places(self.rows, rows), places(self.columns, columns)
+        i1 = np.minimum(i + 1, len(self.rows) - 1)
+        j1 = np.minimum(j + 1, len(self.columns) - 1)
+        t = self.values
+        low = t[i, j] * (1 - v) + t[i, j1] * v
+        found: Array = low * (1 - u) + (t[i1, j] * (1 - v) + t[i1, j1] * v) * u
+        return found
 
 
 @dataclass(frozen=True)

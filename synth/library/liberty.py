@@ -19,7 +19,7 @@ from ..base.cache import cached
 from .cells import Arc, Cell, Library, Pin, Table, WireLoad
 from .liberty_text import Group, merged, parse_liberty, resistance_unit, units, without_power
 
-__all__ = ["liberty_content", "load_library", "read_library"]
+__all__ = ["TableReader", "liberty_content", "load_library", "naming", "read_library"]
 
 SENSES = {
     "positive_unate": ((0, 0), (1, 1)),
@@ -29,18 +29,21 @@ SENSES = {
 """Pairs of (input edge, output edge) of an arc; 0 is rising, 1 falling."""
 
 
-class _Reader:
+class TableReader:
+    """Reads the tables of a library, over slews in ns and loads in pF."""
+
     def __init__(self, library: Group) -> None:
         self.time, self.load = units(library)
         self.templates = {
             group.arguments[0]: group
             for group in library.groups
-            if group.name == "lu_table_template" and group.arguments
+            if group.name in ("lu_table_template", "power_lut_template") and group.arguments
         }
 
-    def table(self, group: Group) -> Table:
+    def table(self, group: Group, unit: float | None = None) -> Table:
+        """A table; ``unit`` is that of its values, by default the library's unit of time in ns."""
         name = group.arguments[0] if group.arguments else "scalar"
-        values = np.array(group.numbers("values")) * self.time
+        values = np.array(group.numbers("values")) * (self.time if unit is None else unit)
         if values.size == 1:
             return Table(np.zeros(1), np.zeros(1), values.reshape(1, 1))
         template = self.templates.get(name, Group("", []))
@@ -64,6 +67,8 @@ class _Reader:
             axes, values = axes[::-1], values.T
         return Table(axes[0], axes[1], np.ascontiguousarray(values))
 
+
+class _Reader(TableReader):
     def arcs(self, pin: Group, target: str) -> list[Arc]:
         found = []
         for timing in pin.named("timing"):
@@ -199,13 +204,13 @@ def read_library(*paths: str | os.PathLike[str], dont_use: Sequence[str] = ()) -
         trees = [_tree(*each) for each in zip(files, contents, strict=True)]
         for tree in trees:
             without_power(tree)
-        with _naming(files):
+        with naming(files):
             return merged(trees).written()
 
     key = digest, tuple(sorted(dont_use))
     if key not in _known:
         text = cached(("liberty", "1", digest), stripped)
-        with _naming(files):
+        with naming(files):
             _known[key] = load_library(text, dont_use)
     return replace(_known[key], files=files)
 
@@ -224,7 +229,7 @@ def liberty_content(path: Path) -> bytes:
 
 
 def _tree(path: Path, content: bytes) -> Group:
-    with _naming([path]):
+    with naming([path]):
         tree = parse_liberty(content.decode("utf-8").replace("\r\n", "\n"))
         if not any(tree.named("cell")):
             raise ValueError("it has no cells")
@@ -232,7 +237,7 @@ def _tree(path: Path, content: bytes) -> Group:
 
 
 @contextmanager
-def _naming(files: Sequence[Path]) -> Iterator[None]:
+def naming(files: Sequence[Path]) -> Iterator[None]:
     """Names the files in errors of what they contain."""
     try:
         yield

@@ -59,6 +59,7 @@ class _Flattener:
         self.first: list[int] = []
         self.owner: list[tuple[str, MappedModule, Nets]] = []
         self.parent: list[int] = []
+        self.numbers: list[Nets] = []
 
     def root(self, net: int) -> int:
         while net in self.aliases:
@@ -90,6 +91,7 @@ class _Flattener:
         own = len(self.owner)
         self.owner.append((path, module, missing))
         self.parent.append(parent)
+        self.numbers.append(numbers[:-1])
         self.nets += len(missing)
         for kind, pins in module.cells.items():
             self.cells[kind].append(numbers[pins])
@@ -149,10 +151,11 @@ def flatten(
             roots[net] = work.root(net)
         cells = {kind: roots[pins] for kind, pins in cells.items()}
         ports = {port: roots[nets] for port, nets in ports.items()}
+        work.numbers = [roots[nets] for nets in work.numbers]
     outputs = {port: ports[port] for port, (out, _) in modules[top].ports.items() if out}
     inputs = {port: nets for port, nets in ports.items() if port not in outputs}
     clocks = work.clock_nets(cells)
-    places = work.rows, work.first, work.owner, work.parent
+    places = work.rows, work.first, work.owner, work.parent, work.numbers
     return Netlist(work.nets, cells, inputs, outputs, clocks, work.loads(), None, *places)
 
 
@@ -203,6 +206,10 @@ def _joined(module: MappedModule, inside: Sequence[MappedModule], memo: Memo) ->
             (instance, child, {port: numbers[nets] for port, nets in nets_of.items()})
             for instance, child, nets_of in module.children
         ],
+        constants=replace(
+            module.constants,
+            pins={(int(numbers[net]), pin): v for (net, pin), v in module.constants.pins.items()},
+        ),
     )
 
 

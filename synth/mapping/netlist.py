@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -22,6 +22,22 @@ NONE = -1
 """Net number of a constant or of a pin that is not connected."""
 
 
+@dataclass
+class Constants:
+    """Constant bits of a module, which have no net.
+
+    Members
+    -------
+    pins: of cells, by the first net that a cell drives, and by pin
+    children: of the ports of children, by instance, port and place
+    ports: of the module's outputs, by port and place
+    """
+
+    pins: dict[tuple[int, str], bool] = field(default_factory=dict)
+    children: dict[tuple[str, str, int], bool] = field(default_factory=dict)
+    ports: dict[tuple[str, int], bool] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class MappedModule:
     """A module after mapping. Net numbers are local to it.
@@ -33,6 +49,7 @@ class MappedModule:
     cells: library cell -> array of nets, a row for each cell, a column for each pin in order
     children: (instance name, module, port -> nets)
     buffers: as ``cells``, of the buffer trees that ``buffered`` adds
+    constants: bits that are constant in place of a net
     """
 
     name: str
@@ -41,6 +58,7 @@ class MappedModule:
     cells: dict[str, Nets]
     children: list[tuple[str, str, dict[str, Nets]]]
     buffers: dict[str, Nets] = field(default_factory=dict)
+    constants: Constants = field(default_factory=Constants)
 
     @cached_property
     def boundary(self) -> Nets:
@@ -128,6 +146,21 @@ class Driver:
     signal: str
 
 
+@dataclass(frozen=True)
+class Place:
+    """An instance in a flat design.
+
+    Members
+    -------
+    path: names of the instances down to it, each with a dot behind it; empty for the top
+    nets: number in the design of each of the module's nets
+    """
+
+    path: str
+    module: MappedModule
+    nets: Nets
+
+
 @dataclass
 class Netlist:
     """A flat design.
@@ -152,6 +185,7 @@ class Netlist:
     _first: list[int] = field(default_factory=list)
     _owner: list[tuple[str, MappedModule, Nets]] = field(default_factory=list)
     _parent: list[int] = field(default_factory=list)
+    _numbers: list[Nets] = field(default_factory=list)
 
     @property
     def top(self) -> str:
@@ -186,6 +220,11 @@ class Netlist:
         inner = int(pins[row - first, outputs[column]])
         name = module.net_names[inner]
         return Driver(path.removesuffix("."), module.name, "" if name == f"net_{inner}" else name)
+
+    def places(self) -> Iterator[Place]:
+        """Yields the instances, parents before children."""
+        for (path, module, _), numbers in zip(self._owner, self._numbers, strict=True):
+            yield Place(path, module, numbers)
 
     def instances(self) -> Counter[str]:
         """Counts the instances of each module."""
@@ -252,6 +291,23 @@ def _net_names(module: Mapping[str, Any], numbers: dict[int, int]) -> list[str]:
     return names
 
 
+def _constant_bits(bits: list[Any]) -> Iterator[tuple[int, bool]]:
+    """Yields place and value of the constant bits; one that is not defined is no constant."""
+    for place, bit in enumerate(bits):
+        if bit in ("0", "1"):
+            yield place, bit == "1"
+
+
+def _constant_pins(constants: Constants, cell: Cell, bits: list[Any], nets: Nets) -> None:
+    """Note the constants at the pins of a cell."""
+    pins = list(cell.pins)
+    found = [(pins[place], value) for place, value in _constant_bits(bits)]
+    if found:
+        driven = [int(nets[place]) for place, pin in enumerate(pins) if cell.pins[pin].output]
+        first = next((net for net in driven if net >= 0), NONE)
+        constants.pins |= {(first, pin): value for pin, value in found}
+
+
 def read_mapped(text: str, name: str, library: Library) -> MappedModule:
     """A module from the JSON that yosys wrote. Raises ValueError for a cell of neither kind."""
     modules = json.loads(text)["modules"]
@@ -263,14 +319,23 @@ def read_mapped(text: str, name: str, library: Library) -> MappedModule:
     }
     rows: dict[str, list[Nets]] = defaultdict(list)
     children = []
+    constants = Constants()
+    for port, facts in module["ports"].items():
+        for place, value in _constant_bits(facts["bits"]):
+            constants.ports[port, place] = value
     for instance, cell in module["cells"].items():
         kind, pins = cell["type"], cell["connections"]
         if kind in library.cells:
             bits = [(pins.get(pin) or ["x"])[0] for pin in library.cells[kind].pins]
             rows[kind].append(_nets(bits, numbers))
+            _constant_pins(constants, library.cells[kind], bits, rows[kind][-1])
         elif kind in modules:
             children.append((instance, kind, {p: _nets(b, numbers) for p, b in pins.items()}))
+            for port, bits in pins.items():
+                for place, value in _constant_bits(bits):
+                    constants.children[instance, port, place] = value
         else:
             raise ValueError(f"`{name}` needs {kind}, for which the cell library has no cell")
     cells = {kind: np.array(found, dtype=np.int64) for kind, found in sorted(rows.items())}
-    return MappedModule(name, _net_names(module, numbers), ports, cells, children)
+    names = _net_names(module, numbers)
+    return MappedModule(name, names, ports, cells, children, constants=constants)

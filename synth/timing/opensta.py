@@ -17,7 +17,7 @@ from ..mapping.netlist import Netlist
 from .analysis import fo4
 from .graph import build_graph
 
-__all__ = ["flat_verilog", "opensta_available", "opensta_delay"]
+__all__ = ["flat_verilog", "library_files", "opensta_available", "opensta_delay"]
 
 
 _DEFAULT_WIRES = re.compile(r"\bdefault_wire_load(?:_selection)?\s*:[^;\n]*;?")
@@ -52,7 +52,7 @@ def flat_verilog(netlist: Netlist, library: Library) -> str:
     return "\n".join([*lines, "endmodule", ""])
 
 
-def _liberty(library: Library) -> dict[str, str]:
+def library_files(library: Library) -> dict[str, str]:
     """Name and text of the library's files as they are, but that no wire load is a default."""
     each = [(path.name, liberty_content(path).decode()) for path in library.files]
     each = each or [("library.lib", library.text)]
@@ -81,7 +81,7 @@ def opensta_delay(netlist: Netlist, library: Library, wires: WireLoad | None = N
     data = [f"i{k}" for k in np.flatnonzero(~np.isin(inputs, netlist.clock_nets))]
     source = f"[get_ports {{{clocks[0]}}}]" if clocks else ""
     period = 8.0  # short, since OpenSTA calculates in single precision
-    files = _liberty(library)
+    files = library_files(library)
     script = [
         *(f"read_liberty {name}" for name in files),
         "set_cmd_units -time ns -capacitance pF",

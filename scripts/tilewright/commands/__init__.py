@@ -54,6 +54,10 @@ COMMANDS = {
         "Measure a unit's area and speed, and show its critical path.",
         f"{__name__}.synth:synth",
     ),
+    "power": Command(
+        "Measure the power of a unit in standard cells, by the toggles of all nets.",
+        f"{__name__}.power:power",
+    ),
     "table": Command(
         "Measure a table of results, with the papers' numbers beside them.",
         f"{__name__}.table:table",

@@ -1,0 +1,189 @@
+"""``tilewright power``: power of a unit's netlist, by toggles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import UserError, user_errors
+from ..numbers_given import whole
+from ..reports import console_of_reports, write_json
+from .options import (
+    ConfigOption,
+    JsonOption,
+    SetOption,
+    TargetOption,
+    UnitArgument,
+    check_output,
+)
+from .synth import clock_period
+
+if TYPE_CHECKING:
+    from ..hw.spec.config import Config
+    from ..registry import Entry
+
+__all__ = ["power"]
+
+
+def power(
+    unit: UnitArgument,
+    config: ConfigOption = None,
+    set_: SetOption = None,
+    target: TargetOption = "asap7",
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODE",
+            help="Operation of a matrix unit: random operands, back to back (its default product).",
+        ),
+    ] = None,
+    activity: Annotated[
+        Path | None,
+        typer.Option(
+            "--activity",
+            metavar="FILE.vcd",
+            help="In place of random operations: waves of the unit with all levels of modules.",
+        ),
+    ] = None,
+    skip: Annotated[
+        int,
+        typer.Option(
+            parser=whole("--skip", 0), metavar="N", help="Cycles of --activity to leave out first."
+        ),
+    ] = 0,
+    cycles: Annotated[
+        int,
+        typer.Option(
+            parser=whole("--cycles", 1, 10**6), metavar="N", help="Cycles to measure, at most."
+        ),
+    ] = 1000,
+    seed: Annotated[
+        int,
+        typer.Option(parser=whole("--seed", 0), metavar="N", help="Seed of the random operands."),
+    ] = 1,
+    period: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NS", help="Clock period, in place of the slowest path of the netlist."
+        ),
+    ] = None,
+    frequency: Annotated[
+        str | None,
+        typer.Option(metavar="MHZ", help="Clock frequency, in place of --period."),
+    ] = None,
+    effort: Annotated[
+        str,
+        typer.Option(
+            metavar="EFFORT",
+            help="As of synth: speed, or area.",
+            autocompletion=lambda: ["area", "speed"],
+        ),
+    ] = "speed",
+    wires: Annotated[
+        str,
+        typer.Option(
+            metavar="WIRES",
+            help="As of synth: none, or wireload.",
+            autocompletion=lambda: ["none", "wireload"],
+        ),
+    ] = "none",
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Also let OpenSTA (`sta`) measure; exit status 1 if it differs by more than 1 % "
+            "under its assumptions.",
+        ),
+    ] = False,
+    dont_use: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--dont-use", metavar="GLOB", help="Cells of the library to avoid; repeatable."
+        ),
+    ] = None,
+    liberty_path: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of the known libraries, by default that of TILEWRIGHT_LIBERTY.",
+        ),
+    ] = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Measure the power of a unit in standard cells, by the toggles of all nets."""
+    from ..settings import choose_entry, read_config
+
+    entry = choose_entry(unit)
+    values = read_config(entry.unit, config, set_ or ())
+    clock = clock_period(period, frequency)
+    if json_file is not None:
+        check_output(json_file, ".json")
+    if activity is None and not entry.matrix_unit:
+        raise UserError(
+            f"{unit} is no matrix unit, which random operations are of: give its waves by "
+            "--activity"
+        )
+    if activity is not None and mode is not None:
+        raise UserError("--mode and --activity exclude each other")
+    if activity is None and skip:
+        raise UserError("--skip is of --activity")
+    report = measured(
+        entry, values, activity, mode, (skip, cycles, seed), check=check,
+        target=target, period=clock, effort=effort, wires=wires, dont_use=dont_use or (),
+        liberty_path=liberty_path,
+    )  # fmt: skip
+    report.print(console_of_reports())
+    if json_file is not None:
+        write_json(json_file, report.to_json())
+    if not report.passed:
+        raise typer.Exit(1)
+
+
+def measured(
+    entry: Entry,
+    values: Config,
+    activity: Path | None,
+    mode: str | None,
+    numbers: tuple[int, int, int],
+    *,
+    check: bool = False,
+    **options: Any,
+) -> Any:
+    """The report of a unit. ``numbers``: cycles to skip and to measure, and the seed."""
+    from ..hw.emit.unit import emit
+    from ..sim.rtl.build import BuildError
+    from ..sim.rtl.toolchain import ToolMissing, require_tools
+    from ..synth.base.errors import ToolError
+    from ..synth.power.flow import PowerRequest, prepare
+    from ..synth.timing.opensta import opensta_available
+
+    skip, cycles, seed = numbers
+    wrong = ValueError, OSError, ToolError, BuildError, ToolMissing
+    with user_errors(*wrong):
+        if activity is None:
+            require_tools()
+        if check and not opensta_available():
+            raise UserError("--check needs OpenSTA: the command `sta` is not installed")
+        request = PowerRequest(**options)
+        request.library()
+        emitted = emit(entry.unit, values)
+        sidecar = emitted.sidecar
+        prepared = prepare(emitted.verilog, sidecar["module"], request, sidecar["config"])
+        if activity is not None:
+            record = prepared.read(activity, sidecar["clock"]).window(skip, cycles + 1)
+            return prepared.measure(record, str(activity), cross_check=check)
+        from ..random_operations import record_operations
+
+        mode = mode or values.default_product  # type: ignore[attr-defined]
+        with TemporaryDirectory(prefix="tilewright-power-") as work:
+            path = Path(work) / "record.vcd"
+            run = record_operations(
+                emitted, values, mode, cycles, seed, prepared.signals(), path  # type: ignore[arg-type]
+            )  # fmt: skip
+            record = prepared.read(path, sidecar["clock"]).window(run.first, cycles + 1)
+        return prepared.measure(
+            record, f"random operations, {mode}", run.per_cycle * cycles, cross_check=check
+        )

@@ -1,0 +1,255 @@
+"""Replays a recorded run on a circuit: every net in every cycle, and what every cell takes.
+
+The work is done by :file:`cpp/replay.cpp`, which is compiled once and kept in the cache.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import platform
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tilewright.hw.spec.host.activity import activity
+from tilewright.hw.spec.host.cache import cache_directory, scratch_directory, used
+from tilewright.hw.spec.host.programs import run_program
+
+from ..base.errors import ToolError
+from .circuit import CellGroup, Circuit, Register
+from .energies import Events
+from .recording import Recording
+
+__all__ = ["CellTable", "Mismatch", "Replay", "Tally", "replay"]
+
+Words = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+CHUNK = 64
+"""Words of cycles that are evaluated at a time; one more has the first cycle of the next ones."""
+
+
+_SOURCE = Path(__file__).with_name("cpp") / "replay.cpp"
+_FLAGS = ("-std=gnu++17", "-O3", "-fPIC", "-shared")
+
+
+class _GatesStruct(ctypes.Structure):
+    """``Gates`` of replay.cpp."""
+
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in ("truth", "table", "counts", "inputs", "outputs")),
+        ("count", ctypes.c_int64),
+    ]
+
+
+class _KindStruct(ctypes.Structure):
+    """``Kind`` of replay.cpp."""
+
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in ("cells", "inputs", "outputs", "slots")),
+        *(
+            (name, ctypes.c_void_p)
+            for name in (
+                "rows", "order", "truth", "passive", "active", "energy", "leakage", "internal",
+                "leaked",
+            )
+        ),
+    ]  # fmt: skip
+
+
+def _pointer(array: npt.NDArray[Any], kind: type[np.generic]) -> int:
+    """The address of an array, which must be contiguous and of this type."""
+    if array.dtype != kind or not array.flags.c_contiguous:
+        raise TypeError(f"an array must be contiguous and of {kind.__name__}, not {array.dtype}")
+    address: int = array.ctypes.data
+    return address
+
+
+@cache
+def _kernel() -> ctypes.CDLL:
+    """The library. Raises ToolError if the compiler is missing or fails."""
+    command = shlex.split(os.environ.get("CXX") or "g++")
+    try:
+        version = run_program([*command, "--version"]).stdout
+    except OSError as error:
+        raise ToolError(f"no C++ compiler `{command[0]}`: {error.strerror}") from None
+    text = _SOURCE.read_bytes()
+    parts = (text, str((version, command, _FLAGS, platform.machine())).encode())
+    target = cache_directory() / f"replay-{hashlib.sha256(b''.join(parts)).hexdigest()[:32]}.so"
+    if not target.exists():
+        with activity("compiling the replay, once", compiles=True), scratch_directory() as work:
+            made = work / "replay.so"
+            done = run_program([*command, *_FLAGS, "-o", str(made), str(_SOURCE)], cwd=work)
+            if done.returncode:
+                last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+                raise ToolError(f"{command[0]}: {last}")
+            os.replace(made, target)
+    used(target)
+    library = ctypes.CDLL(str(target))
+    library.replay_differs.restype = ctypes.c_int64
+    return library
+
+
+class Mismatch(ValueError):
+    """The netlist does not compute what was recorded: it is not that of the record."""
+
+
+@dataclass(frozen=True)
+class CellTable:
+    """What is known of the cells of a kind before the replay.
+
+    Members
+    -------
+    events: of the kind
+    energy: of each cell's slots in pJ
+    order: of each cell's inputs, by when they change in a cycle
+    """
+
+    events: Events
+    energy: npt.NDArray[np.float32]
+    order: npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Sums over the cycles of a replay.
+
+    Members
+    -------
+    cycles: changes from a cycle to the next that were counted
+    toggles, high: of each row of the circuit: its changes, and the cycles in which it is high
+    internal: energy of each cell in pJ, by kind; leaked: the sum of its leakage in mW over cycles
+    """
+
+    cycles: int
+    toggles: Ints
+    high: Ints
+    internal: dict[str, Floats]
+    leaked: dict[str, Floats]
+
+
+class Replay:
+    """The values of a circuit in the cycles of a recording.
+
+    Raises ValueError for a register or an input that is not recorded.
+    """
+
+    def __init__(self, circuit: Circuit, recording: Recording) -> None:
+        self.circuit = circuit
+        self.cycles = recording.cycles
+        if self.cycles < 2:
+            raise ValueError(f"{recording.path} has {self.cycles} cycles: too few to count changes")
+        self._given: list[tuple[int, Words]] = []
+        for register in circuit.registers:
+            bits = recording.bits(f"{register.path}{register.signal}", register.bit)
+            self._given.append((register.row, ~bits if register.inverted else bits))
+        clocks = set(circuit.netlist.clock_nets.tolist())
+        for name, nets in circuit.netlist.inputs.items():
+            for place, net in enumerate(nets.tolist()):
+                if net >= 0 and net not in clocks:
+                    bit = place if len(nets) > 1 else None
+                    self._given.append((net, recording.bits(name, bit)))
+
+    def chunks(self) -> Iterator[tuple[Words, int]]:
+        """Yields values of all rows, and the number of changes that they have. The array is used
+        again."""
+        circuit, words = self.circuit, CHUNK + 1
+        values = np.zeros((circuit.rows, words), np.uint64)
+        gates = circuit.gates
+        struct = _GatesStruct(
+            _pointer(gates.truth, np.uint8),
+            *(_pointer(part, np.int32) for part in (
+                gates.table, gates.counts, gates.inputs, gates.outputs
+            )),
+            len(gates.outputs),
+        )  # fmt: skip
+        values[circuit.one] = ~np.uint64(0)
+        for net, value in circuit.tied.items():
+            values[net] = ~np.uint64(0) if value else 0
+        for first in range(0, self.cycles - 1, 64 * CHUNK):
+            for row, bits in self._given:
+                part = bits[first // 64 : first // 64 + words]
+                values[row, : len(part)] = part
+            _kernel().replay_evaluate(
+                ctypes.c_void_p(_pointer(values, np.uint64)), ctypes.c_int64(words),
+                ctypes.byref(struct),
+            )  # fmt: skip
+            yield values, min(64 * CHUNK, self.cycles - 1 - first)
+
+    def check(self, values: Words, steps: int, first: int) -> None:
+        """Compare next states with what was recorded. Raises Mismatch."""
+        for register in self.circuit.registers:
+            if register.next_row >= 0:
+                at = _differs(values, register, steps)
+                if at >= 0:
+                    raise Mismatch(
+                        f"the netlist is not that of the record: register {register.name} differs "
+                        f"in cycle {first + at + 1}"
+                    )
+
+
+def _differs(values: Words, register: Register, steps: int) -> int:
+    rows = (
+        ctypes.c_void_p(values.ctypes.data + row * values.strides[0])
+        for row in (register.row, register.next_row)
+    )
+    sizes = ctypes.c_int64(values.shape[1]), ctypes.c_int64(steps)
+    return int(_kernel().replay_differs(*rows, *sizes))
+
+
+def replay(circuit: Circuit, recording: Recording, tables: Mapping[str, CellTable]) -> Tally:
+    """Count what happens in a recording; ``tables``: by kind, of all cells but those at memories.
+
+    Raises ValueError for a register that is not recorded, Mismatch if next states differ.
+    """
+    whole = Replay(circuit, recording)
+    toggles = np.zeros(circuit.rows, np.int64)
+    high = np.zeros(circuit.rows, np.int64)
+    internal = {kind: np.zeros(len(group.rows)) for kind, group in circuit.groups.items()}
+    leaked = {kind: np.zeros(len(group.rows)) for kind, group in circuit.groups.items()}
+    first = 0
+    with activity("replaying the netlist", total=whole.cycles - 1) as shown:
+        for values, steps in whole.chunks():
+            whole.check(values, steps, first)
+            address = ctypes.c_void_p(_pointer(values, np.uint64))
+            words, count = ctypes.c_int64(values.shape[1]), ctypes.c_int64(steps)
+            _kernel().replay_count(
+                address, ctypes.c_int64(circuit.rows), words, count,
+                ctypes.c_void_p(_pointer(toggles, np.int64)),
+                ctypes.c_void_p(_pointer(high, np.int64)),
+            )  # fmt: skip
+            for kind, group in circuit.groups.items():
+                table = tables[kind]
+                struct = _struct(group, table, internal[kind], leaked[kind])
+                if group.flip_flop is None:
+                    _kernel().replay_gates(address, words, count, ctypes.byref(struct))
+                else:
+                    clock = ctypes.c_int64(group.inputs.index(group.flip_flop.clock))
+                    _kernel().replay_flip_flops(address, words, count, clock, ctypes.byref(struct))
+            first += steps
+            shown.step(steps)
+    return Tally(whole.cycles - 1, toggles, high, internal, leaked)
+
+
+def _struct(group: CellGroup, table: CellTable, internal: Floats, leaked: Floats) -> _KindStruct:
+    events = table.events
+    return _KindStruct(
+        len(group.rows), len(group.inputs), len(events.truth), table.energy.shape[1],
+        _pointer(group.rows, np.int32),
+        _pointer(table.order, np.uint8),
+        _pointer(events.truth, np.uint8),
+        _pointer(events.passive, np.int16),
+        _pointer(events.active, np.int16),
+        _pointer(table.energy, np.float32),
+        _pointer(events.leakage, np.float64),
+        _pointer(internal, np.float64),
+        _pointer(leaked, np.float64),
+    )  # fmt: skip
