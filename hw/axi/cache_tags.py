@@ -91,7 +91,7 @@ class CacheTags(wiring.Component):
     Parameters
     ----------
     shape: see :class:`CacheShape`
-    block_bits: width of a block's number
+    block_bits: width of a block's number: at least ``set_bits`` and ``skipped_bits`` together
 
     Members
     -------
@@ -100,11 +100,15 @@ class CacheTags(wiring.Component):
     drop: in; valid: forget the block of this ``number``, the next cycle is not ``ready``
     flush: in, a pulse; forget all blocks; not ``ready`` for as many cycles as there are sets
     ready: out
+    walking: out; blocks are being forgotten
     valid, found: out; the result of the lookup a cycle ago, see :func:`found_layout`
     filled: in; valid: the fill of a block is done; its ``set``, ``way`` and ``phase``
     """
 
     def __init__(self, shape: CacheShape, block_bits: int) -> None:
+        least = shape.set_bits + shape.skipped_bits
+        if block_bits < least:
+            raise ValueError(f"`block_bits` must be at least {least}, not {block_bits}")
         self._shape, self._block_bits = shape, block_bits
         line = {"set": shape.set_bits, "way": shape.way_bits}
         self._tag = data.StructLayout(
@@ -122,6 +126,7 @@ class CacheTags(wiring.Component):
                 "drop": In(data.StructLayout({"valid": 1, "number": block_bits})),
                 "flush": In(1),
                 "ready": Out(1),
+                "walking": Out(1, init=1),
                 "valid": Out(1),
                 "found": Out(found_layout(shape)),
                 "filled": In(data.StructLayout({"valid": 1, **line, "phase": 1})),
@@ -132,7 +137,7 @@ class CacheTags(wiring.Component):
         m = Module()
         shape = self._shape
         # After a reset, too: a memory begins with anything.
-        walking = Signal(init=1)
+        walking = self.walking
         walked = Signal(shape.set_bits)
         with m.If(self.flush):
             m.d.sync += [walking.eq(1), walked.eq(0)]

@@ -206,6 +206,7 @@ class ReadCache(wiring.Component):
     drop: in; valid: memory has been written at ``address``; its block is forgotten. Ignored while
         blocks are forgotten anyway
     idle: out; no cached read is inside
+    forgets: out; blocks are being forgotten, by ``flush`` or a reset
     the members of ``EVENTS``: out, pulses: what the lookup of a read was
     """
 
@@ -240,6 +241,7 @@ class ReadCache(wiring.Component):
                 "flush": In(1),
                 "drop": In(data.StructLayout({"valid": 1, "address": addr_bits})),
                 "idle": Out(1),
+                "forgets": Out(1),
                 **{name: Out(1) for name in EVENTS},
             }
         )
@@ -283,6 +285,7 @@ class ReadCache(wiring.Component):
             tags.drop.valid.eq(self.drop.valid),
             tags.drop.number.eq(self.drop.address[shape.block_shift :]),
             tags.filled.eq(blocks.filled),
+            self.forgets.eq(tags.walking),
             entries.i.valid.eq(tags.valid),
             *(entry[name].eq(found[name]) for name in ("way", "set", "miss", "phase")),
             entry.beat.eq(beat),

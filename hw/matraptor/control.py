@@ -16,6 +16,8 @@ from .layouts import job_layout, row_layout
 COUNT_BITS = 32
 _B = ("b_pairs", "b_entries", "b_rows")
 """Registers that say where B is."""
+_CACHED = ("b_pairs", "b_entries", "c_pairs", "c_entries")
+"""Bases of what is in the cache, or drops blocks of it."""
 
 
 def walk_layout(config: MatRaptorConfig) -> data.StructLayout:
@@ -211,6 +213,19 @@ class LaneRows(wiring.Component):
         return quotient, rest
 
 
+def is_multiple(value: Value, odd: int) -> Value:
+    """Returns whether a value is a multiple of an odd number below 16, as its sum of digits is."""
+    if odd == 1:
+        return Const(1)
+    digit = next(bits for bits in range(1, odd) if (1 << bits) % odd == 1)
+    total = value
+    while len(total) > digit + 1:
+        digits = [total[low : low + digit] for low in range(0, len(total), digit)]
+        most = len(digits) * ((1 << digit) - 1)
+        total = sum(digits, Const(0))[: most.bit_length()]
+    return total % odd == 0
+
+
 def failure_layout(config: MatRaptorConfig) -> data.StructLayout:
     """Why a lane cannot go on: ``code`` (0: it can), and the ``address`` on the bus or the ``row``,
     whichever belongs to the code."""
@@ -280,6 +295,17 @@ class Control(wiring.Component):
             self._keep(m, states)
         return m
 
+    def _in_channels(self) -> Value:
+        """Whether the arrays begin with a stripe: a block is in the cache of one channel."""
+        config = self._config
+        number, blocks = config.channels, 0
+        while number % 2 == 0:
+            number, blocks = number // 2, blocks + 1
+        low = (config.interleave << blocks).bit_length() - 1
+        bases = [self.job[name] for name in _CACHED]
+        aligned = [base[:low] == 0 for base in bases]
+        return Cat(*aligned, *(is_multiple(base[low:], number) for base in bases)).all()
+
     def _keep(self, m: Module, states: JobStates) -> None:
         """Whether cached blocks of B outlive the start of a job: its driver says so, B is at the
         place of that of the last job, and all has gone well since."""
@@ -290,7 +316,7 @@ class Control(wiring.Component):
             m.d.sync += kept.eq(self.keep & Cat(same).all())
         m.d.comb += self.flush.eq(states.go & (~kept | spoiled))
         with m.If(states.go):
-            m.d.sync += spoiled.eq(0)
+            m.d.sync += spoiled.eq(~self._in_channels())
         with m.If(self.soft_reset | states.error):
             m.d.sync += spoiled.eq(1)
 

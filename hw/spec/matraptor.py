@@ -179,10 +179,14 @@ class MatRaptorConfig(C2srOperands, Config):
     @property
     def traffic(self) -> tuple[Traffic, ...]:
         """Limits of the bus traffic of each manager."""
+        # A cache reads blocks of B under the IDs of the first lane's pairs.
+        arrays = (*READS[:2], "b_blocks") if self.cache_bytes else READS
+        readers = self.lanes * len(READS) // 2
+        of_b = self.outstanding * (1 if self.cache_bytes else readers)
         parts = [
             IdPart(name="burst", low=0, bits=self.slot_bits, count=1 << self.slot_bits),
             IdPart(
-                name="array", low=self.slot_bits, bits=_UNIT_BITS, count=len(READS), names=READS
+                name="array", low=self.slot_bits, bits=_UNIT_BITS, count=len(arrays), names=arrays
             ),
         ]
         if self.lanes > 1:
@@ -190,7 +194,7 @@ class MatRaptorConfig(C2srOperands, Config):
             parts.append(IdPart(name="lane", low=self.lane_id_bits, bits=bits, count=self.lanes))
         reads = BusSide(
             longest_beats=self.burst_beats,
-            outstanding=self.lanes * len(READS) // 2 * (self.a_bursts + self.outstanding),
+            outstanding=readers * self.a_bursts + of_b,
             outstanding_per_id=1,
             id_parts=tuple(parts),
         )

@@ -135,7 +135,10 @@ class MatRaptorModel(ModelDevice):
         self._kept = asked and not self._spoiled and place == self._last_b
         super()._start()
         self._last_b = place
-        self._spoiled = self._map["STATUS"].get(self._values["STATUS"], "error") == 1
+        stripe = self.config.geometry.stripe_bytes
+        cached = ("B_PAIRS", "B_ENTRIES", "C_PAIRS", "C_ENTRIES")
+        off = any(self._values[name] % stripe for name in cached)
+        self._spoiled = off or self._map["STATUS"].get(self._values["STATUS"], "error") == 1
 
     def _soft_reset(self) -> None:
         self._spoiled = True

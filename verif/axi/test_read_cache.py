@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from amaranth.sim import Simulator
-from tilewright.hw.axi.cache_tags import CacheShape
+from tilewright.hw.axi.cache_tags import CacheShape, CacheTags
 from tilewright.hw.axi.read_cache import EVENTS, ReadCache
+from tilewright.verif.kit.commands import refusal
 from tilewright.verif.kit.sampling import by_size
 
 BEAT, IDS, CACHED = 8, 8, 1 << 4
@@ -339,3 +340,9 @@ def test_hits_take_five_cycles_and_come_every_cycle() -> None:
 def test_what_a_shape_refuses(settings: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         CacheShape(**{"sets": 2, "ways": 2, "block_bytes": 16, **settings})
+
+
+def test_tags_need_the_bits_of_a_set() -> None:
+    shape = CacheShape(sets=8, ways=2, block_bytes=64, skipped_bits=2)
+    said = refusal(lambda: CacheTags(shape, 4))
+    assert said == "`block_bits` must be at least 5, not 4"

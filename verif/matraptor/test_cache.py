@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.jobs.matraptor import counters, job_spec
 from tilewright.hw.spec.matraptor import MatRaptorConfig
@@ -142,6 +143,28 @@ def test_c_is_written_over_b(device: Device, seed: int) -> None:
     assert misses(device, left, KEEP=1) > 0
 
 
+@pytest.mark.parametrize("name", ["c_pairs", "c_entries"])
+def test_bases_off_a_stripe_keep_nothing(device: Device, name: str) -> None:
+    """Other channels' caches may have the blocks that such a job writes: the next one begins with
+    an empty cache."""
+    config, rng = device.config, rng_of(12)
+    device.behave(any_behaviour(rng))
+    case = dense_case(rng, config)
+    ranks = {each: n for n, each in enumerate(sorted(case.base, key=lambda at: case.base[at]))}
+    step = 2 * config.geometry.stripe_bytes
+    case = replace(case, base={each: case.base[each] + step * n for each, n in ranks.items()})
+    load_case(rng, device, case)
+    first = misses(device, case, KEEP=0)
+    kept = misses(device, case, KEEP=1)
+    off = {"KEEP": 1, name.upper(): case.base[name] + config.interleave}
+    assert run_case(device, case, off).error == "none"
+    assert misses(device, case, KEEP=1) > kept
+    if config.cache_bytes == SIZES["large"]["cache_bytes"]:
+        misses(device, case, KEEP=0)
+        assert run_case(device, case, off).error == "none"
+        assert misses(device, case, KEEP=1) == first
+
+
 def test_a_block_that_fails_is_not_kept(device: Device) -> None:
     """A read of B fails, merged with others or not; the error names the block, and the next job
     reads it again."""
@@ -194,6 +217,26 @@ def test_the_cycle_model_counts_as_the_rtl(name: str) -> None:
                 counts = compare(rtl, INPUTS[shape](), latency)
                 wrong = {key: pair for key, pair in counts.items() if pair[0] != pair[1]}
                 assert not wrong, (shape, latency)
+
+
+def _after_empty_rows(rows: int) -> sp.csr_array:
+    """Rows of A without entries, whose pairs of C are written at once, before some with."""
+    a = sp.random_array((rows + 24, 24), density=0.2, format="lil", rng=np.random.default_rng(3))
+    a[:rows, :] = 0
+    return a.tocsr()
+
+
+@pytest.mark.parametrize("rows", by_size([32], [16, 32, 48], [*range(8, 72, 4)]))
+def test_the_model_of_the_walk(device: Device, rows: int) -> None:
+    """Writes are answered before, in and after the last cycle of the walk over the sets; a job
+    without reads of B ends with the walk, so that the next one does not meet it."""
+    b = sp.random_array((24, 30), density=0.3, format="csr", rng=np.random.default_rng(4))
+    for latency in range(1, by_size(10, 30, 60)):
+        counts = compare(device, (_after_empty_rows(rows), b), latency)
+        assert not {key: pair for key, pair in counts.items() if pair[0] != pair[1]}, latency
+    counts = compare(device, (sp.csr_array((rows, 24)), b), 1)
+    assert not {key: pair for key, pair in counts.items() if pair[0] != pair[1]}
+    assert counts["cycles"][0] > device.config.cache_sets
 
 
 def test_jobs_of_a_product_keep_b() -> None:

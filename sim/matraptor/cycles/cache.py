@@ -162,7 +162,8 @@ def cache_step(c: Shape, s: State, channel: int, passing: bool, now: int) -> int
     visible = record.port_count > 0 and port[0, 3] <= now
     cached = visible and port[0, 4] != 0
     # The lookup, before a fill is done.
-    ready = record.ready_at <= now and record.drops_at != now
+    # What is written during the walk is not dropped.
+    ready = record.ready_at <= now and (record.drops_at != now or record.ready_at == now)
     hit_before, looks = record.hit_before, False
     record.hit_before = 0
     if cached and ready and record.reserved < MISSES and record.waiting < c.cache_waiting:

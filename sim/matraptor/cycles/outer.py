@@ -357,7 +357,7 @@ def _run(
             last = now
             if first < 0:
                 first = now
-        if finished == c.lanes:
+        if finished == c.lanes and now >= s.caches[0].ready_at:
             return now + t.finish, first, last, busy
     return -1, first, last, busy
 

@@ -315,7 +315,7 @@ def _run(c: Shape, s: State, d: Any, dram: Any, p: Plan, t: Latency, most: int) 
             last = now
             if first < 0:
                 first = now
-        if finished == c.lanes:
+        if finished == c.lanes and now >= s.caches[0].ready_at:
             return now + t.finish, first, last, busy, -1
     return -1, first, last, busy, -1
 
