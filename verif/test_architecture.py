@@ -284,6 +284,7 @@ LONGER = {
     "hw.t2s.language.isolated": "all checks of one isolated tensor",
     "hw.sida.sida": "the top of SIDA, whose wiring is read against the drawing of the page",
     "sim.matraptor.cycles.outer": "the cycle model of one dataflow",
+    "sim.matraptor.cycles.state": "one machine's state, field by field",
     "verif.emit.test_readable": "one example a rule of the text",
     "verif.protocol.traces": "one trace a rule of the two buses",
     "verif.tcu.sparse.test_output_sensitive": "one algorithm, step by step",

@@ -107,9 +107,11 @@ class MatRaptorModel(ModelDevice):
     -------
     memory: the memory, uint8
     cycles: what the cycle model found for each job that ended well, in order; may be cleared
+    log: whether that has the requests to memory; may be set
     """
 
     cycles: list[Cycles]
+    log: bool
 
     def __init__(
         self,
@@ -121,7 +123,7 @@ class MatRaptorModel(ModelDevice):
     ) -> None:
         self.config: Final = config
         self._channel, self._gigahertz = channel, gigahertz
-        self.cycles = []
+        self.cycles, self.log = [], False
         # The cache of B: its contents, the place of the last job's B, whether they are of no use,
         # and whether this job keeps them.
         self._cached = contents(config)
@@ -243,6 +245,7 @@ class MatRaptorModel(ModelDevice):
             gigahertz=self._gigahertz,
             places=Places(a.pointers, b.pointers),
             cache=self._cache(),
+            log=self.log,
         )
         self.cycles.append(timed)
         return _timed(self.config, timed)
@@ -259,6 +262,7 @@ class MatRaptorModel(ModelDevice):
             memory=self._channel,
             gigahertz=self._gigahertz,
             cache=self._cache(),
+            log=self.log,
         )
         self.cycles.append(timed)
         return _timed(self.config, timed)

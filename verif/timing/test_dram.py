@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from tilewright.sim.timing.dram import (
     serve,
     timing,
 )
+from tilewright.sim.timing.requests import Requests, write_trace
 
 pytestmark = pytest.mark.quick
 
@@ -210,6 +213,30 @@ def test_refreshes_take_their_share() -> None:
     with_them, without = (play(model, pages).max() for model in (HBM_REFRESH, HBM))
     share = 160 / 3900
     assert without * (1 + share) < with_them < without * (1 + 1.4 * share)
+
+
+def test_requests_as_dram_simulators_read_them() -> None:
+    """Each aligned access of a request; jobs one after the other; grammar of the two readers."""
+    first = Requests(
+        cycle=np.array([3, 4]),
+        address=np.array([0x40, 0x1F0]),
+        size=np.array([64, 32]),
+        write=np.array([False, True]),
+    )
+    jobs = [(first, 1000), (first, 1000)]
+    expected = [(0x40, "R", 1), (0x60, "R", 1), (0x1E0, "W", 2), (0x200, "W", 2)]
+    expected += [(address, what, cycle + 500) for address, what, cycle in expected]
+    for layout, line in (
+        ("dramsim3", r"0x(?P<address>[0-9a-f]+) (?P<what>READ|WRITE) (?P<cycle>\d+)"),
+        ("ramulator", r"0x(?P<address>[0-9a-f]+) (?P<what>R|W)"),
+    ):
+        out = BytesIO()
+        assert write_trace(out, jobs, layout, access_bytes=32, gigahertz=1.0) == 8
+        found = [re.fullmatch(line, text) for text in out.getvalue().decode().splitlines()]
+        for match, (address, what, cycle) in zip(found, expected, strict=True):
+            assert match is not None
+            assert (int(match["address"], 16), match["what"][0]) == (address, what)
+            assert layout == "ramulator" or int(match["cycle"]) == cycle
 
 
 def test_hits_go_first() -> None:

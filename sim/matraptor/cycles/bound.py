@@ -182,6 +182,14 @@ class Work:
     products: Counts
     rows: int
 
+    @property
+    def most_requests(self) -> int:
+        """Bounds the requests to memory: a row of n entries is in at most n + 1 blocks, and so is
+        what is written of it."""
+        entries, used = int(self.left_lengths.sum()), int(self.uses.sum())
+        rows = 4 * len(self.left_rows) + 2 * self.rows
+        return 2 * (sum(self.products) + used + entries) + rows
+
 
 def by_rows(config: MatRaptorConfig, a: csr_array, b: csr_array, places: Places) -> Work:
     """Returns the work of a row-wise product of canonical CSR arrays that lie at ``places``."""

@@ -8,6 +8,7 @@ from ....hw.spec.matraptor import MatRaptorConfig
 from ...timing.compiled import inlined
 from ...timing.dram import MemoryModel, channels, push, serve, timing
 from .cache import cache_arrives, cache_step
+from .request_log import log_request
 from .state import NEVER, SLOT, SPANS, TAG, Shape, State, shape
 from .writers import store_step
 
@@ -171,6 +172,7 @@ def _accept(
     c: Shape, s: State, d: Any, channel: int, address: int, beats: int, tag: int, ready: int
 ) -> None:
     """A read reaches a channel's memory."""
+    log_request(s, ready, channel, address, beats * c.beat_bytes, 0)
     if c.flat:
         _answer(s, channel, ready + c.flat_latency, tag, beats)
         s.channels[channel].read += beats * c.beat_bytes

@@ -6,6 +6,7 @@ Source: MatRaptor, sections on the outer product and on future work.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from .bus import bus, bus_step
 from .element import multiply, offer
 from .loaders import ENDS, NOTHING, asked, has_left, has_room, load_a, load_b
 from .plan import LAST, Places, Plan, canonical, packed, plan, starts
+from .request_log import logged, with_log
 from .rows import Cache, Cycles, QueueOverflow, account, entries_of_c, report, set_up
 from .state import (
     ADDER,
@@ -372,6 +374,7 @@ def simulate_outer(
     gigahertz: float = 2.0,
     latencies: Latency | None = None,
     cache: Cache | None = None,
+    log: bool = False,
 ) -> Cycles:
     """Multiply sparse matrices by outer products in the cycle model, in one job.
 
@@ -398,6 +401,8 @@ def simulate_outer(
     machine, work = set_up(config, work, latencies, cache)
     needed = by_outer_products(config, t, b, rows)
     begin(machine, work, needed.products)
+    if log:
+        machine = with_log(machine, needed.most_requests)
     machine.lanes["held_by"] = START
     # Sums are read without the registers of the queues.
     times = latency(config, latencies)._replace(sum=config.adder_stages + 2)
@@ -408,4 +413,5 @@ def simulate_outer(
     totals = _run(numbers, machine, dram, timings, work, times, sums, most)
     kept = cache is not None and cache.kept
     limit = bound(config, needed, entries_of_c(machine), memory, gigahertz, kept=kept)
-    return report(config, machine, limit, rows, gigahertz, times, list(totals))
+    found = report(config, machine, limit, rows, gigahertz, times, list(totals))
+    return replace(found, requests=logged(machine, numbers)) if log else found

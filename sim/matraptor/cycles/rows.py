@@ -6,7 +6,7 @@ matter. Source: MatRaptor, sections on the architecture and the experimental set
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,12 +18,14 @@ from ....hw.spec.matraptor import MatRaptorConfig
 from ...timing.bound_broken import BoundBroken
 from ...timing.compiled import compiled, inlined
 from ...timing.dram import FLAT, MemoryModel
+from ...timing.requests import Requests
 from .bound import Bound, bound, by_rows
 from .bus import bus, bus_step
 from .cache_contents import Contents, contents, forget
 from .element import emit, merge, multiply, offer
 from .loaders import NOTHING, asked, has_left, load_a, load_b
 from .plan import Places, Plan, canonical, packed, plan
+from .request_log import logged, with_log
 from .state import (
     A_WAIT,
     B_PAIRS,
@@ -79,6 +81,7 @@ class Cycles:
         a flat one, whole beats
     lane_cycles: what the cycles of all lanes went to, by ``REASONS`` of
         ``sim/matraptor/cycles/state.py``; their sum is ``lanes * cycles``
+    requests: to memory, if they were asked for
     """
 
     cycles: int
@@ -108,6 +111,7 @@ class Cycles:
     memory_read: tuple[int, ...]
     memory_written: tuple[int, ...]
     lane_cycles: dict[str, int]
+    requests: Requests | None
 
     @property
     def microseconds(self) -> float:
@@ -195,6 +199,7 @@ def report(
         memory_read=tuple(machine.channels["read"].tolist()),
         memory_written=tuple(machine.channels["written"].tolist()),
         lane_cycles=_lane_cycles(machine, cycles, times),
+        requests=None,
     )
 
 
@@ -330,6 +335,7 @@ def simulate(
     latencies: Latency | None = None,
     places: Places | None = None,
     cache: Cache | None = None,
+    log: bool = False,
 ) -> Cycles:
     """Multiply sparse matrices in the cycle model.
 
@@ -343,6 +349,7 @@ def simulate(
     latencies: of its parts, if not those of the hardware
     places: where the rows of a and b are, if there is anything between them
     cache: what the cache of B has kept, changed by the job; None: nothing, as after a reset
+    log: whether the result has the requests to memory
 
     Raises
     ------
@@ -357,6 +364,8 @@ def simulate(
     machine, work = set_up(config, work, latencies, cache)
     needed = by_rows(config, a, b, places)
     begin(machine, work, needed.products)
+    if log:
+        machine = with_log(machine, needed.most_requests)
     times = latency(config, latencies)
     # Far more than any job takes.
     most = 10_000 + 2_000 * (a.nnz + a.shape[0] + sum(needed.products))
@@ -367,4 +376,5 @@ def simulate(
         raise QueueOverflow(int(work.row_number[row]), config.queue_depth, int(totals[0]))
     kept = cache is not None and cache.kept
     limit = bound(config, needed, entries_of_c(machine), memory, gigahertz, kept=kept)
-    return report(config, machine, limit, a.shape[0], gigahertz, times, totals)
+    found = report(config, machine, limit, a.shape[0], gigahertz, times, totals)
+    return replace(found, requests=logged(machine, numbers)) if log else found

@@ -194,7 +194,9 @@ class State(NamedTuple):
     ``words`` [lane, kind, place] -> (since, slot, address, what it ends) and ``word_*`` [lane,
     kind]: on their way to the packers. ``runs`` [lane, kind, slot, place] -> (since, address,
     beats); ``turns``, ``write_answers`` [channel, place] -> (since, lane, kind, slot, ...).
-    ``pointer`` [lane, slot]. ``spent`` [lane, reason]: cycles. The others: see `cache_arrays`.
+    ``pointer`` [lane, slot]. ``spent`` [lane, reason]: cycles. ``requests_made``: how many have
+    reached memory, and ``request_log`` [number] -> (cycle, channel, address, bytes, write), as many
+    as fit. The others: see `cache_arrays`.
     """
 
     lanes: Any
@@ -233,6 +235,8 @@ class State(NamedTuple):
     write_answers: Any
     pointer: Any
     spent: Any
+    requests_made: Any
+    request_log: Any
     caches: Any
     cache_port: Any
     cache_bus: Any
@@ -374,6 +378,8 @@ def state(config: MatRaptorConfig, kept: Contents | None = None) -> State:
         write_answers=zeros(channels, waiting, 4),
         pointer=zeros(lanes, config.lane_channels),
         spent=zeros(lanes, len(REASONS)),
+        requests_made=zeros(1),
+        request_log=zeros(0, 5),
         **cache_arrays(config, slots, kept or contents(config)),
     )
 

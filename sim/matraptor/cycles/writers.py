@@ -7,6 +7,7 @@ from typing import Any
 from ...timing.compiled import inlined
 from ...timing.dram import push
 from .plan import Plan
+from .request_log import log_request
 from .state import RING, SPANS, WORDS, Latency, Shape, State
 
 _KINDS = 2
@@ -36,6 +37,7 @@ def _send(c: Shape, s: State, d: Any, channel: int, now: int) -> None:
     if record.turn_left:
         return
     record.turn_out += 1
+    log_request(s, now, channel, turn[5], turn[4] * c.beat_bytes, 1)
     if c.flat:
         record.written += turn[4] * c.beat_bytes
     else:

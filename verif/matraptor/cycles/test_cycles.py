@@ -165,6 +165,27 @@ def test_the_clock_changes_the_memory_only() -> None:
     assert slow.microseconds > fast.microseconds
 
 
+@pytest.mark.parametrize("cache_bytes", [0, 4096])
+def test_requests_are_what_memory_moved(cache_bytes: int) -> None:
+    """In each channel, in cycles that never fall; no other figure changes."""
+    config = replace(config_of("8x8"), cache_bytes=cache_bytes)
+    for memory in (FLAT, HBM_32):
+        size = config.beat_bytes if memory.flat else memory.access_bytes
+        plain, found = (
+            simulate(config, *square(power_law(300)), memory=memory, log=log)
+            for log in (False, True)
+        )
+        assert replace(found, requests=None) == plain
+        assert found.requests is not None
+        cycle, address, write = found.requests.accesses(size)
+        assert (np.diff(cycle) >= 0).all()
+        assert cycle.max() < found.cycles
+        channel = address // config.interleave % config.channels
+        for writes, moved in ((False, found.memory_read), (True, found.memory_written)):
+            counts = np.bincount(channel[write == writes], minlength=config.channels)
+            assert (counts * size).tolist() == list(moved)
+
+
 def test_operands_that_do_not_fit() -> None:
     with pytest.raises(ValueError, match=r"^`b` must have 4 rows, not 5$"):
         simulate(MatRaptorConfig(), uniform(3, 4, 0.5), uniform(5, 3, 0.5))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from ...hw.spec.host.activity import activity
 from ...sim.sparse.c2sr import to_csr
+from ...sim.timing.requests import write_trace
 from ..common.agreement import SparseAgreement, compare_sparse, verdict, warn_result
+from ..common.files import kind_of, write_whole
 from ..common.matrix_files import write_sparse
 from ..common.picture import density, write_picture
 from ..common.rounding import round_to, warn_rounding
 from ..common.units.matraptor import SparseChoice
-from ..common.units.matraptor_products import SparseProducts, sparse_report
+from ..common.units.matraptor_products import SparseProducts, SparseTally, sparse_report
 
 __all__ = ["Operands", "multiply_sparse"]
 
@@ -58,7 +61,12 @@ class Operands:
 
 
 def multiply_sparse(
-    choice: SparseChoice, of: Operands, *, output: Path | None, picture: Path | None
+    choice: SparseChoice,
+    of: Operands,
+    *,
+    output: Path | None,
+    picture: Path | None,
+    trace: Path | None = None,
 ) -> None:
     """Multiply, write the requested files, and report."""
     config, left, right = choice.config, of.left, of.right
@@ -68,7 +76,7 @@ def multiply_sparse(
     for file, matrix in ((of.a, left), (of.b, right)):
         if file is not None:
             warn_rounding(file, round_to(matrix.data, config.format), config.format)
-    with SparseProducts(choice) as products:
+    with SparseProducts(choice, log=trace is not None) as products:
         x = products.operand(left)
         y = x if of.square else products.operand(right)
         c = products.multiply(x, y)
@@ -88,6 +96,8 @@ def multiply_sparse(
     if picture:
         write_picture(picture, density(result, "C"))
         rows.append(("picture", str(picture)))
+    if trace:
+        rows.append(("trace", f"{trace}, {_write_trace(trace, choice, tally):,} accesses"))
     published = PUBLISHED.get(of.a.stem, {}) if of.square and config.semiring == "mma" else {}
     if published:
         times = ", ".join(f"{who} {us:,.0f} us" for who, us in published.items())
@@ -102,6 +112,24 @@ def multiply_sparse(
     }
     sparse_report("spgemm", f"sparse product of {of.name}", rows, choice, tally, details,
                   wrong=bool(agreement.wrong)).finish()  # fmt: skip
+
+
+def _write_trace(file: Path, choice: SparseChoice, tally: SparseTally) -> int:
+    """Writes what all jobs asked memory for; returns the number of accesses."""
+    config, memory = choice.config, choice.memory
+    size = config.beat_bytes if memory.flat else memory.access_bytes
+    jobs = [(job.requests, job.cycles) for job in tally.timed if job.requests is not None]
+    written: list[int] = []
+
+    def write(out: IO[bytes]) -> None:
+        layout = "ramulator" if kind_of(file) == ".ramulator" else "dramsim3"
+        written.append(
+            write_trace(out, jobs, layout, access_bytes=size, gigahertz=choice.gigahertz)
+        )
+
+    with activity(f"writing {file.name}"):
+        write_whole(file, write)
+    return written[0]
 
 
 def _operand(file: Path, matrix: Any) -> dict[str, Any]:

@@ -66,10 +66,16 @@ class SparseProducts:
 
     Values are rounded to the accelerator's format when they become operands. Beside RTL the cycle
     model computes the same.
+
+    Parameters
+    ----------
+    choice: the accelerator
+    log: whether the cycle model keeps the requests to memory
     """
 
-    def __init__(self, choice: SparseChoice) -> None:
+    def __init__(self, choice: SparseChoice, *, log: bool = False) -> None:
         self._choice = choice
+        self._log = log
         self._session = Session(choice, SparseDriver)
         self._model: Session[SparseDriver] | None = None
         if choice.backend == "rtl":
@@ -107,6 +113,8 @@ class SparseProducts:
         expected: C2sr | None = None
 
         def work(driver: SparseDriver) -> C2sr:
+            if self._log:
+                self._session.device.log = True
             if choice.mode == "outer" and a.shape[0] and b.shape[1]:
                 _check_tiles(driver.tiles(a, b).count)
             return driver.multiply(a, b, mode=choice.mode)

@@ -43,6 +43,13 @@ def spgemm(
         Path | None,
         typer.Option(help="Plot the places of C's entries, .png: dark where they are dense."),
     ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write each access to memory of the cycle model, as DRAM simulators read them: "
+            ".dramsim3 or .ramulator."
+        ),
+    ] = None,
     lanes: LanesOption = None,
     *,
     options: DeviceOptions,
@@ -58,6 +65,10 @@ def spgemm(
         check_output(output, (*MARKET, ".npz"))
     if picture:
         check_picture(picture)
+    if trace:
+        check_output(trace, (".dramsim3", ".ramulator"))
+        if choice.backend != "cycles":
+            raise UserError(f"--trace needs --backend cycles, not {choice.backend}")
     shapes = [check_first_lines(file or a, choice.check_shape) for file in (a, b)]
     _check_inner(a, b, *shapes, transposed=transposed_b)
     from ...common.matrix_files import read_sparse
@@ -68,7 +79,7 @@ def spgemm(
     from ..spgemm import Operands, multiply_sparse
 
     operands = Operands(a=a, b=b, left=left, right=right, transposed=transposed_b)
-    multiply_sparse(choice, operands, output=output, picture=picture)
+    multiply_sparse(choice, operands, output=output, picture=picture, trace=trace)
 
 
 def _check_inner(
