@@ -173,7 +173,8 @@ def test_requests_are_what_memory_moved(cache_bytes: int) -> None:
     assert replace(found, requests=None) == simulate(config, *operands, memory=HBM_32)
     assert found.requests is not None
     cycle, address, write = found.requests.accesses(32)
-    assert 0 <= cycle[0] <= cycle[-1] < found.cycles and (np.diff(cycle) >= 0).all()
+    assert 0 <= cycle[0] <= cycle[-1] < found.cycles
+    assert (np.diff(cycle) >= 0).all()
     channel = address // config.interleave % config.channels
     for way, moved in enumerate((found.memory_read, found.memory_written)):
         counts = np.bincount(channel[write == way], minlength=config.channels)
