@@ -125,7 +125,10 @@ class GtaConfig(Config):
     )
     adder_stages: int = parameter(4, allowed=IntRange(1, 5), doc="register stages of a fused adder")
     partial_bits: int = parameter(
-        40, allowed=IntRange(20, 64), doc="width of an element's sum of products of limbs"
+        27,
+        allowed=IntRange(20, 64),
+        doc="width of an element's sum of products of limbs: log2(`vector_bytes`) + 13 hold sums "
+        "as long as operands in a bank",
     )
     vector_bytes: int = parameter(
         16384,

@@ -267,6 +267,17 @@ def test_the_limit_of_a_segment_fits(format: str, partial_bits: int) -> None:
                 assert of_one_number(format, a, b, depth, partial_bits)
 
 
+def test_the_default_is_what_banks_need() -> None:
+    """By default the longest sum is that of a whole bank of int8; so it is of other banks with the
+    bits that the parameter's description says."""
+    config = GtaConfig()
+    assert config.most_products == config.edge_bytes
+    for vector_bytes in (2048, 131072):
+        bits = vector_bytes.bit_length() - 1 + 13
+        config = GtaConfig(vector_bytes=vector_bytes, partial_bits=bits)
+        assert config.most_products == config.edge_bytes
+
+
 @pytest.mark.parametrize("format", [name for name in INTEGERS_LIMBS if name != "int8"])
 @pytest.mark.parametrize("partial_bits", [20, 21, 26])
 def test_the_limit_is_real(format: str, partial_bits: int) -> None:
