@@ -39,7 +39,7 @@ class LaneMemoryName(IntEnum):
 class Base(IntEnum):
     """Addend of an element's product.
 
-    ``CARRY``: its sum without the lowest byte, which goes to its second rank.
+    ``CARRY``: its sum without the lowest byte, which goes to the second rank, if there is one.
     """
 
     ZERO = 0
@@ -162,13 +162,15 @@ def x_layout(config: GtaConfig) -> data.StructLayout:
 
     ``base``: see :class:`Base`, of the product of this limb. Of a configuration with integers:
     ``y_shift``: y comes from above. ``swap``: the product of this limb, and those behind it, are
-    with what y is now. ``shift_drain``: the second rank comes from above; with ``Base.CARRY``: the
-    product is of significands. Of one with floats: ``last``: the product of this limb is the last
-    one of a product of significands.
+    with what y is now. ``shift_drain``, with a second rank: it comes from above; with
+    ``Base.CARRY``: the product is of significands. Of one with floats: ``last``: the product of
+    this limb is the last one of a product of significands.
     """
     fields: dict[str, ShapeLike] = {"limb": signed(LIMB_BITS + 1), "base": range(len(Base))}
     if config.integers:
-        fields |= {"y_shift": 1, "swap": 1, "shift_drain": 1}
+        fields |= {"y_shift": 1, "swap": 1}
+        if config.second_rank:
+            fields["shift_drain"] = 1
     if config.floats:
         fields["last"] = 1
     return data.StructLayout(fields)

@@ -9,7 +9,7 @@ from amaranth.hdl import C, Cat, Module, Mux, ShapeLike, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from ..spec.gta import COLS, LIMB_BITS, ROWS, GtaConfig, limbs
+from ..spec.gta import COLS, LIMB_BITS, ROWS, GtaConfig
 from .float.headers import SUM_BITS, product_bits
 from .layouts import Base, x_layout
 
@@ -26,6 +26,9 @@ class LimbElement(wiring.Component):
     (:class:`Base`) at that cycle's end. So of a sum that stays y comes a cycle before its x, with
     ``y_shift`` and ``swap`` set all the time; of an operand that stays its shifts are over a cycle
     before the x that swaps.
+
+    Products of long significands need a second rank. Of a configuration without, sums that stay
+    leave through the sums below, with limbs of 0 and ``Base.ABOVE``.
 
     The low ``partial_bits`` of the second rank take the old sum where a new one begins
     (``Base.ZERO``), and what is above it with ``x.shift_drain``; both happen with the cycle of the
@@ -53,14 +56,15 @@ class LimbElement(wiring.Component):
     -------
     x, y: in; see :func:`x_layout`; a limb with its sign
     vector: in; limbs are the element's own; x_vector, y_vector: in; these
-    sum_above, drain_above: in; of the element above; of a configuration with integers
-    x_right, y_down, sum, drain: out; registers
+    sum_above, drain_above: in; of the element above; of a configuration with integers, and the
+      latter with a second rank
+    x_right, y_down, sum, drain: out; registers; the last one with a second rank
     """
 
     def __init__(self, config: GtaConfig) -> None:
         self.config: Final = config
         limb, partial = signed(LIMB_BITS + 1), signed(config.partial_bits)
-        x, drain = x_layout(config), self.drain_shape(config)
+        x = x_layout(config)
         members: dict[str, Member] = {
             "x": In(x),
             "y": In(limb),
@@ -70,10 +74,13 @@ class LimbElement(wiring.Component):
             "x_right": Out(x),
             "y_down": Out(limb),
             "sum": Out(partial),
-            "drain": Out(drain),
         }
+        if config.second_rank:
+            members["drain"] = Out(self.drain_shape(config))
         if config.integers:
-            members |= {"sum_above": In(partial), "drain_above": In(partial)}
+            members["sum_above"] = In(partial)
+            if config.second_rank:
+                members["drain_above"] = In(partial)
         super().__init__(members)
 
     @staticmethod
@@ -88,14 +95,12 @@ class LimbElement(wiring.Component):
         held = Signal(limb, reset_less=True)
         y = Signal(limb, reset_less=True)
         total = Signal(signed(config.partial_bits), reset_less=True)
-        drain = Signal(self.drain_shape(config), reset_less=True)
         x = Signal(x_layout(config), name="x_held", reset_less=True)
         m.d.sync += [x.eq(self.x), x.limb.eq(Mux(self.vector, self.x_vector, self.x.limb))]
         with m.If(self.x.y_shift if config.integers else 1):
             m.d.sync += y.eq(Mux(self.vector, self.y_vector, self.y))
         with m.If(self.x.swap if config.integers else 1):
             m.d.sync += held.eq(y)
-        long_floats = any(limbs(name) > 1 for name in config.floats)
         product = Signal(signed(2 * (LIMB_BITS + 1)))
         base = Signal(signed(config.partial_bits))
         with m.Switch(x.base):
@@ -104,54 +109,53 @@ class LimbElement(wiring.Component):
             if config.integers:
                 with m.Case(Base.ABOVE):
                     m.d.comb += base.eq(self.sum_above)
-            if config.integers or long_floats:
+            if config.integers or config.second_rank:
                 with m.Case(Base.CARRY):
-                    m.d.comb += base.eq(self._carried(x, total, drain))
+                    m.d.comb += base.eq(self._carried(x, total))
         m.d.comb += product.eq(x.limb * held)
         m.d.sync += total.eq(base + product)
-        self._second_rank(m, x, total, drain)
+        if config.second_rank:
+            self._second_rank(m, x, total)
         m.d.comb += [
             self.x_right.eq(x),
             self.y_down.eq(y),
             self.sum.eq(total),
-            self.drain.eq(drain),
         ]
         return m
 
-    def _carried(self, x: data.View[data.StructLayout], total: Signal, drain: Signal) -> Value:
+    def _carried(self, x: data.View[data.StructLayout], total: Signal) -> Value:
         """Returns the sum without its lowest byte."""
         config = self.config
         shifted = total[LIMB_BITS:].as_signed()
         if not config.spare_bits:
             return shifted
         bits, spare = config.significand_sum_bits, config.spare_bits
-        kept = Cat(total[bits : bits + spare], drain)[LIMB_BITS:][:spare]
+        kept = Cat(total[bits : bits + spare], self.drain)[LIMB_BITS:][:spare]
         long = Cat(total[LIMB_BITS:bits], C(0, LIMB_BITS), kept)
         return Mux(x.shift_drain, long, shifted) if config.integers else long
 
-    def _second_rank(
-        self, m: Module, x: data.View[data.StructLayout], total: Signal, drain: Signal
-    ) -> None:
+    def _second_rank(self, m: Module, x: data.View[data.StructLayout], total: Signal) -> None:
         config = self.config
+        drain = Signal(self.drain_shape(config), reset_less=True)
+        m.d.comb += self.drain.eq(drain)
         low = config.partial_bits if config.integers else 0
-        choices: list[tuple[Value, Value]] = []
-        if any(limbs(name) > 1 for name in config.floats):
-            carries = Signal()
-            m.d.comb += carries.eq(x.base == Base.CARRY)
-            choices.append((carries, Cat(drain, total[:LIMB_BITS])[LIMB_BITS:]))
-        if choices and low < len(drain):
-            above = [(select, value[low:]) for select, value in choices]
-            m.d.sync += drain[low:].eq(_chosen(drain[low:], above))
+        carries = Signal()
+        m.d.comb += carries.eq(x.base == Base.CARRY)
+        carried = Cat(drain, total[:LIMB_BITS])[LIMB_BITS:]
+        if low < len(drain):
+            m.d.sync += drain[low:].eq(_chosen(drain[low:], [(carries, carried[low:])]))
         if config.integers:
             takes = Signal()
             shifts = Signal()
-            others = [takes, *(select for select, _ in choices)]
             m.d.comb += [
                 takes.eq(x.base == Base.ZERO),
-                shifts.eq(x.shift_drain & ~Cat(*others).any()),
+                shifts.eq(x.shift_drain & ~(takes | carries)),
             ]
-            choices = [(select, value[:low]) for select, value in choices]
-            choices += [(takes, total[:low]), (shifts, self.drain_above)]
+            choices: list[tuple[Value, Value]] = [
+                (carries, carried[:low]),
+                (takes, total[:low]),
+                (shifts, self.drain_above),
+            ]
             m.d.sync += drain[:low].eq(_chosen(drain[:low], choices))
 
 
@@ -183,8 +187,8 @@ class Mpra(wiring.Component):
     y, y_down: by column, in and out; limbs with their sign
     vector: in; limbs are the elements' own; x_vector, y_vector: in, by column and row; these
     bytes: out; by column and row, the lowest byte of each sum
-    sum_above, sum, drain_above, drain: by column, in and out; of a configuration with integers.
-      Above the array's first row 0 comes as the sum
+    sum_above, sum, drain_above, drain: by column, in and out; of a configuration with integers, the
+      latter two with a second rank. Above the array's first row 0 comes as the sum
     products, last_limbs: out; by row and column, of a configuration with floats: products of
       significands, see :func:`product_bits`, and that an element multiplies the last limbs of one,
       which is there in the next cycle
@@ -207,12 +211,9 @@ class Mpra(wiring.Component):
             "bytes": Out(data.ArrayLayout(data.ArrayLayout(LIMB_BITS, ROWS), COLS)),
         }
         if config.integers:
-            members |= {
-                "sum_above": In(partial),
-                "sum": Out(partial),
-                "drain_above": In(partial),
-                "drain": Out(partial),
-            }
+            members |= {"sum_above": In(partial), "sum": Out(partial)}
+            if config.second_rank:
+                members |= {"drain_above": In(partial), "drain": Out(partial)}
         if config.floats:
             products = data.ArrayLayout(data.ArrayLayout(product_bits(config), COLS), ROWS)
             members |= {
@@ -226,8 +227,10 @@ class Mpra(wiring.Component):
         config = self.config
         columns = range(COLS)
         y = [self.y[c] for c in columns]
+        drains = config.integers and config.second_rank
         if config.integers:
             above = [self.sum_above[c] for c in columns]
+        if drains:
             drain = [self.drain_above[c] for c in columns]
         for r in range(ROWS):
             x = self.x[r]
@@ -248,18 +251,25 @@ class Mpra(wiring.Component):
                         self.last_limbs[r][c].eq(x.last),
                     ]
                 if config.integers:
-                    m.d.comb += [element.sum_above.eq(above[c]), element.drain_above.eq(drain[c])]
-                    above[c], drain[c] = element.sum, element.drain[: config.partial_bits]
+                    m.d.comb += element.sum_above.eq(above[c])
+                    above[c] = element.sum
+                if drains:
+                    m.d.comb += element.drain_above.eq(drain[c])
+                    drain[c] = element.drain[: config.partial_bits]
             m.d.comb += self.x_right[r].eq(x)
         for c in columns:
             m.d.comb += self.y_down[c].eq(y[c])
             if config.integers:
-                m.d.comb += [self.sum[c].eq(above[c]), self.drain[c].eq(drain[c])]
+                m.d.comb += self.sum[c].eq(above[c])
+            if drains:
+                m.d.comb += self.drain[c].eq(drain[c])
         return m
 
     def _product(self, element: LimbElement) -> Value:
         """A product's top bits are the sum's, others the second rank's, and of a long one the
         lowest ones again the sum's."""
         config, begin = self.config, self.config.significand_sum_bits
+        if not config.second_rank:
+            return element.sum[: product_bits(config)]
         kept = element.sum[begin : begin + config.spare_bits]
         return Cat(kept, element.drain, element.sum[:SUM_BITS])[-product_bits(config) :]

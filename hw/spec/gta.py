@@ -171,6 +171,12 @@ class GtaConfig(Config):
         return self.float_adders // ROWS
 
     @property
+    def second_rank(self) -> bool:
+        """Whether an element has a second rank, for the low bytes of products of floats. Sums of
+        integers that stay then leave through it, while the next ones arrive."""
+        return self._low_bits > 0
+
+    @property
     def drain_bits(self) -> int:
         """Width of an element's second rank: a sum that drains, or the low bytes of a product, but
         for those that stay above the sum."""

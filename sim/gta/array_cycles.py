@@ -30,6 +30,8 @@ class Folds:
     stationary: whether an operand is loaded before a fold and stays (``ws``); else sums stay
     chained: of sums that stay, whether they leave through the fused adders of floats, each when it
         is complete, not down the columns
+    aside: whether sums that leave down the columns move aside first, to the second rank; else they
+        leave before the next ones arrive
     rows, cols: of the array, in elements; a fold takes all of it
     time: cycles in which each element multiplies
     folds: how many
@@ -38,6 +40,7 @@ class Folds:
 
     stationary: bool
     chained: bool = False
+    aside: bool = True
     rows: int
     cols: int
     time: int
@@ -49,10 +52,18 @@ def interval(one: Folds) -> int:
     """Cycles from a fold's begin to the next one's.
 
     With overlap at least a cycle a row: so long a column's operands take to come down, or its sums,
-    and each row begins to take, and ends to give, when it needs to. Without, a fold takes what
-    SCALE-Sim's does (see `multiplied`).
+    and each row begins to take, and ends to give, when it needs to; sums that do not move aside
+    leave behind the fold's last product. Without, a fold takes what SCALE-Sim's does (see
+    `multiplied`).
     """
-    return max(one.time, one.rows) if one.overlap else _alone(one)
+    if not one.overlap:
+        return _alone(one)
+    return max(one.time, one.rows) if _hidden(one) else one.time + one.rows - 1
+
+
+def _hidden(one: Folds) -> bool:
+    """Returns whether a fold's operands come, or its sums leave, beside another fold's work."""
+    return one.stationary or one.chained or one.aside
 
 
 def _alone(one: Folds) -> int:
@@ -69,12 +80,12 @@ def multiplied(one: Folds) -> int:
 def drained(one: Folds) -> int:
     """Cycles until the last sum has left the elements.
 
-    Sums that stay and leave down the columns are moved aside by the fold behind theirs, an empty
-    one behind the last.
+    Sums that stay and leave down the columns are moved, and where they move aside first a cycle a
+    row later, by the fold behind theirs, an empty one behind the last.
     """
     if one.stationary or one.chained:
         return multiplied(one)
-    return one.folds * interval(one) + 2 * one.rows + one.cols - 1
+    return one.folds * interval(one) + (1 + one.aside) * one.rows + one.cols - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +124,7 @@ def folds_of(config: GtaConfig, job: ArrayJob, k: int | None = None) -> Folds:
     return Folds(
         stationary=job.dataflow in ("ws", "is"),
         chained=is_float(job.format),
+        aside=config.second_rank,
         rows=rows,
         cols=cols,
         time=time,

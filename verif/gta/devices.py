@@ -205,7 +205,7 @@ DRIVEN: dict[str, GtaConfig] = {
     "lanes": _small(lanes=4, formats=FORMATS_OF_GTA, vector_bytes=4096),
     "floats": _small(lanes=2, formats=("bf16", "fp32", "fp64"), float_adders=16, adder_stages=1),
     "wide": _small(lanes=2, data_bits=512, formats=("int16", "int64"), vector_bytes=16384),
-    "few_sums": _small(lanes=2, partial_bits=22, formats=("int8", "int32"), data_bits=256),
+    "few_sums": _small(lanes=2, partial_bits=22, formats=("int8", "int32", "bf16"), data_bits=256),
 }
 """Configurations whose drivers are tested on the RTL."""
 

@@ -103,7 +103,9 @@ class FloatLeftFeeder(wiring.Component):
             ]
             m.d.comb += [x.limb.eq(limb), x.base.eq(base), x.last.eq(last)]
             if config.integers:
-                m.d.comb += [x.y_shift.eq(1), x.swap.eq(1), x.shift_drain.eq(base == Base.CARRY)]
+                m.d.comb += [x.y_shift.eq(1), x.swap.eq(1)]
+            if config.integers and config.second_rank:
+                m.d.comb += x.shift_drain.eq(base == Base.CARRY)
             self._header(m, r, step, operand, accumulates[r + 1])
         return m
 

@@ -161,8 +161,9 @@ class FoldSequencer(wiring.Component):
     Folds begin max(T', R) cycles apart, with T' = T L in WS and T in OS, and R rows of elements
     in the region. That is the least: R operands of a column come down one a cycle, as do R sums,
     and every row begins to take, and ends to give, where it needs to, not all at once, so
-    that the next fold's follow at once. Without ``overlap`` they begin 2 R + C + T' - 2 (WS) and
-    R + C + T' - 2 (OS) cycles apart.
+    that the next fold's follow at once. Without a second rank folds of OS begin T' + R - 1 cycles
+    apart: complete sums move down through those below them. Without ``overlap`` folds begin
+    2 R + C + T' - 2 (WS) and R + C + T' - 2 (OS) cycles apart.
 
     Of floats T' is T times the cycles of a product. A command follows the one before like another
     fold of it if both have the same operation, format and size of results; else, and always of
@@ -340,8 +341,11 @@ class FoldSequencer(wiring.Component):
             alone.eq(cycles + beyond - 3),
         ]
         last = Signal(range(most), name="interval_less_1")
+        stays = Const(0) if self.config.second_rank else ~weights & ~self.floats
         with m.If(~self.current.overlap):
             m.d.sync += last.eq(alone)
+        with m.Elif(stays):
+            m.d.sync += last.eq(cycles + rows - 2)
         with m.Elif(cycles > rows):
             m.d.sync += last.eq(cycles - 1)
         with m.Else():

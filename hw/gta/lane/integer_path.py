@@ -34,7 +34,8 @@ class ResultSequencer(wiring.Component):
     """Says of each partial result of column 0 what becomes of it.
 
     In WS a partial result comes for each limb that the last row is fed, in OS R of them, one for
-    each row of the region, the last row's first, when the last row begins the fold behind. L of
+    each row of the region, the last row's first, when the last row begins the fold behind, or
+    without a second rank when the first row does. L of
     them, from the highest limb down, are a result. Result t of a group's string lies in its bank t
     mod L, at place t // L. In OS results of rows beyond ``rows`` of the fold are not written.
 
@@ -113,14 +114,18 @@ class ResultSequencer(wiring.Component):
         entry = _entry_layout(self.config)
         m.submodules.folds = folds = Queue(entry, _FOLDS)
         begin = Signal()
-        begins = Mux(self.weights, self.row.valid, self.row.drains)
+        stayed = self.row.first & self.row.drains
+        if not self.config.second_rank:
+            stayed = Signal(name="sums_leave")
+            m.d.sync += stayed.eq(self.valid & self.fold.drains)
+        begins = Mux(self.weights, self.row.first & self.row.valid, stayed)
         m.d.comb += [
             folds.i.valid.eq(self.valid & self.fold.real & self.place.bottom),
             *(
                 Value.cast(folds.i.payload[name]).eq(Value.cast(self.fold[name]))
                 for name, _ in entry
             ),
-            begin.eq(self.place.bottom & self.row.first & begins),
+            begin.eq(self.place.bottom & begins),
             folds.o.ready.eq(begin),
         ]
         return begin, folds.o.payload
@@ -252,7 +257,7 @@ class IntegerPath(wiring.Component):
     -------
     weights, limbs_log: in; WS, and the format's limbs; constant while anything is under way
     size: in; a result has 4 << size bytes; likewise
-    sums, drains: in; of the array, by column
+    sums, drains: in; of the array, by column; the latter with a second rank
     part, halves, quarters, write_half: see :class:`ResultPath`
     others: see :func:`path_members`
     """
@@ -265,13 +270,13 @@ class IntegerPath(wiring.Component):
             "limbs_log": In(2),
             "size": In(2),
             "sums": In(sums),
-            "drains": In(sums),
             "part": Out(data.ArrayLayout(2, BANKS)),
             "halves": In(data.ArrayLayout(4 * RESULT_WORD_BYTES, BANKS)),
             "quarters": In(data.ArrayLayout(2 * RESULT_WORD_BYTES, BANKS)),
             "write_half": Out(data.ArrayLayout(4 * RESULT_WORD_BYTES, BANKS)),
         }
-        super().__init__(own | path_members(config))
+        drains = {"drains": In(sums)} if config.second_rank else {}
+        super().__init__(own | drains | path_members(config))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -304,9 +309,12 @@ class IntegerPath(wiring.Component):
         m.submodules.accumulator = accumulator = MultiPrecisionAccumulator(config)
         m.submodules.result_sequencer = results = ResultSequencer(config)
         m.submodules.result_path = path = ResultPath(config)
+        sums = self.sums.as_value()
+        if config.second_rank:
+            sums = Mux(self.weights, sums, self.drains.as_value())
         m.d.comb += [
             accumulator.limbs_log.eq(self.limbs_log),
-            accumulator.sums.eq(Mux(self.weights, self.sums.as_value(), self.drains.as_value())),
+            accumulator.sums.eq(sums),
             accumulator.first.eq(path.first),
             results.weights.eq(self.weights),
             results.limbs_log.eq(self.limbs_log),

@@ -368,12 +368,15 @@ class Lane(wiring.Component):
             path.limbs_log.eq(sequencer.limbs_log),
             path.size.eq(sequencer.current.result_size),
             path.sums.eq(array.sum),
-            path.drains.eq(array.drain),
             array.sum_above.eq(self.above.sum),
-            array.drain_above.eq(self.above.drain),
             self.below.sum.eq(array.sum),
-            self.below.drain.eq(array.drain),
         ]
+        if self.config.second_rank:
+            m.d.comb += [
+                path.drains.eq(array.drain),
+                array.drain_above.eq(self.above.drain),
+                self.below.drain.eq(array.drain),
+            ]
         return path
 
     def _floats(

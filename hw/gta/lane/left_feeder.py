@@ -121,7 +121,7 @@ class LeftFeeder(wiring.Component):
 
     In WS a row lets y move down while the fold before is fed: row r from cycle r to R - 1. In OS it
     lets sums move down from cycle R to R + r - 1 after the region's first row has begun the next
-    fold.
+    fold; without a second rank from cycle 0 to r - 1, before row r begins it.
 
     Parameters
     ----------
@@ -181,13 +181,15 @@ class LeftFeeder(wiring.Component):
                 pick.used.eq(step.valid & (step.rows > r)),
             ]
             x = self.x[r]
+            above = self.weights if self.config.second_rank else self.weights | drains[r]
             m.d.sync += [
                 x.limb.eq(pick.limb),
-                x.base.eq(Mux(self.weights, Base.ABOVE, Mux(step.first, Base.ZERO, Base.OWN))),
+                x.base.eq(Mux(above, Base.ABOVE, Mux(step.first, Base.ZERO, Base.OWN))),
                 x.y_shift.eq(~self.weights | shifts[r]),
                 x.swap.eq(~self.weights | step.first),
-                x.shift_drain.eq(drains[r]),
             ]
+            if self.config.second_rank:
+                m.d.sync += x.shift_drain.eq(drains[r])
         return m
 
     def _steps(self, m: Module) -> list[data.View[data.StructLayout]]:
@@ -226,13 +228,17 @@ class LeftFeeder(wiring.Component):
         m.submodules.loading = loading = FoldWindow(self.config)
         m.submodules.draining = draining = FoldWindow(self.config)
         drains = Signal()
-        last_drains = Signal()
         m.d.comb += [loading.place.eq(self.place), draining.place.eq(self.place)]
-        m.d.sync += [loading.start.eq(self.valid), draining.start.eq(loading.last & last_drains)]
+        m.d.sync += loading.start.eq(self.valid)
         with m.If(self.valid):
             m.d.sync += drains.eq(self.fold.drains)
-        with m.If(loading.start):
-            m.d.sync += last_drains.eq(drains)
+        if self.config.second_rank:
+            last_drains = Signal()
+            with m.If(loading.start):
+                m.d.sync += last_drains.eq(drains)
+            m.d.sync += draining.start.eq(loading.last & last_drains)
+        else:
+            m.d.sync += draining.start.eq(loading.start & drains)
         shifts = Signal(ROWS, name="y_shifts")
         shift_drains = Signal(ROWS)
         m.d.comb += [

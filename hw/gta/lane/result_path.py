@@ -71,7 +71,7 @@ def edge_layout(config: GtaConfig) -> data.StructLayout:
     """Signals from the last row of a lane to the first row of the lane below."""
     fields: dict[str, ShapeLike] = {"y": data.ArrayLayout(signed(LIMB_BITS + 1), COLS)}
     if config.integers:
-        for name in ("sum", "drain"):
+        for name in ("sum", "drain") if config.second_rank else ("sum",):
             fields[name] = data.ArrayLayout(signed(config.partial_bits), COLS)
     if config.floats:
         fields["headers"] = data.ArrayLayout(column_header(config), config.row_adders)

@@ -330,8 +330,10 @@ class VectorPath(wiring.Component):
             x, step = self.x[r], self.steps[STEP_TO_LAST - 1]
             m.d.comb += x.base.eq(step.base)
             if self.config.integers:
+                m.d.comb += [x.y_shift.eq(1), x.swap.eq(1)]
+            if self.config.integers and self.config.second_rank:
                 carries = self.properties.floats & (step.base == Base.CARRY)
-                m.d.comb += [x.y_shift.eq(1), x.swap.eq(1), x.shift_drain.eq(carries)]
+                m.d.comb += x.shift_drain.eq(carries)
             if self.config.floats:
                 m.d.comb += x.last.eq(step.last)
         for c in range(COLS):

@@ -210,7 +210,7 @@ _TAIL = 20
 
 _WEIGHTS_TO_STEP, _SUMS_TO_STEP = 3, 4
 """Cycles from a fold's begin to its first results, beside two for each row; from that of the fold
-behind, beside one for each."""
+behind, with a second rank beside one for each."""
 
 _STEP_TO_DONE = 4
 """Cycles from the last step of the last lane's last column to the end of the command."""
@@ -285,7 +285,7 @@ def _fold(g: Gta, region: int, go: bool, now: int) -> None:
     forget(g, region, now)
     if r.stay:
         # Rows that are not in use have no results, and leave first.
-        first = begins + r.rows + _SUMS_TO_STEP
+        first = begins + g.c.second_rank * r.rows + _SUMS_TO_STEP
         left_out = r.rows - r.fold_rows
         _add(g, region, first, r.rows, left_out, r.fold_reads, r.fold_rows, r.fold_last)
     if not go:

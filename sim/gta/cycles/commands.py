@@ -262,6 +262,10 @@ def _folds(
     into["cycles"] = time * each
     alone = into["cycles"] + rows + rows * weights + cols - 2
     overlapped = np.maximum(into["cycles"], rows)
+    if not config.second_rank:
+        # Sums that stay leave before the next ones arrive.
+        stays = (weights == 0) & (floats == 0)
+        overlapped = np.where(stays, into["cycles"] + rows - 1, overlapped)
     into["interval"] = np.where(found["overlap"], overlapped, alone)
     most = np.maximum(found["row_folds"], found["col_folds"])
     into["check"] = _EXECUTE_CHECK + config.lanes + most

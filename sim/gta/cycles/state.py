@@ -89,6 +89,7 @@ class Shape(NamedTuple):
 
     ``chunk``: bytes that are dealt out in a cycle; ``words``: beats of a command; ``most``:
     EXECUTEs that may be under way; ``widest``: log2 of the most limbs.
+    ``second_rank``: whether sums that stay leave through one.
     """
 
     lanes: int
@@ -99,6 +100,7 @@ class Shape(NamedTuple):
     octets: int
     most: int
     widest: int
+    second_rank: int
     stages: int
 
 
@@ -168,6 +170,7 @@ def set_up(config: GtaConfig, job: Job, memory: MemoryModel, gigahertz: float) -
         octets=beat // 8,
         most=max(4, 2 * config.lanes),
         widest=int(_delays(config)[COLS - 1]) - (COLS - 1),
+        second_rank=int(config.second_rank),
         stages=config.adder_stages,
     )
     m = np.zeros(1, MACHINE)

@@ -149,6 +149,8 @@ class Tiling:
         else:
             each = self.config.interval(problem.format) if problem.floats else 1
             fold = max(self.k * each, rows)
+            if not (problem.floats or self.config.second_rank):
+                fold = self.k + rows - 1
         return self.row_folds * self.col_folds * fold
 
     @property

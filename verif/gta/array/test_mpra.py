@@ -19,7 +19,7 @@ Matrix = npt.NDArray[np.int64]
 
 TIMES = [1, 5, 8, 13]
 
-IDLE: dict[str, int] = {"limb": 0, "base": 0, "y_shift": 0, "swap": 0, "shift_drain": 0}
+IDLE: dict[str, int] = {"limb": 0, "base": 0, "y_shift": 0, "swap": 0}
 
 
 class Wave:
@@ -27,18 +27,20 @@ class Wave:
 
     Parameters
     ----------
+    formats: of the configuration
     idle: fields of x in cycles of which nothing else is said
     """
 
-    def __init__(self, cycles: int, **idle: int) -> None:
-        self.cycles = cycles
-        self.x = [[{**IDLE, **idle} for _ in range(ROWS)] for _ in range(cycles)]
+    def __init__(self, cycles: int, *formats: str, **idle: int) -> None:
+        self.cycles, self.config = cycles, GtaConfig(formats=formats)
+        more = {"shift_drain": 0, "last": 0} if self.config.second_rank else {}
+        self.x = [[{**IDLE, **more, **idle} for _ in range(ROWS)] for _ in range(cycles)]
         self.y = [[0] * COLS for _ in range(cycles)]
         self.sums = np.zeros((cycles, COLS), object)
         self.drains = np.zeros((cycles, COLS), object)
 
     def run(self) -> None:
-        mpra = Mpra(GtaConfig(formats=("int8",)))
+        mpra = Mpra(self.config)
 
         async def bench(sim: Any) -> None:
             for cycle in range(self.cycles):
@@ -47,7 +49,8 @@ class Wave:
                 for c in range(COLS):
                     sim.set(mpra.y[c], self.y[cycle][c])
                     self.sums[cycle, c] = sim.get(mpra.sum[c])
-                    self.drains[cycle, c] = sim.get(mpra.drain[c])
+                    if self.config.second_rank:
+                        self.drains[cycle, c] = sim.get(mpra.drain[c])
                 await sim.tick()
 
         simulator = Simulator(mpra)
@@ -70,7 +73,7 @@ def test_held_operands(time: int) -> None:
     swaps."""
     interval, folds = max(time, ROWS), 4
     a, b = matrices(time, folds, (time, ROWS)), matrices(50 + time, folds, (ROWS, COLS))
-    wave = Wave((folds + 4) * interval + 30, base=Base.ABOVE)
+    wave = Wave((folds + 4) * interval + 30, "int8", base=Base.ABOVE)
     for f in range(folds):
         load = f * interval
         for s in range(ROWS):
@@ -94,7 +97,7 @@ def test_held_sums(time: int) -> None:
     """A fold every max(T, 8) cycles: the last one's sums leave row by row meanwhile."""
     interval, folds = max(time, ROWS), 4
     a, b = matrices(time, folds, (ROWS, time)), matrices(50 + time, folds, (time, COLS))
-    wave = Wave((folds + 4) * interval + 30, base=Base.OWN, y_shift=1, swap=1)
+    wave = Wave((folds + 4) * interval + 30, "int8", "fp16", base=Base.OWN, y_shift=1, swap=1)
     for f in range(folds + 1):
         begin = f * interval + 1
         for r in range(ROWS):
@@ -110,4 +113,28 @@ def test_held_sums(time: int) -> None:
     for f in range(folds):
         first = (f + 1) * interval + 1 + ROWS + 1
         found = [[wave.drains[first + s + c, c] for c in range(COLS)] for s in range(ROWS)]
+        assert found[::-1] == (a[f] @ b[f]).tolist(), f
+
+
+@pytest.mark.parametrize("time", slow_but([5], TIMES, [13]))
+def test_held_sums_without_a_second_rank(time: int) -> None:
+    """A fold every T + 7 cycles: the last one's sums leave first, each row in time for its next."""
+    interval, folds = time + ROWS - 1, 4
+    a, b = matrices(time, folds, (ROWS, time)), matrices(50 + time, folds, (time, COLS))
+    wave = Wave((folds + 4) * interval + 30, "int8", base=Base.OWN, y_shift=1, swap=1)
+    for f in range(folds + 1):
+        begin = f * interval + 1
+        for r in range(ROWS):
+            wave.x[begin + r][r]["base"] = Base.ZERO
+            for s in range(r if f else 0):
+                wave.x[begin + s][r]["base"] = Base.ABOVE
+        for t in range(time if f < folds else 0):
+            for r in range(ROWS):
+                wave.x[begin + t + r][r]["limb"] = int(a[f][r, t])
+            for c in range(COLS):
+                wave.y[begin - 1 + t + c][c] = int(b[f][t, c])
+    wave.run()
+    for f in range(folds):
+        first = (f + 1) * interval + 1 + 1
+        found = [[wave.sums[first + s + c, c] for c in range(COLS)] for s in range(ROWS)]
         assert found[::-1] == (a[f] @ b[f]).tolist(), f

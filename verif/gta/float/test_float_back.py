@@ -247,7 +247,7 @@ def payloads(config: GtaConfig, folds: Sequence[Fold]) -> tuple[npt.NDArray[np.u
             steps.put_all(("x", r, name), values[r])
         for name in ("y_shift", "swap") if config.integers else ():
             steps.put_all(("x", r, name), np.ones(cycles, np.int64))
-        if config.integers:
+        if config.integers and config.second_rank:
             steps.put_all(("x", r, "shift_drain"), (base[r] == Base.CARRY).astype(np.int64))
     for c in range(COLS):
         steps.put_all(("y", c), y[c])

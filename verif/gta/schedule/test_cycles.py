@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +23,7 @@ from tilewright.sim.gta.array_cycles import (
     product_cycles,
 )
 from tilewright.sim.gta.array_job import ArrayJob
+from tilewright.verif.gta.schedule.moved_elements import moved_aside, moved_down, weight_stationary
 from tilewright.verif.kit.sampling import by_size
 
 CONFIG = GtaConfig()
@@ -182,94 +183,6 @@ def test_no_floats_without_adders_and_no_numbers_of_another_type() -> None:
 
 # Cycles of folds are those of elements that are moved register by register.
 
-# The array's elements moved register by register, with names in place of numbers.
-#
-# Written from the description of an element alone: two operand registers, one that is held, a sum
-# and one that drains; controls that travel right. Nothing here knows a formula of cycles.
-
-
-class Seen(NamedTuple):
-    """Result of an observation: whether all products, or sums, were right; the cycles to the last
-    product and to the last sum that left. The first cycle counts as one."""
-
-    right: bool
-    products: int
-    sums: int
-
-
-def weight_stationary(rows: int, cols: int, time: int, begins: list[int]) -> Seen:
-    """Simulates folds that start in the cycles ``begins``. Weights move down in ``rows`` cycles,
-    the last row's first, and row r takes part from the r-th cycle on; then x follow. If all rows
-    took part from the first cycle, the previous fold would lose weights of rows that x has not
-    reached."""
-    y: list[list[object]] = [[None] * cols for _ in range(rows)]
-    held: list[list[object]] = [[None] * cols for _ in range(rows)]
-    last = begins[-1] + time + 2 * rows + cols
-    right, products, done = True, 0, 0
-    for cycle in range(last + 1):
-        for r in range(rows):
-            for c in range(cols):
-                active = 0
-                for fold, begin in enumerate(begins):
-                    step = cycle - begin - rows - r - c
-                    if step == 0:
-                        held[r][c] = y[r][c]
-                    if 0 <= step < time:
-                        right = right and held[r][c] == (fold, r, c)
-                        products, active, done = cycle + 1, active + 1, done + 1
-                right = right and active <= 1
-        for c in range(cols):
-            for fold, begin in enumerate(begins):
-                step = cycle - c - begin
-                if 0 <= step < rows:
-                    for r in range(step, 0, -1):
-                        y[r][c] = y[r - 1][c]
-                    y[0][c] = (fold, rows - 1 - step, c)
-    return Seen(right and done == rows * cols * time * len(begins), products, products)
-
-
-def output_stationary(rows: int, cols: int, time: int, begins: list[int], close: int) -> Seen:
-    """Folds that begin in the cycles ``begins``, and a closing operand in ``close``.
-
-    What begins moves the sum before it aside; when it has done so in the last row of a column, a
-    sum leaves it in each cycle, and row r takes from the row above in the first r of these: were it
-    all of them, the next fold's sum would be lost in row 0.
-    """
-    total: list[list[object]] = [[None] * cols for _ in range(rows)]
-    count = [[0] * cols for _ in range(rows)]
-    drain: list[list[object]] = [[None] * cols for _ in range(rows)]
-    starts = [*begins, close]
-    left: list[list[object]] = [[] for _ in range(cols)]
-    right, products, sums = True, 0, 0
-    for cycle in range(close + 3 * rows + cols + 2):
-        for c in range(cols):
-            for begin in starts[1:]:
-                step = cycle - begin - rows - c
-                if 0 <= step < rows:
-                    left[c].append(drain[rows - 1][c])
-                    sums = cycle + 1
-                    for r in range(rows - 1, step, -1):
-                        drain[r][c] = drain[r - 1][c]
-        for r in range(rows):
-            for c in range(cols):
-                active = 0
-                for fold, begin in enumerate(starts):
-                    step = cycle - begin - r - c
-                    if step == 0:
-                        if fold:
-                            right = right and count[r][c] == time
-                            drain[r][c] = total[r][c]
-                        total[r][c], count[r][c] = (fold, r, c), 0
-                    if 0 <= step < time and fold < len(begins):
-                        count[r][c] += 1
-                        products, active = cycle + 1, active + 1
-                right = right and active <= 1
-    for c in range(cols):
-        expected = [(fold, r, c) for fold in range(len(begins)) for r in range(rows - 1, -1, -1)]
-        right = right and left[c] == expected
-    return Seen(right, products, sums)
-
-
 SIZES = by_size((1, 2, 5), (1, 2, 3, 6), (1, 2, 3, 4, 5, 8))
 TIMES = by_size((1, 4, 13), (1, 3, 4, 5, 9, 14), tuple(range(1, 20)))
 SHAPES = list(product(SIZES, SIZES, TIMES, (1, 2, 3)))
@@ -289,12 +202,16 @@ def test_weights_that_stay(overlap: bool) -> None:
 
 
 @pytest.mark.parametrize("overlap", [True, False])
-def test_sums_that_stay(overlap: bool) -> None:
+@pytest.mark.parametrize("aside", [True, False])
+def test_sums_that_stay(aside: bool, overlap: bool) -> None:
     """An empty fold, which drains the last sums, follows as any fold does."""
     for rows, cols, time, folds in SHAPES:
-        one = Folds(stationary=False, rows=rows, cols=cols, time=time, folds=folds, overlap=overlap)
-        begins = begins_of(one)
-        seen = output_stationary(rows, cols, time, begins, begins[-1] + interval(one))
+        one = Folds(
+            stationary=False, aside=aside, rows=rows, cols=cols, time=time, folds=folds,
+            overlap=overlap,
+        )  # fmt: skip
+        begins, moves = begins_of(one), moved_aside if aside else moved_down
+        seen = moves(rows, cols, time, begins, begins[-1] + interval(one))
         assert seen.right
         assert seen.products == multiplied(one)
         assert seen.sums == drained(one)
@@ -306,7 +223,9 @@ def test_nothing_less_would_do() -> None:
         one = Folds(stationary=True, rows=rows, cols=cols, time=time, folds=2)
         less = interval(one) - 1
         assert not weight_stationary(rows, cols, time, [0, less]).right
-        assert not output_stationary(rows, cols, time, [0, less], 2 * less).right
+        assert not moved_aside(rows, cols, time, [0, less], 2 * less).right
+        less = interval(replace(one, stationary=False, aside=False)) - 1
+        assert not moved_down(rows, cols, time, [0, less], 2 * less).right
 
 
 @pytest.mark.parametrize("stationary", [True, False])
