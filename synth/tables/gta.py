@@ -11,8 +11,8 @@ from tilewright.hw.spec.gta_lane.separate import GTA_SEPARATE, GtaSeparateConfig
 from tilewright.hw.spec.host.activity import note_config
 
 from ..report import AsicReport
-from .gta_parts import ELEMENTS, LaneParts
-from .measure import Progress, cycle_time, measure, part_area, quiet
+from .gta_parts import ELEMENTS, LaneParts, all_of
+from .measure import Progress, cycle_time, measure, quiet
 from .parts import area_unit
 from .table import Figures, Row, Table
 
@@ -65,38 +65,24 @@ def _of(report: AsicReport) -> _Figure:
     return _Figure(report.area, cycle_time(report), report.path.fo4 if report.path else 0.0)
 
 
-def _all(report: AsicReport, name: str) -> float:
-    """All instances of a component."""
-    area, count = part_area(report, name)
-    return area * count
-
-
-def _lane(parts: LaneParts, config: GtaConfig) -> Iterator[tuple[str, _Figure]]:
+def _lane(parts: LaneParts) -> Iterator[tuple[str, _Figure]]:
     """The lane with the array, a part more each."""
     element = _of(parts.element())
     yield "an element of the array", element
     yield f"array of {ELEMENTS} elements", _Figure(ELEMENTS * element.area)
-    array = ELEMENTS * element.area + parts.accumulator()
-    yield _ARRAY, _Figure(array)
-    cluster = parts.cluster()
-    inside = ("limb_element", "multi_precision_accumulator", "float_back")
-    known = sum(_all(cluster, name) for name in inside)
-    lanes = _all(cluster, "lane")
-    with_floats = array + parts.float_back()
-    control = (lanes - known) / config.lanes
-    joined = (cluster.area - lanes) / config.lanes
-    yield _FLOATS, _Figure(with_floats)
-    yield _LANE, _Figure(with_floats + control)
-    yield _JOINED, _Figure(with_floats + control + joined)
+    yield _ARRAY, _Figure(parts.array())
+    yield _FLOATS, _Figure(parts.fused())
+    yield _LANE, _Figure(parts.fused() + parts.control())
+    yield _JOINED, _Figure(parts.fused() + parts.control() + parts.interconnect())
 
 
 def _parts_of_lane(cluster: AsicReport, lanes: int) -> Iterator[tuple[str, _Figure]]:
     """The whole lane again, by what it is for."""
-    left = _all(cluster, "lane")
+    left = all_of(cluster, "lane")
     for label, names in _PARTS.items():
         inner = [_INSIDE[name] for name in names if name in _INSIDE]
-        area = sum(_all(cluster, name) for name in names)
-        area -= sum(_all(cluster, name) for name in inner)
+        area = sum(all_of(cluster, name) for name in names)
+        area -= sum(all_of(cluster, name) for name in inner)
         left -= area
         if area:
             yield f"of the lane: {label}", _Figure(area / lanes)
@@ -153,7 +139,7 @@ def gta_area(target: str = "cmos", *, progress: Progress = quiet, **parameters: 
 
     rows = [row(label, _of(report)) for label, report in found.items()]
     parts = LaneParts(config, target, progress)
-    rows += [row(*named) for named in _lane(parts, config)]
+    rows += [row(*named) for named in _lane(parts)]
     rows += [row(*named) for named in _parts_of_lane(parts.cluster(), config.lanes)]
     for number in ADDER_STAGES if config.floats else ():
         staged = replace(config, adder_stages=number)

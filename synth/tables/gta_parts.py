@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING
 from tilewright.hw.spec.gta import COLS, ROWS, GtaConfig
 
 from ..report import AsicReport
-from .measure import Progress, measure_component
+from .measure import Progress, measure_component, part_area
 
 if TYPE_CHECKING:
     from amaranth.lib.wiring import Component
 
-__all__ = ["ELEMENTS", "LaneParts"]
+__all__ = ["ELEMENTS", "LaneParts", "all_of"]
 
 ELEMENTS = ROWS * COLS
 """Elements of a lane's array."""
+
+
+def all_of(report: AsicReport, name: str) -> float:
+    """Area of all instances of a component."""
+    area, count = part_area(report, name)
+    return area * count
 
 
 class LaneParts:
@@ -95,6 +101,26 @@ class LaneParts:
             return LaneCluster(self._config)
 
         return self._measure("lanes, joined", "lane_cluster", make, together=False)
+
+    def array(self) -> float:
+        """The array with its accumulator."""
+        return ELEMENTS * self.element().area + self.accumulator()
+
+    def fused(self) -> float:
+        """The array, its accumulator and all adders of a lane."""
+        return self.array() + self.float_back()
+
+    def control(self) -> float:
+        """Feeders, results and control of a lane."""
+        cluster = self.cluster()
+        inside = ("limb_element", "multi_precision_accumulator", "float_back")
+        known = sum(all_of(cluster, name) for name in inside)
+        return (all_of(cluster, "lane") - known) / self._config.lanes
+
+    def interconnect(self) -> float:
+        """A lane's share of the connections among lanes."""
+        cluster = self.cluster()
+        return (cluster.area - all_of(cluster, "lane")) / self._config.lanes
 
     def arithmetic(self) -> float:
         """Area of a lane's arithmetic, without the interconnect of the adders."""

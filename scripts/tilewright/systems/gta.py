@@ -44,6 +44,11 @@ SYSTEM = System(
             "Vector multiplications and multiply-adds on GTA's lanes in RTL simulation, beside "
             "separate units.",
         ),
+        "gta-verdict": Work(
+            "tilewright.tables.gta.verdict:gta_verdict",
+            "GTA's gains over separate units by format and by workload: as many lanes, and as much "
+            "area.",
+        ),
         "gta-workloads-rtl": Work(
             "tilewright.tables.gta.workloads_rtl:gta_workloads_rtl",
             "The nine workloads at reduced size on GTA's RTL, memory to memory: cycles, measured "

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tilewright.clocks import ReachedClock
 from tilewright.errors import UserError
 from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.gta.float.row_adder import RowAdder
@@ -21,7 +23,10 @@ from tilewright.sim.rtl.streams import NativeSimulation, Pauses
 from tilewright.synth.report import AsicReport, PathReport
 from tilewright.synth.tables import gta_parts, measure
 from tilewright.synth.tables.gta import gta_area
+from tilewright.tables.gta import verdict
 from tilewright.tables.gta.simd import area
+from tilewright.tables.gta.verdict import gta_verdict
+from tilewright.tables.gta.workloads import gta_workloads
 from tilewright.verif.gta.float.exact_sums import accumulated, exactly
 from tilewright.verif.gta.separate.simulate import mixed_operations, packed, run
 from tilewright.verif.gta.separate.stimuli import KINDS, operands, operations
@@ -266,6 +271,64 @@ def test_the_table_takes_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     message = "gta: `partial_bits` must be an integer in 20..64, not 70"
     with pytest.raises(UserError, match=f"^{message}$"):
         area("cmos", settings=["partial_bits=70"])
+
+
+def test_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gains are ratios of rates over those of areas, and of clocks; a memory port of its own width
+    stays as it is where separate units have more lanes."""
+    monkeypatch.setattr(measure, "synthesize", _separate)
+    monkeypatch.setattr(gta_parts, "measure_component", _component)
+    rates = {"gta": 1.0, "gta_separate": 0.5}
+    clocks = {unit: [ReachedClock("cmos", rate, {})] for unit, rate in rates.items()}
+    monkeypatch.setattr(verdict, "reached_clocks", lambda unit, *_: clocks[unit])
+    settings = ["formats=int8,int16,bf16"]
+    found = gta_verdict("cmos", settings=settings)
+    areas, *tables = found.parts
+    base = UNITS["int8"] + UNITS["int16"] + UNITS["bf16"] + 300
+    array = 64 * 4 + 33 + 400
+    whole = array + (300 - 64 * 2 - 30 - 50) + 3
+    assert ours_of(areas, "separate units, 3 stages") == pytest.approx([base / 1e6, 100, 500])
+    for adders in (8, 64):
+        share = [array / 1e6, 100 * array / base, 0]
+        assert ours_of(areas, f"GTA, {adders} adders, arithmetic") == pytest.approx(share)
+        share = [whole / 1e6, 100 * whole / base, 1000]
+        assert ours_of(areas, f"GTA, {adders} adders, whole lane") == pytest.approx(share)
+    formats, workloads = tables[:2]
+    gain = 8 * base / array
+    dense = [8e6 / base, 64e6 / array]
+    assert ours_of(formats, "int8") == pytest.approx([8, 64, *dense, 8, gain, 2 * gain])
+    assert [ours_of(one, "bf16")[1] for one in tables[::2]] == [8, 16]
+    names = [row.label for row in workloads.rows]
+    assert names == ["RGB, int8", "FFE, int16", "ALI, int8", "FFL, bf16", "geometric mean"]
+    (model,) = gta_workloads("cmos", only="FFE", settings=settings).rows
+    _, _, _, cycles, accesses, time, *_ = model.ours
+    assert cycles is not None
+    of_area = cycles * base / array
+    row = ours_of(workloads, "FFE, int16")
+    assert row[:5] == pytest.approx([4, 4 * cycles, cycles, accesses, time])
+    assert row[5] == row[6] == pytest.approx(of_area)
+    assert row[7:] == pytest.approx([2 * of_area, *(x * array / whole for x in row[5:8:2])])
+    # The port limits RGB, whatever the lanes.
+    limited = ours_of(workloads, "RGB, int8")
+    assert limited[4] == pytest.approx(1, abs=0.01)
+    assert limited[6] == pytest.approx(limited[4])
+    *each, mean = (row.ours[5] or 0.0 for row in workloads.rows)
+    assert mean == pytest.approx(prod(each) ** (1 / len(each)))
+    assert [*workloads.rows[-1].paper[3:6:2]] == [7.76, 6.45]
+    with pytest.raises(UserError, match=r"^gta-verdict needs a format of integers$"):
+        gta_verdict("cmos", settings=["formats=fp32"])
+
+
+def test_a_verdict_without_floats_or_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without floats there is one number of adders, and without clocks no figures at clocks."""
+    monkeypatch.setattr(measure, "synthesize", _separate)
+    monkeypatch.setattr(gta_parts, "measure_component", _component)
+    monkeypatch.setattr(verdict, "reached_clocks", lambda *_: [])
+    areas, formats, workloads = gta_verdict("cmos", settings=["formats=int16"]).parts
+    assert len(areas.rows) == 3
+    assert formats.table == "gta-verdict, 0 adders, formats"
+    assert {row.ours[-1] for row in formats.rows} == {None}
+    assert {row.ours[7] for row in workloads.rows} == {None}
 
 
 @pytest.mark.long

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import exp, log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import UserError
 from ...synth.tables import Row, Table
@@ -15,14 +15,25 @@ if TYPE_CHECKING:
     from ...sim.gta.nine_workloads import Workload
     from ...sim.gta.schedule.cost import Cost
 
-__all__ = ["COLUMNS", "gta_workloads"]
+__all__ = [
+    "COLUMNS",
+    "PAPER_ACCESSES",
+    "PAPER_CYCLES",
+    "Costs",
+    "accesses",
+    "costs_of",
+    "cycles",
+    "gta_workloads",
+    "mean",
+    "peak",
+]
 
 COLUMNS = [
     "million cycles", "busy, %", "vector unit: at peak", "cycles", "accesses", "time", "bytes",
     "fixed array: cycles", "accesses",
 ]  # fmt: skip
 _DIGITS = (3, 1, *[2] * 7)
-_PAPER_CYCLES, _PAPER_ACCESSES = 6.45, 7.76
+PAPER_CYCLES, PAPER_ACCESSES = 6.45, 7.76
 """Over Ara, in the mean, at the same clock."""
 
 
@@ -69,44 +80,85 @@ def gta_workloads(
     rows = [Row(label, none, ours, _DIGITS) for label, ours in found.items()]
     if len(found) > 1:
         ratios = list(zip(*found.values(), strict=True))[2:]
-        means = [exp(sum(map(log, each)) / len(each)) for each in ratios]
-        paper = [None, None, None, _PAPER_CYCLES, _PAPER_ACCESSES, *none[5:]]
+        means = [mean(each) for each in ratios]
+        paper = [None, None, None, PAPER_CYCLES, PAPER_ACCESSES, *none[5:]]
         rows.append(Row("geometric mean", paper, [None, None, *means], _DIGITS))
     return Table("gta-workloads, others over GTA", "model", COLUMNS, rows)
 
 
-def _figures(config: GtaConfig, workload: Workload) -> list[float]:
-    from ...hw.spec.gta import COLS, ROWS, limbs
-    from ...sim.gta.baseline_units import fixed_array_cost, vector_rate, vector_unit_cost
+def mean(each: Sequence[float]) -> float:
+    """Returns the geometric mean."""
+    return exp(sum(map(log, each)) / len(each))
+
+
+class Costs(NamedTuple):
+    """Costs of a workload's p-GEMMs, one after another, each as often as the workload has it.
+
+    Members
+    -------
+    array: on GTA, by the schedules that are chosen for the array
+    ported: on GTA, by those that are chosen for the memory port, too
+    vectors, fixed: on the vector unit, and on a fixed array
+    """
+
+    array: list[Cost]
+    ported: list[Cost]
+    vectors: list[Cost]
+    fixed: list[Cost]
+
+
+def costs_of(config: GtaConfig, workload: Workload) -> Costs:
+    """Chooses the schedules of a workload."""
+    from ...sim.gta.baseline_units import fixed_array_cost, vector_unit_cost
     from ...sim.gta.schedule.explain import ranked, space
 
-    array, ported, vectors, fixed = [], [], [], []
+    costs = Costs([], [], [], [])
     for count, part in workload.parts:
         found = space(config, part)
-        array += [ranked(found)[0].evaluated.cost] * count
-        ported += [ranked(found, port=True)[0].evaluated.cost] * count
-        vectors += [vector_unit_cost(config, part)] * count
-        fixed += [fixed_array_cost(config, part)] * count
-    length, places = limbs(workload.format), ROWS * COLS
-    step = config.interval(workload.format) if workload.format in config.floats else length**2
-    cycles, accesses = _cycles(array), _accesses(array)
+        each = (
+            ranked(found)[0].evaluated.cost,
+            ranked(found, port=True)[0].evaluated.cost,
+            vector_unit_cost(config, part),
+            fixed_array_cost(config, part),
+        )
+        for costs_of_one, one in zip(costs, each, strict=True):
+            costs_of_one += [one] * count
+    return costs
+
+
+def peak(config: GtaConfig, name: str) -> float:
+    """Products of a lane and cycle that a format can have at most."""
+    from ...hw.spec.gta import COLS, ROWS, limbs
+
+    return ROWS * COLS / (config.interval(name) if name in config.floats else limbs(name) ** 2)
+
+
+def _figures(config: GtaConfig, workload: Workload) -> list[float]:
+    from ...hw.spec.gta import COLS, ROWS, limbs
+    from ...sim.gta.baseline_units import vector_rate
+
+    array, ported, vectors, fixed = costs_of(config, workload)
+    length = limbs(workload.format)
+    total, accessed = cycles(array), accesses(array)
     time, moved = sum(one.time for one in ported), sum(one.moved.total for one in ported)
     return [
-        cycles / 1e6,
-        100 * workload.products * length**2 / (cycles * places * config.lanes),
-        places / step / vector_rate(workload.format),
-        _cycles(vectors) / cycles,
-        _accesses(vectors) / accesses,
+        total / 1e6,
+        100 * workload.products * length**2 / (total * ROWS * COLS * config.lanes),
+        peak(config, workload.format) / vector_rate(workload.format),
+        cycles(vectors) / total,
+        accesses(vectors) / accessed,
         sum(one.time for one in vectors) / time,
         sum(one.moved.total for one in vectors) / moved,
-        _cycles(fixed) / cycles,
-        _accesses(fixed) / accesses,
+        cycles(fixed) / total,
+        accesses(fixed) / accessed,
     ]
 
 
-def _cycles(costs: list[Cost]) -> int:
+def cycles(costs: list[Cost]) -> int:
+    """Cycles of all."""
     return sum(one.cycles for one in costs)
 
 
-def _accesses(costs: list[Cost]) -> int:
+def accesses(costs: list[Cost]) -> int:
+    """Accesses of all."""
     return sum(one.accesses.total for one in costs)
