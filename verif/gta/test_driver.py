@@ -200,7 +200,7 @@ def test_results_that_fit_no_bank() -> None:
     config = GtaConfig(lanes=16, vector_bytes=2048)
     zeros = np.zeros((2, 2), np.uint64)
     driver = GtaDriver(GtaModel(config, 1 << 16))
-    with refused(ValueError, _TOO_LITTLE.format(40, 2048)):
+    with refused(ValueError, _TOO_LITTLE.format(config.partial_bits, 2048)):
         driver.pgemm("int8", zeros, zeros, dataflow="os", layout=(16, 1), result="saturate")
     assert not driver.pgemm("int8", zeros, zeros, dataflow="os", result="saturate").any()
     assert driver.choice is not None
