@@ -9,6 +9,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..stream.multiplex import RoundRobin
+from ..stream.queue import DeepQueue
 from ..stream.stream_registers import SkidBuffer
 from .layouts import address_layout, beat_layout, routed_layout
 
@@ -24,6 +25,9 @@ class ReadCrossbar(wiring.Component):
     Each channel has a register for a beat that its lane does not accept at once, so that RREADY
     follows neither RID nor the other channels (AXI4, A3).
 
+    With a ``beat_queue`` each channel has a queue for each lane, so that beats for different lanes
+    do not wait for each other; they take two cycles more.
+
     An ID on a channel is the lane's number above the lane's own ID. A request for a channel
     that does not exist, or a beat for such a lane, must not come.
 
@@ -32,6 +36,7 @@ class ReadCrossbar(wiring.Component):
     lanes, channels: at least 1 each
     addr_bits, data_bits: widths of the bus
     lane_id_bits: width of a lane's IDs
+    beat_queue: beats that may wait in a channel for each lane, 0 or at least 2
 
     Members
     -------
@@ -42,8 +47,16 @@ class ReadCrossbar(wiring.Component):
     """
 
     def __init__(
-        self, lanes: int, channels: int, *, addr_bits: int, data_bits: int, lane_id_bits: int
+        self,
+        lanes: int,
+        channels: int,
+        *,
+        addr_bits: int,
+        data_bits: int,
+        lane_id_bits: int,
+        beat_queue: int = 0,
     ) -> None:
+        self._beat_queue = beat_queue
         self._lanes, self._channels, self._lane_id_bits = lanes, channels, lane_id_bits
         self._lane_bits = (lanes - 1).bit_length()
         self._id_bits = lane_id_bits + self._lane_bits
@@ -82,6 +95,11 @@ class ReadCrossbar(wiring.Component):
             waits.append(source.valid & ~source.ready & serves)
         m.d.sync += self.conflicts.eq(sum(waits))
         arrived = [self._arrived(m, channel) for channel in range(self._channels)]
+        if self._beat_queue:
+            queues = [self._queues(m, *each) for each in enumerate(arrived)]
+            for lane in range(self._lanes):
+                self._beats(m, lane, [of_channel[lane] for of_channel in queues])
+            return m
         beats = [self._beats(m, lane, arrived) for lane in range(self._lanes)]
         for channel, source in enumerate(arrived):
             lane = Signal(self._lane_bits, name=f"lane_of_r_{channel}")
@@ -118,6 +136,24 @@ class ReadCrossbar(wiring.Component):
         wiring.connect(m, wiring.flipped(self.r[channel]), buffer.i)
         return buffer.o
 
+    def _queues(self, m: Module, channel: int, arrived: Any) -> list[Any]:
+        """Beats of a channel into the queue of their lane. Returns the queues' outputs."""
+        number = Signal(max(1, self._lane_bits), name=f"lane_of_r_{channel}")
+        m.d.comb += number.eq(arrived.payload.id[self._lane_id_bits :])
+        ready = Signal(1 << len(number), name=f"ready_{channel}")
+        m.d.comb += arrived.ready.eq(ready.bit_select(number, 1))
+        outputs = []
+        for lane in range(self._lanes):
+            queue = DeepQueue(arrived.payload.shape(), self._beat_queue)
+            m.submodules[f"beats_{channel}_{lane}"] = queue
+            m.d.comb += [
+                queue.i.valid.eq(arrived.valid & (number == lane)),
+                queue.i.payload.eq(arrived.payload),
+                ready[lane].eq(queue.i.ready),
+            ]
+            outputs.append(queue.o)
+        return outputs
+
     def _beats(self, m: Module, lane: int, arrived: list[Any]) -> RoundRobin:
         """The arbiter in front of a lane."""
         arbiter = RoundRobin(self._beat, self._channels)
@@ -131,6 +167,8 @@ class ReadCrossbar(wiring.Component):
                 i.payload.last.eq(beat.last),
                 i.payload.id.eq(beat.id[: self._lane_id_bits]),
             ]
+            if self._beat_queue:
+                m.d.comb += source.ready.eq(i.ready)
         m.d.comb += [
             self.lane_r[lane].valid.eq(arbiter.o.valid),
             arbiter.o.ready.eq(self.lane_r[lane].ready),

@@ -295,6 +295,7 @@ class MatRaptor(AcceleratorTop):
             addr_bits=config.addr_bits,
             data_bits=config.data_bits,
             lane_id_bits=config.lane_id_bits,
+            beat_queue=config.beat_queue,
         )
         for number, lane in enumerate(lanes):
             wiring.connect(m, lane.ar, crossbar.lane_ar[number])

@@ -40,7 +40,16 @@ class MatRaptorConfig(C2srOperands, Config):
     lanes: int = like(LaneMap, "lanes", doc="lanes, each with its loaders and processing element")
     channels: int = like(LaneMap, "channels")
     queues: int = parameter(
-        10, allowed=IntRange(3, 16), doc="sorting queues in each of a lane's two sets"
+        10, allowed=IntRange(3, 16), doc="sorting queues in each of a lane's sets"
+    )
+    queue_sets: int = parameter(
+        2, allowed=IntRange(2, 4), doc="sets of sorting queues of a lane: one a row at a time"
+    )
+    row_queue: int = parameter(
+        0,
+        allowed=IntRange(0, 32, multiple_of=2),
+        doc="rows that may wait for phase II, those without products without a set of queues; "
+        "0: each has a set",
     )
     queue_depth: int = parameter(1024, allowed=IntRange(4, 65536), doc="entries of a sorting queue")
     value: str = like(C2srLayout, "value", doc="format of the values of A, B and C")
@@ -56,6 +65,11 @@ class MatRaptorConfig(C2srOperands, Config):
         0,
         allowed=IntRange(0, 256),
         doc="the same of the two readers of A, if other than `outstanding`; 0: as many",
+    )
+    beat_queue: int = parameter(
+        0,
+        allowed=IntRange(0, 32, multiple_of=2),
+        doc="beats that may wait in each channel for each lane; 0: they wait for each other",
     )
     data_bits: int = like(ChannelGeometry, "data_bits")
     interleave: int = like(ChannelGeometry, "interleave")

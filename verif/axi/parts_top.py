@@ -38,6 +38,7 @@ class RoutedSizes:
     data_bits: int = 64
     outstanding: int = 16
     burst_beats: int = 8
+    beat_queue: int = 0
 
     @property
     def channel_bits(self) -> int:
@@ -79,6 +80,7 @@ class RoutedStreams(wiring.Component):
             addr_bits=sizes.addr_bits,
             data_bits=sizes.data_bits,
             lane_id_bits=sizes.lane_id_bits,
+            beat_queue=sizes.beat_queue,
         )
         assert self._crossbar.id_bits == sizes.id_bits
         count = sizes.lanes * sizes.readers

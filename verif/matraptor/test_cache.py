@@ -198,7 +198,13 @@ def test_a_soft_reset_at_any_time(device: Device) -> None:
 
 
 CACHED: dict[str, dict[str, Any]] = {
-    "2x2": {**CONFIGS["2x2"], "cache_bytes": 4096},
+    "2x2": {
+        **CONFIGS["2x2"],
+        "cache_bytes": 4096,
+        "queue_sets": 3,
+        "row_queue": 8,
+        "beat_queue": 4,
+    },
     "4x2": {**CONFIGS["4x2"], "cache_bytes": 1024},
     "2x6": {**CONFIGS["2x6"], "cache_bytes": 6 << 13},
     "3x3": {**CONFIGS["3x3"], "cache_bytes": 3 << 13},

@@ -35,7 +35,8 @@ MEMORY_BYTES = 1 << 18
 SMALL = {"queues": 3, "queue_depth": 24, "outstanding": 4, "data_bits": 64}
 CONFIGS: dict[str, dict[str, Any]] = {
     "small": {**entries()["matraptor"].small},
-    "plus_times": {**SMALL, "lanes": 2, "channels": 2},
+    "plus_times": {**SMALL, "lanes": 2, "channels": 2, "queue_sets": 3, "row_queue": 4,
+                   "beat_queue": 2},
     "min_plus": {**SMALL, "semiring": "minplus", "lanes": 2, "channels": 2, "queues": 5},
     "max_plus": {**SMALL, "semiring": "maxplus", "value": "int32", "lanes": 1, "channels": 4},
     "min_mul": {**SMALL, "semiring": "minmul", "value": "fp16", "lanes": 3, "channels": 1},
@@ -44,8 +45,10 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "min_max": {**SMALL, "semiring": "minmax", "value": "bf16", "lanes": 3, "channels": 3,
                 "outstanding": 16, "a_outstanding": 2},
     "max_min": {**SMALL, "semiring": "maxmin", "lanes": 1, "channels": 6, "queues": 10},
-    "or_and": {**SMALL, "semiring": "orand", "index_bits": 16, "lanes": 4, "channels": 2},
-    "add_norm": {**SMALL, "semiring": "addnorm", "lanes": 1, "channels": 2, "queues": 16},
+    "or_and": {**SMALL, "semiring": "orand", "index_bits": 16, "lanes": 4, "channels": 2,
+               "row_queue": 2, "beat_queue": 8},
+    "add_norm": {**SMALL, "semiring": "addnorm", "lanes": 1, "channels": 2, "queues": 16,
+                 "queue_sets": 4},
     # Lanes that share channels, a lane with several, and wide beats.
     "shared": {**SMALL, "lanes": 6, "channels": 2, "data_bits": 128, "queues": 4},
     "many_channels": {**SMALL, "lanes": 2, "channels": 6, "value": "int32", "outstanding": 8,

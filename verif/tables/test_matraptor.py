@@ -12,8 +12,8 @@ import scipy.io
 import scipy.sparse as sp
 from tilewright.cli import main
 from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.sim.matraptor.cycles.reasons import REASONS
 from tilewright.sim.matraptor.cycles.rows import simulate
-from tilewright.sim.matraptor.cycles.state import REASONS
 from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.sparse.c2sr import from_csr

@@ -175,12 +175,14 @@ class PartialRowMerge(wiring.Component):
     -------
     i: stream of products, see :func:`partial_layout`
     free: in; a set of queues is there to be filled
+    room: in; another row may end. One without products needs no set with a ``row_queue``
     source: in; the queue that is ``selected``, see :func:`source_layout`
     clear: in; as after a reset, at the end of the cycle
     selected, pop: out; the queue to be merged, a bit for each, and whether its head is removed
     move, entry: out; an entry is moved, see :func:`move_layout`
     append: out; the same, and it is simply appended: known early, as no queue is merged
     row_end, ended: out; the last entry of a row moves or has moved, see :func:`row_end_layout`
+    filled: out; with ``row_end``, the row has entries in the set
     starved: out; a merge waits for a head that is on its way
     overflow, unsorted: out; an entry would go into a full queue; columns do not ascend
     error_row: out; with an error, the row
@@ -192,6 +194,7 @@ class PartialRowMerge(wiring.Component):
             {
                 "i": In(stream.Signature(partial_layout(config))),
                 "free": In(1),
+                "room": In(1, init=1),
                 "clear": In(1),
                 "source": In(source_layout(config)),
                 "selected": Out(config.queues),
@@ -201,6 +204,7 @@ class PartialRowMerge(wiring.Component):
                 "entry": Out(move_layout(config)),
                 "row_end": Out(1),
                 "ended": Out(row_end_layout(config)),
+                "filled": Out(1),
                 "starved": Out(1),
                 "overflow": Out(1),
                 "unsorted": Out(1),
@@ -277,6 +281,9 @@ class PartialRowMerge(wiring.Component):
         ]
         with m.If(self.i.ready):
             m.d.sync += [kept.eq(said), kept_row_last.eq(token.row_last)]
+        begun = Signal()
+        m.d.comb += self.filled.eq(~close | begun)
+        m.d.sync += begun.eq((begun | self.move) & ~self.row_end & ~self.clear)
 
     def _check(
         self, m: Module, close: Signal, *, rest: Value, left: Value, full: Value, merging: Value
@@ -287,13 +294,16 @@ class PartialRowMerge(wiring.Component):
         step = Signal()
         halted = Signal()
         able = Signal()
+        closes = Signal()
         offered = Signal()
         there = Signal()
         unsorted = Signal()
         m.d.comb += [
-            able.eq(self.free & ~halted),
+            able.eq(self.free & self.room & ~halted),
             offered.eq(self.i.valid & ~rest),
-            close.eq(able & offered & ~token.present),
+            # A row that has begun has its set.
+            closes.eq((self.room & ~halted) if self.config.row_queue else able),
+            close.eq(closes & offered & ~token.present),
             unsorted.eq(able & offered & token.present & token.unsorted),
             there.eq(able & (rest | (offered & token.present)) & ~unsorted),
             step.eq(there & (~left | source.valid)),

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arith.scalar_operators import OptionalSum, delay
 from ...spec.matraptor import MatRaptorConfig
 from ...stream.multiplex import bypass_unless, demultiplex, multiplex
+from ...stream.queue import DeepQueue
 from ...stream.valid_pipeline import ValidPipeline
 from ..layouts import (
-    direct_layout,
-    entry_layout,
     job_layout,
     outer_layout,
     product_layout,
@@ -23,149 +22,17 @@ from ..layouts import (
 )
 from ..outer.product import OuterProduct
 from .multiply_stage import MultiplyStage
-from .partial_row_merge import PartialRowMerge, row_end_layout, source_layout
-from .row_merge import RowMerge, SortingQueue
-
-
-class QueueSet(wiring.Component):
-    """Set of ``queues`` sorting queues, with one entry written per cycle.
-
-    Source: MatRaptor, section on its architecture.
-
-    Parameters
-    ----------
-    config: of the accelerator
-
-    Members
-    -------
-    claim, claim_queue: in; an entry more will be written to that queue
-    write, write_queue, entry: in; an entry
-    selected: in; one bit for each queue: the one to be shown at ``source``
-    source: out; its state, see :func:`source_layout`
-    source_pop: in; takes its head, if ``filling``; it arrives late
-    filling: in; phase I has this set
-    pop, popped: in; takes the heads of all queues that are ``popped``, which arrive late
-    clear: in; forgets all entries at the end of the cycle
-    heads, valid, empty, single: out; of each queue, see :class:`SortingQueue`
-    directly, direct, words: in, in, out; of each queue, likewise, where there is an outer-product
-        mode
-    """
-
-    def __init__(self, config: MatRaptorConfig) -> None:
-        self.config: Final = config
-        count = config.queues
-        entry = entry_layout(config)
-        members: dict[str, wiring.Member] = {}
-        if config.outer_product:
-            direct = data.ArrayLayout(direct_layout(config), count)
-            words = data.ArrayLayout(entry, count)
-            members = {"directly": In(1), "direct": In(direct), "words": Out(words)}
-        super().__init__(
-            {
-                **members,
-                "claim": In(1),
-                "claim_queue": In(range(count)),
-                "write": In(1),
-                "write_queue": In(range(count)),
-                "entry": In(entry),
-                "selected": In(count),
-                "source": Out(source_layout(config)),
-                "source_pop": In(1),
-                "filling": In(1),
-                "pop": In(1),
-                "popped": In(count),
-                "clear": In(1),
-                "heads": Out(data.ArrayLayout(entry, count)),
-                "valid": Out(count),
-                "empty": Out(count),
-                "single": Out(count),
-            }
-        )
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        config = self.config
-        entry = entry_layout(config)
-        direct = direct_layout(config) if config.outer_product else None
-        shown: Value = Value.cast(0)
-        for q in range(config.queues):
-            m.submodules[f"queue_{q}"] = queue = SortingQueue(entry, config.queue_depth, direct)
-            if direct is not None:
-                m.d.comb += [
-                    queue.directly.eq(self.directly),
-                    queue.direct.eq(self.direct[q]),
-                    self.words[q].eq(queue.word),
-                ]
-            m.d.comb += [
-                queue.claim.eq(self.claim & (self.claim_queue == q)),
-                queue.write.eq(self.write & (self.write_queue == q)),
-                queue.entry.eq(self.entry),
-                queue.clear.eq(self.clear),
-                queue.pop.eq(
-                    (self.pop & self.popped[q])
-                    | (self.source_pop & (self.selected[q] & self.filling))
-                ),
-                self.heads[q].eq(queue.head),
-                self.valid[q].eq(queue.valid),
-                self.empty[q].eq(queue.empty),
-                self.single[q].eq(queue.single),
-            ]
-            state = Signal(source_layout(config), name=f"state_{q}")
-            m.d.comb += [
-                state.head.eq(queue.head),
-                state.valid.eq(queue.valid),
-                state.empty.eq(queue.empty),
-                state.single.eq(queue.single),
-            ]
-            shown = shown | Mux(self.selected[q], state.as_value(), 0)
-        m.d.comb += self.source.eq(shown)
-        return m
-
-
-class EmptiedQueue(wiring.Component):
-    """Shows a queue of the set that phase II empties.
-
-    It has a register of its own that says which set this is: a single one would take long to drive
-    the multiplexers of all queues.
-
-    Parameters
-    ----------
-    config: of the accelerator
-
-    Members
-    -------
-    sets: array; the queue's state in each set, see :func:`source_layout`
-    done: in; the other set is next
-    clear: in; as after a reset, at the end of the cycle
-    o: out; the queue's state in the set
-    """
-
-    def __init__(self, config: MatRaptorConfig) -> None:
-        self.config: Final = config
-        state = source_layout(config)
-        super().__init__(
-            {
-                "sets": In(data.ArrayLayout(state, 2)),
-                "done": In(1),
-                "clear": In(1),
-                "o": Out(state),
-            }
-        )
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        second = Signal()
-        first, other = (self.sets[s].as_value() for s in range(2))
-        m.d.comb += self.o.as_value().eq(Mux(second, other, first))
-        m.d.sync += second.eq((second ^ self.done) & ~self.clear)
-        return m
+from .partial_row_merge import PartialRowMerge, row_end_layout
+from .queue_set import EmptiedQueue, QueueSet, following_set
+from .row_merge import RowMerge
 
 
 class ProcessingElement(wiring.Component):
     """Multiplies, and merges the products of each row.
 
-    In phase I of a row the products go into one of two sets of queues, in phase II from there to
-    the output, while the other set takes the next row. In each phase an entry moves per cycle.
+    In phase I of a row the products go into one of the sets of queues, in phase II from there to
+    the output, while another set takes the next row. In each phase an entry moves per cycle. With a
+    ``row_queue`` rows without products pass from phase to phase without a set.
 
     The latency of (+) does not slow phase I down: entries are claimed when they are sent through
     the adder, and only a merge whose queue's first entry is still in there waits for it. What is
@@ -229,10 +96,12 @@ class ProcessingElement(wiring.Component):
         m.submodules.multiply = multiply = MultiplyStage(config)
         m.submodules.merge = merge = PartialRowMerge(config)
         m.submodules.row_merge = row_merge = RowMerge(config)
-        sets = [QueueSet(config) for _ in range(2)]
-        filled = Signal(2)
-        filling = Signal()
-        emptying = Signal()
+        sets = [QueueSet(config) for _ in range(config.queue_sets)]
+        filled = Signal(config.queue_sets)
+        fills = Signal()
+        empties = Signal()
+        filling = following_set(m, config, "filling", fills, self.stop)
+        emptying = following_set(m, config, "emptying", empties, self.stop)
         errors: dict[str, Value] = {
             "overflow": merge.overflow,
             "unsorted": merge.unsorted,
@@ -245,17 +114,19 @@ class ProcessingElement(wiring.Component):
             wiring.connect(m, multiply.o, merge.i)
             wiring.connect(m, row_merge.o, wiring.flipped(self.o))
         m.d.comb += [
-            merge.free.eq(~Mux(filling, filled[1], filled[0])),
+            merge.free.eq(~filled.bit_select(filling, 1)),
             multiply.clear.eq(self.stop),
             merge.clear.eq(self.stop),
             row_merge.clear.eq(self.stop),
-            row_merge.active.eq(Mux(emptying, filled[1], filled[0])),
-            merge.source.eq(Mux(filling, sets[1].source.as_value(), sets[0].source.as_value())),
+            merge.source.eq(Array(part.source.as_value() for part in sets)[filling]),
+            fills.eq(merge.row_end & merge.filled) if config.row_queue else fills.eq(merge.row_end),
+            empties.eq(row_merge.done & row_merge.filled),
         ]
+        self._pass_rows(m, merge, row_merge, filled=filled, filling=filling, emptying=emptying)
         for q in range(config.queues):
             m.submodules[f"emptied_{q}"] = emptied = EmptiedQueue(config)
             m.d.comb += [
-                emptied.done.eq(row_merge.done),
+                emptied.done.eq(empties),
                 emptied.clear.eq(self.stop),
                 row_merge.heads[q].eq(emptied.o.head),
                 row_merge.valid[q].eq(emptied.o.valid),
@@ -271,25 +142,18 @@ class ProcessingElement(wiring.Component):
                 ]
         for s, part in enumerate(sets):
             m.submodules[f"set_{s}"] = part
-            ended = Signal(row_end_layout(config), name=f"ended_{s}", reset_less=True)
-            with m.If(merge.row_end & (filling == s)):
-                m.d.sync += [filled[s].eq(1), ended.eq(merge.ended)]
-            with m.Elif(row_merge.done & (emptying == s)):
+            with m.If(fills & (filling == s)):
+                m.d.sync += filled[s].eq(1)
+            with m.Elif(empties & (emptying == s)):
                 m.d.sync += filled[s].eq(0)
-            with m.If(emptying == s):
-                m.d.comb += row_merge.ended.eq(ended)
             m.d.comb += [
                 part.clear.eq(self.stop),
                 part.selected.eq(merge.selected),
                 part.source_pop.eq(merge.pop),
                 part.filling.eq(filling == s),
-                part.pop.eq(row_merge.step & (emptying == s)),
+                part.pop.eq(row_merge.step & row_merge.filled & (emptying == s)),
                 part.popped.eq(row_merge.popped),
             ]
-        m.d.sync += [
-            filling.eq(filling ^ merge.row_end),
-            emptying.eq(emptying ^ row_merge.done),
-        ]
         self._move(m, merge, sets, filling)
         m.d.comb += [getattr(self, name).eq(value) for name, value in errors.items()]
         pair = multiply.i
@@ -300,8 +164,47 @@ class ProcessingElement(wiring.Component):
             self.set_wait.eq(merge.i.valid & ~merge.free),
         ]
         with m.If(self.stop):
-            m.d.sync += [filled.eq(0), filling.eq(0), emptying.eq(0)]
+            m.d.sync += filled.eq(0)
         return m
+
+    def _pass_rows(
+        self,
+        m: Module,
+        merge: PartialRowMerge,
+        row_merge: RowMerge,
+        *,
+        filled: Signal,
+        filling: Signal,
+        emptying: Signal,
+    ) -> None:
+        """The rows whose phase I has ended, in their order: beside their sets, or in a queue."""
+        config, ended = self.config, row_end_layout(self.config)
+        if config.row_queue:
+            layout = data.StructLayout({"ended": ended, "filled": 1})
+            m.submodules.rows = rows = DeepQueue(layout, config.row_queue)
+            m.d.comb += [
+                rows.clear.eq(self.stop),
+                rows.i.valid.eq(merge.row_end),
+                rows.i.payload.ended.eq(merge.ended),
+                rows.i.payload.filled.eq(merge.filled),
+                merge.room.eq(rows.i.ready),
+                row_merge.active.eq(rows.o.valid),
+                row_merge.filled.eq(rows.o.payload.filled),
+                row_merge.ended.eq(rows.o.payload.ended),
+                rows.o.ready.eq(row_merge.done),
+            ]
+            return
+        m.d.comb += [
+            merge.room.eq(1),
+            row_merge.active.eq(filled.bit_select(emptying, 1)),
+            row_merge.filled.eq(1),
+        ]
+        for s in range(config.queue_sets):
+            row = Signal(ended, name=f"ended_{s}", reset_less=True)
+            with m.If(merge.row_end & (filling == s)):
+                m.d.sync += row.eq(merge.ended)
+            with m.If(emptying == s):
+                m.d.comb += row_merge.ended.eq(row)
 
     def _outer(
         self,
@@ -327,7 +230,8 @@ class ProcessingElement(wiring.Component):
             m.d.comb += getattr(outer, name).eq(getattr(self, name))
         for s, part in enumerate(sets):
             m.d.comb += part.directly.eq(mode)
-            for q in range(queues):
+            # Sums are in those of two sets.
+            for q in range(queues if s < 2 else 0):
                 m.d.comb += [
                     part.direct[q].eq(outer.memories[s * queues + q]),
                     outer.heads[s * queues + q].eq(part.words[q]),

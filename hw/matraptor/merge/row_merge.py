@@ -251,7 +251,8 @@ class RowMerge(wiring.Component):
 
     Members
     -------
-    active: in; the queues hold a row, until ``done``
+    active: in; a row is to be merged, until ``done``
+    filled: in; the queues hold it, else it has no entries, and they are not looked at
     ended: in; which one, see :func:`row_end_layout`
     heads, valid, empty, single: in; of each queue, see :class:`SortingQueue`
     step: out; the heads of the queues that are ``popped`` are removed
@@ -267,6 +268,7 @@ class RowMerge(wiring.Component):
         super().__init__(
             {
                 "active": In(1),
+                "filled": In(1),
                 "ended": In(row_end_layout(config)),
                 "heads": In(data.ArrayLayout(entry_layout(config), count)),
                 "valid": In(count),
@@ -296,16 +298,18 @@ class RowMerge(wiring.Component):
             ]
         m.d.comb += [
             minimum.present.eq(~self.empty),
-            step.eq(self.active & advance & (self.empty | self.valid).all()),
+            step.eq(self.active & advance & (~self.filled | (self.empty | self.valid).all())),
             self.popped.eq(minimum.popped),
-            self.done.eq(step & (self.empty | (self.single & minimum.popped)).all()),
+            self.done.eq(
+                step & (~self.filled | (self.empty | (self.single & minimum.popped)).all())
+            ),
             tree.present.eq(minimum.chosen),
             tree.advance.eq(advance),
         ]
         token = Signal(result_layout(config))
         m.d.comb += [
             token.column.eq(minimum.column),
-            token.present.eq(~self.empty.all()),
+            token.present.eq(self.filled & ~self.empty.all()),
             token.row_last.eq(self.done),
             token.lane_last.eq(self.done & self.ended.lane_last),
             token.row.eq(self.ended.row),

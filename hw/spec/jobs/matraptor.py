@@ -214,12 +214,16 @@ def _constants(config: MatRaptorConfig) -> tuple[Register, ...]:
     cache = constants(
         "CONFIG4", 0x18, "the cache of B", ("cache_bytes", 32, config.cache_bytes, "bytes")
     )
-    readers = constants(
+    more = constants(
         "CONFIG5",
         0x1C,
-        "readers of A",
+        "more depths",
         ("a_outstanding", 12, config.a_bursts, "bursts of a reader of A in flight"),
+        ("queue_sets", 4, config.queue_sets, "sets of queues"),
+        ("row_queue", 8, config.row_queue, "rows that may wait for phase II"),
+        ("beat_queue", 8, config.beat_queue, "beats that may wait in a channel for a lane"),
     )
+    others = config.queue_sets != 2 or config.row_queue or config.beat_queue
     return (
         constants(
             "CONFIG0",
@@ -255,7 +259,7 @@ def _constants(config: MatRaptorConfig) -> tuple[Register, ...]:
             ("outer_product", 8, int(config.outer_product), "1: the mode is present"),
         ),
         *((cache,) if config.cache_bytes else ()),
-        *((readers,) if config.a_outstanding else ()),
+        *((more,) if config.a_outstanding or others else ()),
     )
 
 

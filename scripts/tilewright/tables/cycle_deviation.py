@@ -22,11 +22,14 @@ from ..sim.sparse.c2sr import from_csr
 from ..sim.timing.dram import FLAT
 
 CONFIGS: dict[str, dict[str, Any]] = {
-    "1x1": {"lanes": 1, "channels": 1, "queues": 4, "queue_depth": 2048, "data_bits": 64},
+    "1x1": {"lanes": 1, "channels": 1, "queues": 4, "queue_depth": 2048, "data_bits": 64,
+            "queue_sets": 4, "row_queue": 2},
     "2x2": {"lanes": 2, "channels": 2, "queues": 5, "outstanding": 16,
             "a_outstanding": 4},
-    "4x2": {"lanes": 4, "channels": 2, "queues": 4, "data_bits": 64, "adder_stages": 1},
-    "2x6": {"lanes": 2, "channels": 6, "queues": 3, "interleave": 256, "multiplier_stages": 1},
+    "4x2": {"lanes": 4, "channels": 2, "queues": 4, "data_bits": 64, "adder_stages": 1,
+            "queue_sets": 3, "row_queue": 4, "beat_queue": 2},
+    "2x6": {"lanes": 2, "channels": 6, "queues": 3, "interleave": 256, "multiplier_stages": 1,
+            "row_queue": 16, "beat_queue": 8},
     "3x3": {"lanes": 3, "channels": 3, "queues": 4, "value": "fp64", "interleave": 128,
             "outstanding": 2, "a_outstanding": 8},
     "8x8": {"lanes": 8, "channels": 8},

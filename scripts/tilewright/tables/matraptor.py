@@ -207,7 +207,7 @@ def _measure(kind: str, size: int, memory: MemoryModel, **changes: Any) -> list[
 
 
 def _rows(found: list[list[Cycles]]) -> list[Row]:
-    from ..sim.matraptor.cycles.state import REASONS
+    from ..sim.matraptor.cycles.reasons import REASONS
 
     cycles = [sum(job.cycles for job in jobs) for jobs in found]
     bounds = [sum(job.bound.cycles for job in jobs) for jobs in found]

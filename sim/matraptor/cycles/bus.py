@@ -7,17 +7,15 @@ from typing import Any
 from ....hw.spec.matraptor import MatRaptorConfig
 from ...timing.compiled import inlined
 from ...timing.dram import MemoryModel, channels, push, serve, timing
+from .beats import next_beat, sooner, take_beats
 from .cache import cache_arrives, cache_step
 from .request_log import log_request
-from .state import NEVER, SLOT, SPANS, TAG, Shape, State, shape
+from .state import NEVER, SLOT, SPANS, TAG, UNITS, Shape, State, shape
 from .writers import store_step
 
 __all__ = ["bus", "bus_step", "has_beat", "span", "span_fits", "take_beat"]
 
 A_PAIRS, A_ENTRIES, B_PAIRS, B_ENTRIES = range(4)
-_UNITS = 4
-_ANSWER = 3
-"""Cycles from a beat at the memory's port to the reader's output, if nothing is before it."""
 
 
 def bus(config: MatRaptorConfig, memory: MemoryModel, gigahertz: float) -> tuple[Shape, Any, Any]:
@@ -96,7 +94,7 @@ def _issue(c: Shape, s: State, lane: int, unit: int, channel: int, beat: int, be
     request[0] = channel
     request[1] = beat * c.beat_bytes
     request[2] = beats
-    request[3] = ((lane * _UNITS + unit) * SLOT + slot) * TAG + beats
+    request[3] = ((lane * UNITS + unit) * SLOT + slot) * TAG + beats
     reader.request = 1
     s.lanes[lane].asking += 1
 
@@ -138,8 +136,8 @@ def _lane_port(c: Shape, s: State, lane: int, now: int) -> None:
     record = s.lanes[lane]
     # A port that is full at the beginning of a cycle takes nothing in it.
     if record.asking and record.port_count < 2:
-        for step in range(1, _UNITS + 1):
-            unit = (record.mux + step) % _UNITS
+        for step in range(1, UNITS + 1):
+            unit = (record.mux + step) % UNITS
             if s.readers[lane, unit].request:
                 port = s.port[lane, record.port_count]
                 for field in range(4):
@@ -150,7 +148,7 @@ def _lane_port(c: Shape, s: State, lane: int, now: int) -> None:
                 s.readers[lane, unit].request = 0
                 record.asking -= 1
                 break
-    for unit in range(_UNITS):
+    for unit in range(UNITS):
         reader = s.readers[lane, unit]
         if reader.left or reader.skid_beats or reader.span_out < reader.span_in:
             _walk(c, s, lane, unit, now)
@@ -184,12 +182,6 @@ def _accept(
 
 
 @inlined
-def _sooner(one: int, other: int, last: int) -> bool:
-    """Returns whether ``one`` has its turn before the lower number ``other``, after ``last``."""
-    return one > last >= other
-
-
-@inlined
 def _to_cache(s: State, channel: int, address: int, beats: int, tag: int, now: int) -> None:
     """A read into the register of the crossbar before a channel's cache."""
     record = s.caches[channel]
@@ -198,19 +190,8 @@ def _to_cache(s: State, channel: int, address: int, beats: int, tag: int, now: i
     place[1] = beats
     place[2] = tag
     place[3] = now + 1
-    place[4] = tag // TAG // SLOT % _UNITS >= B_PAIRS
+    place[4] = tag // TAG // SLOT % UNITS >= B_PAIRS
     record.port_count += 1
-
-
-@inlined
-def _next_beat(s: State, channel: int) -> None:
-    """The first beat at a channel's port goes."""
-    answers = s.channels[channel]
-    answers.sent += 1
-    if answers.sent == s.answers[channel, answers.head, 2]:
-        answers.sent = 0
-        answers.count -= 1
-        answers.head = answers.head + 1 if answers.head + 1 < s.answers.shape[1] else 0
 
 
 @inlined
@@ -223,10 +204,10 @@ def _through_cache(c: Shape, s: State, d: Any, channel: int, now: int) -> None:
         passing = tag < c.fill_tag
         if not passing:
             cache_arrives(c, s, channel, tag // TAG % SLOT, now)
-            _next_beat(s, channel)
+            next_beat(s, channel)
     if cache_step(c, s, channel, passing, now):
         record.offered_tag = tag
-        _next_beat(s, channel)
+        next_beat(s, channel)
     bus = s.cache_bus[channel]
     room = c.flat or d.count[channel, 0] < c.read_queue
     if room and record.bus_count > 0 and bus[0, 3] <= now:
@@ -237,45 +218,6 @@ def _through_cache(c: Shape, s: State, d: Any, channel: int, now: int) -> None:
 
 
 @inlined
-def _cached_beats(c: Shape, s: State, now: int) -> None:
-    """The same as `_beats` behind caches, each of which offers a beat or none."""
-    for channel in range(c.channels):
-        beat = s.caches[channel]
-        if not beat.offered:
-            continue
-        record = s.lanes[beat.offered_tag // TAG // SLOT // _UNITS]
-        if not record.offered or _sooner(channel, record.offer, record.beat_mux):
-            record.offer = channel
-            record.offered = 1
-    for lane in range(c.lanes):
-        record = s.lanes[lane]
-        if not record.offered:
-            continue
-        record.offered = 0
-        record.beat_mux = record.offer
-        beat = s.caches[record.offer]
-        beat.offered = 0
-        _arrive(c, s, lane, beat.offered_tag // TAG, now)
-    for channel in range(c.channels):
-        beat = s.caches[channel]
-        beat.spare = beat.offered
-        beat.spare_tag = beat.offered_tag
-
-
-@inlined
-def _arrive(c: Shape, s: State, lane: int, tag: int, now: int) -> None:
-    """A beat to the reader that asked for it."""
-    slot, unit = tag % SLOT, tag // SLOT % _UNITS
-    arrived = s.slot_arrived[lane, unit, slot]
-    s.beat_time[lane, unit, slot * c.burst_beats + arrived] = now + _ANSWER
-    s.slot_arrived[lane, unit, slot] = arrived + 1
-    reader = s.readers[lane, unit]
-    reader.bytes += c.beat_bytes
-    if slot == reader.slot and arrived == reader.taken:
-        reader.next_at = now + _ANSWER
-
-
-@inlined
 def _addresses(c: Shape, s: State, d: Any, now: int) -> None:
     """Each channel takes a request of one of the lanes, in turn."""
     offered = False
@@ -283,7 +225,7 @@ def _addresses(c: Shape, s: State, d: Any, now: int) -> None:
         if s.lanes[lane].port_count and s.port[lane, 0, 4] <= now:
             offered = True
             record = s.channels[s.port[lane, 0, 0]]
-            if record.offers == 0 or _sooner(lane, record.offer, record.ar_mux):
+            if record.offers == 0 or sooner(lane, record.offer, record.ar_mux):
                 record.offer = lane
             record.offers += 1
     if not offered:
@@ -314,34 +256,6 @@ def _addresses(c: Shape, s: State, d: Any, now: int) -> None:
 
 
 @inlined
-def _beats(c: Shape, s: State, now: int) -> None:
-    """Each lane takes a beat of one of the channels, in turn."""
-    offered = False
-    for channel in range(c.channels):
-        answers = s.channels[channel]
-        if answers.count == 0 or s.answers[channel, answers.head, 0] > now:
-            continue
-        offered = True
-        tag = s.answers[channel, answers.head, 1] // TAG
-        record = s.lanes[tag // SLOT // _UNITS]
-        if not record.offered or _sooner(channel, record.offer, record.beat_mux):
-            record.offer = channel
-            record.offered = 1
-    if not offered:
-        return
-    for lane in range(c.lanes):
-        record = s.lanes[lane]
-        if not record.offered:
-            continue
-        record.offered = 0
-        channel = record.offer
-        record.beat_mux = channel
-        tag = s.answers[channel, s.channels[channel].head, 1] // TAG
-        _arrive(c, s, lane, tag, now)
-        _next_beat(s, channel)
-
-
-@inlined
 def bus_step(c: Shape, s: State, d: Any, dram: Any, t: Any, now: int) -> None:
     """One cycle of everything between the lanes and the memories."""
     if c.cache_sets:
@@ -355,10 +269,7 @@ def bus_step(c: Shape, s: State, d: Any, dram: Any, t: Any, now: int) -> None:
             if tag >= 0 and not write:
                 cycle = int(ready + dram.controller) + 1
                 _answer(s, channel, cycle, tag, tag % TAG)
-    if c.cache_sets:
-        _cached_beats(c, s, now)
-    else:
-        _beats(c, s, now)
+    take_beats(c, s, now)
     for lane in range(c.lanes):
         _lane_port(c, s, lane, now)
     _addresses(c, s, d, now)

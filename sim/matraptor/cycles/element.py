@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...timing.compiled import inlined
 from .plan import LAST, Plan
-from .state import ADDER, MERGE, RECENT, RING, SETS, WRITES, Latency, Shape, State
+from .reasons import ADDER, MERGE, SETS, WRITES
+from .state import RECENT, RING, Latency, Shape, State
 
 __all__ = ["emit", "merge", "multiply", "offer"]
 
@@ -51,16 +52,24 @@ def _shortest(c: Shape, s: State, lane: int, half: int) -> int:
 
 @inlined
 def _end_row(c: Shape, s: State, t: Latency, lane: int, now: int) -> None:
-    """Phase I of a row is over: its queues go to phase II, the next row takes the other set."""
+    """Phase I of a row is over: its queues go to phase II, the next row takes the next set. Where
+    rows wait in a queue, one without products takes none."""
     record = s.lanes[lane]
     half = record.merge_set
-    left = 0
-    for queue in range(c.queues):
-        left += s.queue_end[lane, half, queue] - s.queue_first[lane, half, queue]
-    s.set_left[lane, half] = left
-    s.set_full[lane, half] = 1
-    s.set_since[lane, half] = now + 1
-    record.merge_set = 1 - half
+    filled = record.partials > 0 or c.row_queue == 0
+    if c.row_queue:
+        place = record.rows_in % RING
+        s.row_since[lane, place] = now + 2
+        s.row_filled[lane, place] = filled
+        record.rows_in += 1
+    if filled:
+        left = 0
+        for queue in range(c.queues):
+            left += s.queue_end[lane, half, queue] - s.queue_first[lane, half, queue]
+        s.set_left[lane, half] = left
+        s.set_full[lane, half] = 1
+        s.set_since[lane, half] = now + 1
+        record.merge_set = half + 1 if half + 1 < c.queue_sets else 0
     record.partials = 0
     record.helper = c.queues - 1
     record.merge_row += 1
@@ -125,6 +134,17 @@ def multiply(s: State, t: Latency, lane: int, waiting: int) -> int:
 
 
 @inlined
+def _has_place(c: Shape, s: State, lane: int, half: int, ends: bool) -> bool:
+    """Returns whether phase I may go on, or a row may end that needs no set more."""
+    record = s.lanes[lane]
+    if c.row_queue == 0:
+        return s.set_full[lane, half] == 0
+    if record.rows_in - record.rows_out > c.row_queue:
+        return False
+    return ends or s.set_full[lane, half] == 0
+
+
+@inlined
 def merge(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> bool:
     """A cycle of phase I. Returns False if a queue is full."""
     record = s.lanes[lane]
@@ -146,14 +166,14 @@ def merge(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> bool:
     number = record.products_out
     if number == record.products_made:
         return True
-    if s.set_full[lane, half]:
-        record.held_by = WRITES if record.stuck else SETS
-        return True
     if record.mode == _BETWEEN:
         _next_token(s, p, lane)
     token = record.token_pe
     row = p.token_column[token]
     length = p.b_length[row] if row >= 0 else 0
+    if not _has_place(c, s, lane, half, length == 0):
+        record.held_by = WRITES if record.stuck else SETS
+        return True
     if length == 0:
         record.products_out += 1
         record.token_pe = token + 1
@@ -226,11 +246,18 @@ def emit(c: Shape, s: State, t: Latency, lane: int, now: int, waiting: int) -> N
     ):
         record.results_made = made + 1
     record.adders += 1
-    if not s.set_full[lane, half] or s.set_since[lane, half] > now:
+    some = True
+    if c.row_queue:
+        first = record.rows_out % RING
+        if record.rows_out == record.rows_in or s.row_since[lane, first] > now:
+            return
+        some = s.row_filled[lane, first] != 0
+    elif not s.set_full[lane, half] or s.set_since[lane, half] > now:
         return
-    if now < s.set_since[lane, half] + t.sum and not _all_readable(c, s, lane, half, now):
+    waits = some and now < s.set_since[lane, half] + t.sum
+    if waits and not _all_readable(c, s, lane, half, now):
         return
-    present = s.set_left[lane, half] > 0
+    present = some and s.set_left[lane, half] > 0
     if present:
         least = 2147483647
         for queue in range(c.queues):
@@ -244,13 +271,14 @@ def emit(c: Shape, s: State, t: Latency, lane: int, now: int, waiting: int) -> N
                 s.queue_first[lane, half, queue] = first + 1
                 s.set_left[lane, half] -= 1
         record.results += 1
-    ends = s.set_left[lane, half] == 0
+    ends = not some or s.set_left[lane, half] == 0
     place = record.results_in % RING
     s.result_step[lane, place] = (record.adders - 1) * 4 + 2 * present + ends
     record.results_in += 1
-    if ends:
+    record.rows_out += ends
+    if ends and some:
         for queue in range(c.queues):
             s.queue_first[lane, half, queue] = 0
             s.queue_end[lane, half, queue] = 0
         s.set_full[lane, half] = 0
-        record.out_set = 1 - half
+        record.out_set = half + 1 if half + 1 < c.queue_sets else 0

@@ -22,21 +22,10 @@ from .bus import bus, bus_step
 from .element import multiply, offer
 from .loaders import ENDS, NOTHING, asked, has_left, has_room, load_a, load_b
 from .plan import LAST, Places, Plan, canonical, packed, plan, starts
+from .reasons import ADDER, IDLE, START
 from .request_log import logged, with_log
 from .rows import Cache, Cycles, QueueOverflow, account, entries_of_c, report, set_up
-from .state import (
-    ADDER,
-    IDLE,
-    LONG_RING,
-    NEVER,
-    RING,
-    START,
-    Latency,
-    Shape,
-    State,
-    begin,
-    latency,
-)
+from .state import LONG_RING, NEVER, RING, Latency, Shape, State, begin, latency
 from .traffic import by_outer_products
 from .writers import write_rows
 

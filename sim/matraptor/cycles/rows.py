@@ -25,8 +25,7 @@ from .cache_contents import Contents, contents, forget
 from .element import emit, merge, multiply, offer
 from .loaders import NOTHING, asked, has_left, load_a, load_b
 from .plan import Places, Plan, canonical, packed, plan
-from .request_log import logged, with_log
-from .state import (
+from .reasons import (
     A_WAIT,
     B_PAIRS,
     B_ROWS,
@@ -37,13 +36,9 @@ from .state import (
     REASONS,
     ROW_END,
     START,
-    Latency,
-    Shape,
-    State,
-    begin,
-    latency,
-    state,
 )
+from .request_log import logged, with_log
+from .state import Latency, Shape, State, begin, latency, state
 from .writers import write_rows
 
 Ints = npt.NDArray[np.int64]

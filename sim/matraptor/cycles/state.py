@@ -11,60 +11,10 @@ from ....hw.spec.matraptor import MatRaptorConfig
 from ...timing.dram import MemoryModel
 from .cache_contents import Contents, cache_arrays, contents
 from .plan import Plan
+from .reasons import REASONS
 
-# The breakdown of a lane's cycles: the names of the reasons, and the rule that assigns each cycle
-# to one.
-#
-# In a cycle in which a lane takes no product the first of these that holds is what it goes to:
-#
-# * ``drain``: the lane has taken all its products, and merges, sums or writes the last of them;
-# * ``start``: it has not taken the first one; by outer products also while its sums are cleared;
-# * behind the multiplier two products wait. Then it is what phase I did in the latest cycle in
-#   which it took none: ``merge``, it moved an entry of a queue; ``adder``, the head of a queue was
-#   still in the adder; ``sets``, both sets of queues were taken, phase II being at work;
-#   ``writes``, the same, but phase II had a result that the writer could not take. By outer
-#   products it is ``adder``, the sum that a product belongs to was still in the adder;
-# * ``row_end``: the multiplier passed on the end of a row without products;
-# * ``conflict``: the lane's next read waited because its channel took another lane's;
-# * ``b_rows``, ``b_pairs``, ``a``: it waited for entries of a row of B that was asked for; else
-#   for the pair of one; else for entries or pairs of A.
-#
-# ``product``: it took one; ``idle``: it had finished, other lanes had not.
-
-REASONS = {
-    "product": "products",
-    "start": "before the first product",
-    "a": "waiting for A",
-    "b_pairs": "pairs of B",
-    "b_rows": "rows of B",
-    "conflict": "conflicts",
-    "merge": "merging",
-    "adder": "adder",
-    "sets": "both sets of queues taken",
-    "writes": "writes",
-    "row_end": "ends of rows",
-    "drain": "after the last product",
-    "idle": "finished early",
-}
-"""The reasons for a cycle, and the words for each."""
-(
-    PRODUCT,
-    START,
-    A_WAIT,
-    B_PAIRS,
-    B_ROWS,
-    CONFLICT,
-    MERGE,
-    ADDER,
-    SETS,
-    WRITES,
-    ROW_END,
-    DRAIN,
-    IDLE,
-) = range(len(REASONS))
-
-
-_UNITS = 4
+UNITS = 4
+"""Readers of a lane."""
 SLOT, TAG = 512, 512
 """More than slots of a reader, than beats of a burst: tags hold lane, reader, slot and beats."""
 
@@ -81,6 +31,9 @@ class Shape(NamedTuple):
     channel_lanes: int
     queues: int
     queue_depth: int
+    queue_sets: int
+    row_queue: int
+    beat_queue: int
     outstanding: int
     a_bursts: int
     slots: int
@@ -141,6 +94,8 @@ _LANE = _fields(
     # The processing element; results into the adders, out of them, and to the writer, and the
     # adders' steps.
     *("token_pe", "entry_pe", "mode", "target", "helper", "partials", "merge_set"),
+    # Rows that have ended in phase I, and in phase II.
+    *("rows_in", "rows_out"),
     *("merge_row", "out_set", "results_in", "results_made", "results_out", "adders"),
     # The writer: what is on its way to the packers (two kinds), and in their registers.
     *("write_row", "packed", "ended_at", "finished"),
@@ -186,7 +141,9 @@ class State(NamedTuple):
     ``spans`` [lane, unit, place] -> (channel, beat, beats, since), ``requests`` [lane, unit] and
     ``port`` [lane, place] -> (channel, address, beats, tag, since): requests on their way.
     ``slot_beats``, ``slot_arrived`` [lane, unit, slot], ``beat_time`` [lane, unit, place]: readers'
-    slots. ``answers`` [channel, place] -> (ready, tag, beats). ``*_time`` [lane, place]: when
+    slots. ``answers`` [channel, place] -> (ready, tag, beats); ``beats`` [channel, lane, place] ->
+    (since, tag) behind them, ``beats_in``, ``beats_out``: how many. ``row_since``, ``row_filled``
+    [lane, place]: rows that wait for phase II, and whether they have a set. ``*_time``: when
     tokens become visible; ``kept`` [lane, place]: tokens with a row of B, or at a row's end;
     ``product_step``, ``result_step``: when they came, in steps of the pipeline, and what they are.
     ``queue_*`` [lane, set, queue]: columns, first, end, when it was written last (by partial row),
@@ -210,6 +167,9 @@ class State(NamedTuple):
     slot_arrived: Any
     beat_time: Any
     answers: Any
+    beats: Any
+    beats_in: Any
+    beats_out: Any
     paired_time: Any
     row_time: Any
     left_time: Any
@@ -224,6 +184,8 @@ class State(NamedTuple):
     queue_end: Any
     queue_written: Any
     queue_time: Any
+    row_since: Any
+    row_filled: Any
     set_full: Any
     set_since: Any
     set_left: Any
@@ -275,6 +237,9 @@ def shape(config: MatRaptorConfig, memory: MemoryModel) -> Shape:
         channel_lanes=config.channel_lanes,
         queues=config.queues,
         queue_depth=config.queue_depth,
+        queue_sets=config.queue_sets,
+        row_queue=config.row_queue,
+        beat_queue=config.beat_queue,
         outstanding=config.outstanding,
         a_bursts=config.a_bursts,
         # A beat of the last one may still wait at the reader's output.
@@ -296,7 +261,7 @@ def shape(config: MatRaptorConfig, memory: MemoryModel) -> Shape:
         cache_skipped=config.cache_skipped_bits,
         cache_waiting=config.cache_waiting,
         # Tags of blocks name the lane behind the last one.
-        fill_tag=config.lanes * _UNITS * SLOT * TAG + config.burst_beats,
+        fill_tag=config.lanes * UNITS * SLOT * TAG + config.burst_beats,
         tag_step=TAG,
     )
 
@@ -331,11 +296,11 @@ def latency(config: MatRaptorConfig, chosen: Latency | None = None) -> Latency:
 def state(config: MatRaptorConfig, kept: Contents | None = None) -> State:
     """Returns the state of a machine after reset, but for what its cache has ``kept``."""
     lanes, channels, slots = config.lanes, config.channels, (1 << config.slot_bits) + 1
-    bursts = lanes * _UNITS * slots
+    bursts = lanes * UNITS * slots
     kinds = (lanes, 2)
     writers = (*kinds, config.lane_channels)
     waiting = 2 * config.channel_lanes * (config.outstanding + 2) + 2
-    sets = (lanes, 2)
+    sets = (lanes, config.queue_sets)
     queues = (*sets, config.queues)
 
     def zeros(*size: int) -> Any:
@@ -343,16 +308,19 @@ def state(config: MatRaptorConfig, kept: Contents | None = None) -> State:
 
     return State(
         lanes=np.zeros(lanes, _LANE),
-        readers=np.zeros((lanes, _UNITS), _READER),
+        readers=np.zeros((lanes, UNITS), _READER),
         channels=np.zeros(channels, _CHANNEL),
         writers=np.zeros(writers, _WRITER),
-        spans=zeros(lanes, _UNITS, SPANS, 4),
-        requests=zeros(lanes, _UNITS, 4),
+        spans=zeros(lanes, UNITS, SPANS, 4),
+        requests=zeros(lanes, UNITS, 4),
         port=zeros(lanes, 2, 5),
-        slot_beats=zeros(lanes, _UNITS, slots),
-        slot_arrived=zeros(lanes, _UNITS, slots),
-        beat_time=zeros(lanes, _UNITS, slots * config.burst_beats),
+        slot_beats=zeros(lanes, UNITS, slots),
+        slot_arrived=zeros(lanes, UNITS, slots),
+        beat_time=zeros(lanes, UNITS, slots * config.burst_beats),
         answers=zeros(channels, bursts + 1, 3),
+        beats=zeros(channels, lanes, config.beat_queue + 1, 2),
+        beats_in=zeros(channels, lanes),
+        beats_out=zeros(channels, lanes),
         paired_time=zeros(lanes, RING),
         row_time=zeros(lanes, LONG_RING),
         left_time=zeros(lanes, RING),
@@ -367,6 +335,8 @@ def state(config: MatRaptorConfig, kept: Contents | None = None) -> State:
         queue_end=zeros(*queues),
         queue_written=zeros(*queues),
         queue_time=zeros(*queues, RECENT),
+        row_since=zeros(lanes, RING),
+        row_filled=zeros(lanes, RING),
         set_full=zeros(*sets),
         set_since=zeros(*sets),
         set_left=zeros(*sets),

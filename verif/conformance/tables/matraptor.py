@@ -20,6 +20,9 @@ _SETTINGS = settings_of("""
     index_bits  | 16 32       | 0 8 24 48   | a multiple of 16 in 16..32
     adder_stages      | 1 2 3 4 | 0 5       | an integer in 1..4
     multiplier_stages | 1 2 3 4 | 0 5       | an integer in 1..4
+    queue_sets  | 2 3 4       | 1 5         | an integer in 2..4
+    row_queue   | 0 2 32      | -2 1 3 34   | a multiple of 2 in 0..32
+    beat_queue  | 0 2 32      | -2 1 3 34   | a multiple of 2 in 0..32
     a_outstanding | 0 2 256 | -1 257 | an integer in 0..256
     cache_bytes | 0 4096 4194304 | -1 4194305 | an integer in 0..4194304
 """)

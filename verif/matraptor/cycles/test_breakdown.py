@@ -11,8 +11,8 @@ import scipy.io
 import scipy.sparse as sp
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.matraptor.cycles.outer import simulate_outer
+from tilewright.sim.matraptor.cycles.reasons import REASONS
 from tilewright.sim.matraptor.cycles.rows import Cycles, simulate
-from tilewright.sim.matraptor.cycles.state import REASONS
 from tilewright.sim.matraptor.result.outer import by_columns
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.sim.timing.dram import FLAT, HBM, HBM_32, MemoryModel

@@ -232,7 +232,7 @@ MORE_CONFIGS: dict[str, dict[str, Any]] = {
     "1x4": {"lanes": 1, "channels": 4, "queues": 9, "queue_depth": 256, "data_bits": 256,
             "outstanding": 4},
     "6x3": {"lanes": 6, "channels": 3, "queues": 6, "queue_depth": 300, "value": "fp64",
-            "interleave": 256},
+            "interleave": 256, "queue_sets": 3, "row_queue": 4, "beat_queue": 4},
     "fp16": {"lanes": 2, "channels": 6, "queues": 16, "queue_depth": 100, "value": "fp16",
              "index_bits": 16, "data_bits": 64, "outstanding": 8},
 }  # fmt: skip

@@ -146,9 +146,11 @@ def config_of(**settings: Any) -> MatRaptorConfig:
 
 
 def sized(queues: str, **settings: Any) -> MatRaptorConfig:
-    """Returns a configuration with queues as in "3 of 4": three queues of four entries."""
-    count, depth = (int(word) for word in queues.split(" of "))
-    return config_of(queues=count, queue_depth=depth, **settings)
+    """Returns a configuration with queues as in "3 of 4": three queues of four entries; "in 3 with
+    2": in three sets, with a queue of two rows."""
+    numbers = [int(word) for word in queues.split()[::2]]
+    names = ("queues", "queue_depth", "queue_sets", "row_queue")
+    return config_of(**dict(zip(names, numbers, strict=False)), **settings)
 
 
 @cache
@@ -165,7 +167,9 @@ def check(config: MatRaptorConfig, jobs: Sequence[Sequence[Row]], pauses: Pauses
 
 
 QUEUES = slow_but(
-    ["3 of 4"], ["3 of 4", "4 of 9", "5 of 16", "10 of 16", "16 of 64"], ["4 of 9", "10 of 16"]
+    ["3 of 4"],
+    ["3 of 4", "4 of 9", "5 of 16", "10 of 16", "16 of 64", "4 of 9 in 3 with 4", "3 of 8 in 4"],
+    ["4 of 9", "10 of 16", "4 of 9 in 3 with 4"],
 )
 
 
@@ -299,7 +303,7 @@ def _broken(config: MatRaptorConfig, rng: np.random.Generator, kind: str, count:
     return [*rows[:-2], fault, rows[-1]]
 
 
-SMALL = slow_but(["3 of 4"], ["3 of 4", "5 of 16"], [])
+SMALL = slow_but(["3 of 4"], ["3 of 4", "5 of 16", "4 of 9 in 3 with 4"], ["4 of 9 in 3 with 4"])
 
 
 @pytest.mark.parametrize("queues", SMALL)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ....errors import CheckFailed, UserError
 from ....sim.matraptor.cycles.bound import Bound, bound, by_rows
 from ....sim.matraptor.cycles.plan import Places
+from ....sim.matraptor.cycles.reasons import REASONS
 from ....sim.matraptor.cycles.rows import Cycles
-from ....sim.matraptor.cycles.state import REASONS
 from ....sim.matraptor.cycles.traffic import by_outer_products
 from ....sim.matraptor.driver import SparseDriver, most_entries
 from ....sim.matraptor.result.outer import by_columns
