@@ -149,7 +149,7 @@ class LimbElement(wiring.Component):
             shifts = Signal()
             m.d.comb += [
                 takes.eq(x.base == Base.ZERO),
-                shifts.eq(x.shift_drain & ~(takes | carries)),
+                shifts.eq(x.shift_drain & ~Cat(takes, carries).any()),
             ]
             choices: list[tuple[Value, Value]] = [
                 (carries, carried[:low]),

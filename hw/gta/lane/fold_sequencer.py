@@ -341,11 +341,11 @@ class FoldSequencer(wiring.Component):
             alone.eq(cycles + beyond - 3),
         ]
         last = Signal(range(most), name="interval_less_1")
-        stays = Const(0) if self.config.second_rank else ~weights & ~self.floats
         with m.If(~self.current.overlap):
             m.d.sync += last.eq(alone)
-        with m.Elif(stays):
-            m.d.sync += last.eq(cycles + rows - 2)
+        if not self.config.second_rank:
+            with m.Elif(~weights & ~self.floats):
+                m.d.sync += last.eq(cycles + rows - 2)
         with m.Elif(cycles > rows):
             m.d.sync += last.eq(cycles - 1)
         with m.Else():

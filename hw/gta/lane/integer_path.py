@@ -114,11 +114,11 @@ class ResultSequencer(wiring.Component):
         entry = _entry_layout(self.config)
         m.submodules.folds = folds = Queue(entry, _FOLDS)
         begin = Signal()
-        stayed = self.row.first & self.row.drains
+        begins = self.row.first & Mux(self.weights, self.row.valid, self.row.drains)
         if not self.config.second_rank:
-            stayed = Signal(name="sums_leave")
-            m.d.sync += stayed.eq(self.valid & self.fold.drains)
-        begins = Mux(self.weights, self.row.first & self.row.valid, stayed)
+            leave = Signal(name="sums_leave")
+            m.d.sync += leave.eq(self.valid & self.fold.drains)
+            begins = Mux(self.weights, self.row.first & self.row.valid, leave)
         m.d.comb += [
             folds.i.valid.eq(self.valid & self.fold.real & self.place.bottom),
             *(
@@ -270,13 +270,13 @@ class IntegerPath(wiring.Component):
             "limbs_log": In(2),
             "size": In(2),
             "sums": In(sums),
+            **({"drains": In(sums)} if config.second_rank else {}),
             "part": Out(data.ArrayLayout(2, BANKS)),
             "halves": In(data.ArrayLayout(4 * RESULT_WORD_BYTES, BANKS)),
             "quarters": In(data.ArrayLayout(2 * RESULT_WORD_BYTES, BANKS)),
             "write_half": Out(data.ArrayLayout(4 * RESULT_WORD_BYTES, BANKS)),
         }
-        drains = {"drains": In(sums)} if config.second_rank else {}
-        super().__init__(own | drains | path_members(config))
+        super().__init__(own | path_members(config))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
