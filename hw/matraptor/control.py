@@ -284,13 +284,19 @@ class Control(wiring.Component):
         wrong = first_broken(m, self._spec, self)
         failed = self._failure(m)
         states = run_states(m, self, wrong, failed, rows.ready, registered=True)
+        no_end = self.end_column == 0
         m.d.comb += [
             rows.start.eq(states.taken),
             rows.rows.eq(self.rows),
             self.lane_rows.eq(rows.counts),
         ]
         with m.If(states.taken):
-            m.d.sync += [self.job[name].eq(getattr(self, name)) for name in self._spec.members]
+            for name in self._spec.members:
+                # The end of all columns is one that they do not reach.
+                end = name == "end_column"
+                value = Cat(self.end_column, no_end) if end else getattr(self, name)
+                m.d.sync += self.job[name].eq(value)
+            m.d.sync += self.job.ranged.eq(self._ranged(no_end))
         if config.cache_bytes:
             self._keep(m, states)
         return m
@@ -305,6 +311,11 @@ class Control(wiring.Component):
         bases = [self.job[name] for name in _CACHED]
         aligned = [base[:low] == 0 for base in bases]
         return Cat(*aligned, *(is_multiple(base[low:], number) for base in bases)).all()
+
+    def _ranged(self, no_end: Value) -> Value:
+        """Whether a job of rows leaves out columns of B."""
+        some = (self.first_column != 0) | ~no_end
+        return some & ~self.mode if self._config.outer_product else some
 
     def _keep(self, m: Module, states: JobStates) -> None:
         """Whether cached blocks of B outlive the start of a job: its driver says so, B is at the

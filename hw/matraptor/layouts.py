@@ -94,11 +94,13 @@ def result_layout(config: MatRaptorConfig) -> data.StructLayout:
 
 def job_layout(config: MatRaptorConfig) -> data.StructLayout:
     """A job, constant while it runs: flat bases, rows of A and of B, ``capacity`` (entries that
-    each lane may write into each of its channels). Where there is an outer-product mode, ``mode``
-    chooses it, and ``columns`` are those of B and C; with a cache, ``keep`` is the driver's word
-    that B is that of the last job."""
+    each lane may write into each of its channels), columns of B from ``first_column`` on and
+    before ``end_column``, and whether others are left out (``ranged``). Where there is an
+    outer-product mode, ``mode`` chooses it, and ``columns`` are those of B and C; with a cache,
+    ``keep`` is the driver's word that B is that of the last job."""
     bases = {f"{x}_{what}": config.addr_bits for x in "abc" for what in ("pairs", "entries")}
     fields: dict[str, ShapeLike] = {**bases, "rows": 32, "b_rows": 32, "capacity": 32}
+    fields |= {"first_column": 32, "end_column": 33, "ranged": 1}
     if config.outer_product:
         fields |= {"mode": 1, "columns": 32}
     if config.cache_bytes:

@@ -6,13 +6,13 @@ The same program runs on the model, on the RTL in a simulator, and on anything e
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ...hw.spec.c2sr import PAIR_BYTES
 from ...hw.spec.host.words import not_one_of
 from ...hw.spec.jobs.matraptor import job_spec, limits
 from ...hw.spec.matraptor import MODES, MatRaptorConfig
@@ -23,61 +23,8 @@ from ..sparse.csr_image import join_rows, no_entries, take_columns, take_rows
 from ..sparse.image import entries_bytes, from_image, image, image_sizes, pairs_bytes
 from ..sparse.memory_blocks import write_blocks
 from .result.outer import by_columns
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tiles:
-    """A division of C into tiles.
-
-    Parameters
-    ----------
-    shape: shape of C
-    rows, columns: shape of a tile; the last tiles may be smaller
-    """
-
-    shape: tuple[int, int]
-    rows: int
-    columns: int
-
-    @property
-    def count(self) -> int:
-        """Number of tiles."""
-        return -(-self.shape[0] // self.rows) * -(-self.shape[1] // self.columns)
-
-    @property
-    def row_ranges(self) -> list[tuple[int, int]]:
-        """Returns the ranges of rows, start and end, of the rows of tiles."""
-        return list(pairwise([*range(0, self.shape[0], self.rows), self.shape[0]]))
-
-    @property
-    def column_ranges(self) -> list[tuple[int, int]]:
-        return list(pairwise([*range(0, self.shape[1], self.columns), self.shape[1]]))
-
-
-def tiles_of(
-    config: MatRaptorConfig, shape: tuple[int, int], inner: int, entries: tuple[int, int]
-) -> Tiles:
-    """Chooses the tiles that fit the chip and need the fewest bytes of reads, if every lane needs
-    every row of B. Returns a single tile if C fits.
-
-    Parameters
-    ----------
-    shape: shape of C, at least 1 x 1
-    inner: columns of A, which are the rows of B
-    entries: numbers of entries of A and of B
-    """
-    rows, columns = shape
-    depth, lanes, entry = config.queue_depth, config.lanes, config.layout.entry_bytes
-    widest = min(columns, depth)
-    lines = np.arange(1, -(-widest // config.accumulator_banks) + 1)
-    width = np.minimum(lines * config.accumulator_banks, widest)
-    height = np.minimum(depth // lines * lanes, rows)
-    across, down = -(-columns // width), -(-rows // height)
-    pairs = inner * lanes * (PAIR_BYTES + config.beat_bytes)
-    read = across * down * pairs + across * entries[0] * entry + down * lanes * entries[1] * entry
-    best = int(np.argmin(read))
-    return Tiles(shape=shape, rows=int(height[best]), columns=int(width[best]))
-
+from .splits import Part, parts_of, products_in, sure_rows
+from .tiles import Tiles, tiles_of
 
 Ints = npt.NDArray[np.int64]
 
@@ -96,6 +43,7 @@ class SparseJob:
     mode: "rows" or "outer"
     error: name of its error: "none", or "overflow" if the driver split it afterwards
     counts: its counters
+    copies: it made a part of B, for jobs after it
     """
 
     rows: int
@@ -103,6 +51,26 @@ class SparseJob:
     mode: str
     error: str
     counts: dict[str, int]
+    copies: bool = False
+
+
+class _Task(NamedTuple):
+    """A job before it runs: names of its operands and its result, rows, capacity, columns.
+
+    ``whole``: B has no others; ``numbers``: of the rows in C, if the result is a part of it;
+    ``trial``: it may overflow, and if it does not, no job after it is needed.
+    """
+
+    a: str
+    b: str
+    c: str
+    rows: int
+    capacity: int
+    columns: tuple[int, int]
+    numbers: Ints | None = None
+    whole: bool = False
+    trial: bool = False
+    mode: str = "rows"
 
 
 def most_entries(a: CsrPatterns, b: CsrPatterns, cols: int) -> Ints:
@@ -114,11 +82,12 @@ def most_entries(a: CsrPatterns, b: CsrPatterns, cols: int) -> Ints:
 class SparseDriver(JobDriver[MatRaptorConfig]):
     """Multiplies sparse matrices on a MatRaptor.
 
-    A product is one job if every row fits the queues. If one does not, the job ends with an
-    overflow. The driver then computes the rows that cannot overflow in one job, and the others in
-    two jobs, each with half of B's columns, and so on. Columns of a row do not depend on each
-    other, so the result is complete. Only the order in which products of an element are added may
-    differ from that of a larger queue.
+    A product is one job if every row fits the queues, or is likely to. Otherwise, or if that job
+    ends with an overflow, the driver computes the rows that cannot overflow in one job, and the
+    others in another, if they fit, or in several, each in a range of B's columns
+    (``sim/matraptor/splits.py``). B stays as it is; parts of it are made by the accelerator.
+    Columns of a row do not depend on each other, so the result is complete. Only the order in which
+    products of an element are added may differ from that of a larger queue.
 
     In the mode "outer" of a device with outer products, C is computed in tiles that fit the chip,
     one job each. Results do not depend on the tiles.
@@ -154,7 +123,9 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         self.jobs = []
         self._laid: C2sr | None = None
 
-    def multiply(self, a: C2sr, b: C2sr, *, mode: str = "rows") -> C2sr:
+    def multiply(
+        self, a: C2sr, b: C2sr, *, mode: str = "rows", columns: tuple[int, int] | None = None
+    ) -> C2sr:
         """Computes ``C = A (x) B`` in the semiring of the device.
 
         The pointers of the result are those of the hardware if the product was one job, else
@@ -165,26 +136,27 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         a, b: matrices in the layout of the device
         mode: "rows" computes each row of C from the rows of B that it needs, "outer" uses outer
             products
+        columns: first column of B and C to compute and the one after the last, by rows; C has no
+            entries in the others. None: all
 
         Raises
         ------
         TypeError: an operand that is not in C2SR
         ValueError: shapes or layouts that do not fit; a memory that is too small; a mode that the
-            device does not have; more columns of A than the mode accepts
+            device does not have; more columns of A than the mode accepts; columns that B does not
+            have, or with outer products
         JobError: the device reports an error other than an overflow
         """
         self._check(a, b, mode)
+        if columns is not None:
+            _check_columns(columns, b.shape[1], mode)
         self.jobs, self._laid = [], None
         shape = a.shape[0], b.shape[1]
         if not a.shape[0] or not b.shape[0]:
             return from_patterns(no_entries(shape[0]), shape, self.config.layout)
         if mode == "outer":
             return self._outer(a, b)
-        whole = self._by_rows(a, b, (0, shape[1]))
-        if whole is not None:
-            return whole
-        rows = self._split(a.patterns(), b.patterns(), a.shape[1], (0, shape[1]))
-        return from_patterns(rows, shape, self.config.layout)
+        return self._by_rows(a, b, columns or (0, shape[1]))
 
     def tiles(self, a: C2sr, b: C2sr) -> Tiles:
         """Returns the tiles of an outer product that is not empty; each is one job."""
@@ -238,41 +210,77 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
             raise RuntimeError("the device reports an overflow of a tile that fits its queues")
         return found
 
-    def _product(
-        self, a: CsrPatterns, b: CsrPatterns, inner: int, columns: tuple[int, int]
-    ) -> CsrPatterns:
-        """Returns the rows of the product in a range of B's columns."""
-        layout = self.config.layout
-        rows, cols = len(a.starts) - 1, columns[1]
-        left = from_patterns(a, (rows, inner), layout)
-        found = self._by_rows(left, from_patterns(b, (inner, cols), layout), columns)
-        return self._split(a, b, inner, columns) if found is None else found.patterns()
+    def _by_rows(self, a: C2sr, b: C2sr, columns: tuple[int, int]) -> C2sr:
+        """Computes a range of columns of the product in as many jobs as it takes."""
+        left, right = a.patterns(), b.patterns()
+        sure, likely = sure_rows(self.config, left, right, columns)
+        if likely:
+            found = self._job(a, b, products_in(left, right, columns), columns, mode="rows")
+            if found is not None:
+                return found
+            if sure.all():
+                raise RuntimeError("the device reports an overflow of rows that fit its queues")
+        parts = parts_of(self.config, left, right, columns, sure, trial=not likely)
+        return self._split(a, b, parts)
 
-    def _split(
-        self, a: CsrPatterns, b: CsrPatterns, inner: int, columns: tuple[int, int]
-    ) -> CsrPatterns:
-        """Computes the same in several jobs: the rows that cannot overflow; the others by halves of
-        columns."""
-        low, high = columns
-        heavy = most_entries(a, b, high - low) > self.config.queue_depth
-        if not heavy.any():
-            raise RuntimeError("the device reports an overflow of rows that fit its queues")
-        parts = []
-        if not heavy.all():
-            light_rows = self._product(take_rows(a, ~heavy), b, inner, columns)
-            parts.append((np.flatnonzero(~heavy), light_rows))
-        middle = (low + high) // 2
-        for part in ((low, middle), (middle, high)):
-            few = take_columns(b, part)
-            parts.append(
-                (np.flatnonzero(heavy), self._product(take_rows(a, heavy), few, inner, part))
-            )
-        return join_rows(len(a.starts) - 1, parts)
+    def _split(self, a: C2sr, b: C2sr, parts: list[Part]) -> C2sr:
+        """Computes the same by the jobs of ``parts``. All arrays get their places at once."""
+        layout, left, right = self.config.layout, a.patterns(), b.patterns()
+        matrices = {"b": b}
+        for job in (job for part in parts for job in part.jobs):
+            some = take_rows(left, job.rows)
+            shape = len(job.rows), a.shape[1]
+            matrices.setdefault(f"a{id(job.rows)}", from_patterns(some, shape, layout))
+        for ones in (part.copied for part in parts):
+            if ones is not None:
+                matrices["ones"] = from_patterns(ones, (b.shape[0], b.shape[0]), layout)
+        tasks = list(self._tasks(matrices, right, parts))
+        sizes = {}
+        for name, matrix in matrices.items():
+            sizes[f"{name}_pairs"], sizes[f"{name}_entries"] = image_sizes(matrix)
+        for task in tasks:
+            room = self._room(task.rows, task.capacity)
+            for name, size in room.items():
+                sizes[f"{task.c}_{name}"] = max(size, sizes.get(f"{task.c}_{name}", 0))
+        base = self._memory.fit(sizes, "the operands and the result")
+        for name, matrix in matrices.items():
+            self._write(matrix, base[f"{name}_pairs"], base[f"{name}_entries"])
+        self._laid, last, found = None, "", []
+        for task in tasks:
+            places = {
+                f"{operand}_{what}": base[f"{name}_{what}"]
+                for operand, name in (("a", task.a), ("b", task.b), ("c", task.c))
+                for what in ("pairs", "entries")
+            }
+            ended = self._run(task, places, b.shape, keep=task.b == last)
+            if not (ended or task.trial):
+                raise RuntimeError("the device reports an overflow of rows that fit its queues")
+            last = task.b if ended else ""
+            if ended and task.numbers is not None:
+                c = self._result(task, places, b.shape[1])
+                found.append((task.numbers, c.patterns()))
+            if ended and task.trial:
+                break
+        return from_patterns(join_rows(a.shape[0], found), (a.shape[0], b.shape[1]), layout)
 
-    def _by_rows(self, a: C2sr, b: C2sr, columns: tuple[int, int]) -> C2sr | None:
-        """Returns the product of one job; None if a queue overflowed."""
-        most = most_entries(a.patterns(), b.patterns(), b.shape[1])
-        return self._job(a, b, most, columns, mode="rows")
+    def _tasks(
+        self, matrices: dict[str, C2sr], b: CsrPatterns, parts: list[Part]
+    ) -> Iterator[_Task]:
+        """The jobs in order, with the names of their operands and results."""
+        for part in parts:
+            source = "b"
+            if part.copied is not None:
+                most = products_in(part.copied, b, part.columns)
+                yield _Task("ones", source, "part", len(most), self._capacity(most), part.columns)
+                source = "part"
+            for job in part.jobs:
+                name = f"a{id(job.rows)}"
+                most = products_in(matrices[name].patterns(), b, job.columns)
+                whole = source == "part" and job.columns == part.columns
+                yield _Task(
+                    name, source, "c", len(most), self._capacity(most), job.columns,
+                    numbers=job.rows, whole=whole, trial=part.trial,
+                )  # fmt: skip
 
     def _job(
         self, a: C2sr, b: C2sr, most: Ints, columns: tuple[int, int], *, mode: str
@@ -282,47 +290,70 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         ``a`` is stored as the mode needs it; ``most`` is the largest number of entries of each row
         of C.
         """
-        rows, layout = len(most), self.config.layout
-        capacity = self._capacity(most)
+        task = _Task("a", "b", "c", len(most), self._capacity(most), columns, mode=mode)
         of_a = dict(zip(("a_pairs", "a_entries"), image_sizes(a), strict=True))
         of_b = dict(zip(("b_pairs", "b_entries"), image_sizes(b), strict=True))
         # With a cache B comes first, so that it stays where it is from job to job.
         keeps = self.config.cache_bytes > 0 and self._laid is b
+        room = self._room(task.rows, task.capacity)
         sizes = {
             **(of_b | of_a if self.config.cache_bytes else of_a | of_b),
-            "c_pairs": pairs_bytes(layout, rows),
-            "c_entries": entries_bytes(layout, capacity * self.config.channel_lanes),
+            **{f"c_{what}": size for what, size in room.items()},
         }
         base = self._memory.fit(sizes, "the operands and the result")
         for name, matrix in (("a", a), ("b", b)):
-            if keeps and name == "b":
-                continue
-            blocks = image(
-                matrix, pairs_base=base[f"{name}_pairs"], entries_base=base[f"{name}_entries"]
-            )
-            write_blocks(self._device.write_memory, blocks)
-        job = {"rows": rows, "b_rows": b.shape[0], "capacity": capacity, **base}
+            if not (keeps and name == "b"):
+                self._write(matrix, base[f"{name}_pairs"], base[f"{name}_entries"])
+        self._laid = b
+        if not self._run(task, base, b.shape, keep=keeps):
+            return None
+        return self._result(task, base, b.shape[1])
+
+    def _room(self, rows: int, capacity: int) -> dict[str, int]:
+        """Bytes of the pairs and of the entries of a result."""
+        layout = self.config.layout
+        entries = entries_bytes(layout, capacity * self.config.channel_lanes)
+        return {"pairs": pairs_bytes(layout, rows), "entries": entries}
+
+    def _write(self, matrix: C2sr, pairs: int, entries: int) -> None:
+        blocks = image(matrix, pairs_base=pairs, entries_base=entries)
+        write_blocks(self._device.write_memory, blocks)
+
+    def _run(
+        self, task: _Task, base: dict[str, int], shape: tuple[int, int], *, keep: bool
+    ) -> bool:
+        """Runs a job with a B of this shape; returns False if a queue overflowed."""
+        low, high = task.columns
+        whole = task.whole or (low, high) == (0, shape[1]) or task.mode == "outer"
+        job = {"rows": task.rows, "b_rows": shape[0], "capacity": task.capacity, **base}
+        job["first_column"] = 0 if whole else low
+        job["end_column"] = 0 if whole else high
         if self.config.cache_bytes:
-            job["keep"] = int(keeps)
-            self._laid = b
+            job["keep"] = int(keep)
         if self.config.outer_product:
-            job |= {"mode": int(mode == "outer"), "columns": b.shape[1]}
+            job |= {"mode": int(task.mode == "outer"), "columns": shape[1]}
         status = self._registers.submit({name.upper(): value for name, value in job.items()})
         self.jobs.append(
             SparseJob(
-                rows=rows, columns=columns, mode=mode, error=status.error, counts=status.counts
+                rows=task.rows,
+                columns=task.columns,
+                mode=task.mode,
+                error=status.error,
+                counts=status.counts,
+                copies=task.c == "part",
             )
         )
         status.check("overflow")
-        if status.error == "overflow":
-            return None
+        return status.error != "overflow"
+
+    def _result(self, task: _Task, base: dict[str, int], columns: int) -> C2sr:
         return from_image(
             self._device.read_memory,
-            layout,
-            (rows, b.shape[1]),
+            self.config.layout,
+            (task.rows, columns),
             pairs_base=base["c_pairs"],
             entries_base=base["c_entries"],
-            channel_entries=capacity * self.config.channel_lanes,
+            channel_entries=task.capacity * self.config.channel_lanes,
         )
 
     def _capacity(self, most: Ints) -> int:
@@ -337,3 +368,10 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
                 f"{limits(self.config)['CAPACITY']} can be addressed"
             )
         return capacity
+
+
+def _check_columns(columns: tuple[int, int], count: int, mode: str) -> None:
+    if mode != "rows":
+        raise ValueError(f'`columns` must be None for mode "outer", not {columns}')
+    if not 0 <= columns[0] < columns[1] <= count:
+        raise ValueError(f"`columns` must be a range within 0..{count}, not {columns}")

@@ -56,6 +56,20 @@ def sorted_rows(
     return matrix, unsorted
 
 
+def within(layout: C2srLayout, stored: StoredRows, columns: tuple[int, int]) -> StoredRows:
+    """The rows without their entries outside a range of columns, begin and end."""
+    lengths = stored.lengths.copy()
+    parts, values = [], []
+    for channel in range(layout.channels):
+        found = stored.columns[channel]
+        kept = (found >= columns[0]) & (found < columns[1])
+        starts = starts_of(stored.lengths[channel :: layout.channels])
+        lengths[channel :: layout.channels] = np.diff(starts_of(kept.astype(np.int64))[starts])
+        parts.append(found[kept])
+        values.append(stored.values[channel][kept])
+    return StoredRows(lengths, stored.pointers, tuple(parts), tuple(values))
+
+
 def first_row(a: C2sr, found: Bools) -> int:
     """The row of the first entry that was found."""
     return int(np.searchsorted(a.patterns().starts, int(np.argmax(found)), side="right")) - 1
@@ -93,7 +107,8 @@ class MatRaptorModel(ModelDevice):
     the rest are zero.
 
     A job that fails leaves no part of C; of several things that are wrong with it the
-    hardware may name another. Columns must ascend in every row of A, else ValueError: the hardware
+    hardware may name another. Rows of B that ascend in the range of columns only are timed as if
+    they were empty. Columns must ascend in every row of A, else ValueError: the hardware
     takes them as they come. Of outer products the bytes are counted in any case.
 
     Parameters
@@ -154,9 +169,10 @@ class MatRaptorModel(ModelDevice):
             return self._outer_job()
         rows, b_rows = self._values["ROWS"], self._values["B_ROWS"]
         try:
-            a, (b, unsorted) = self._left(rows), self._right(b_rows)
+            a, stored = self._left(rows), self._stored(b_rows)
         except IndexError:
             return "bus_read", self.memory_bytes, {}
+        b, unsorted = self._sorted(stored, b_rows)
         outside = a.patterns().columns >= b_rows
         if outside.any():
             return "index", first_row(a, outside), {}
@@ -170,9 +186,17 @@ class MatRaptorModel(ModelDevice):
             if len(wrong):
                 return error, int(wrong[0]), {}
         assert found.c is not None
-        counts = self._counts(a, b, found)
+        # Whole rows of B are read, whatever the range is.
+        whole = b if self._columns is None else self._sorted(stored, b_rows, whole=True)[0]
+        counts = self._counts(a, whole, found)
         self._store(found.c)
         return "none", 0, counts
+
+    @property
+    def _columns(self) -> tuple[int, int] | None:
+        """Begin and end of the range of columns; None if the job has none."""
+        first, end = self._values["FIRST_COLUMN"], self._values["END_COLUMN"]
+        return None if self._outer or first == end == 0 else (first, end or 1 << 32)
 
     @property
     def _outer(self) -> bool:
@@ -185,9 +209,10 @@ class MatRaptorModel(ModelDevice):
         if len(too_large):
             return "overflow", int(too_large[0]), {}
         try:
-            t, (b, unsorted) = self._left(b_rows * config.lanes), self._right(b_rows)
+            t, stored = self._left(b_rows * config.lanes), self._stored(b_rows)
         except IndexError:
             return "bus_read", self.memory_bytes, {}
+        b, unsorted = self._sorted(stored, b_rows)
         # Lanes without rows of C have nothing to do.
         t = needed(t, np.arange(t.shape[0]) % config.lanes < rows)
         used = t.lengths.reshape(-1, config.lanes).sum(axis=1) > 0
@@ -220,10 +245,19 @@ class MatRaptorModel(ModelDevice):
         layout, shape = self.config.layout, (rows, limits(self.config)["ROWS"])
         return from_image(self.read_memory, layout, shape, **self._bases("A"))
 
-    def _right(self, rows: int) -> tuple[C2sr, npt.NDArray[np.bool_]]:
-        """B but for its rows whose columns do not ascend, and which those are."""
+    def _stored(self, rows: int) -> StoredRows:
+        """The rows of B in memory."""
+        shape = rows, limits(self.config)["ROWS"]
+        return stored_rows(self.read_memory, self.config.layout, shape, **self._bases("B"))
+
+    def _sorted(
+        self, stored: StoredRows, rows: int, *, whole: bool = False
+    ) -> tuple[C2sr, npt.NDArray[np.bool_]]:
+        """B in the job's range of columns, but for its rows whose columns do not ascend there, and
+        which those are; or the ``whole`` rows."""
         layout, shape = self.config.layout, (rows, limits(self.config)["ROWS"])
-        stored = stored_rows(self.read_memory, layout, shape, **self._bases("B"))
+        if self._columns is not None and not whole:
+            stored = within(layout, stored, self._columns)
         return sorted_rows(layout, shape, stored)
 
     def _bases(self, name: str) -> dict[str, int]:
@@ -246,6 +280,7 @@ class MatRaptorModel(ModelDevice):
             places=Places(a.pointers, b.pointers),
             cache=self._cache(),
             log=self.log,
+            columns=self._columns,
         )
         self.cycles.append(timed)
         return _timed(self.config, timed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,9 @@ from tilewright.sim.sparse.c2sr import C2sr, CsrPatterns, from_csr, from_pattern
 from tilewright.sim.sparse.image import entries_bytes, image_sizes, pairs_bytes
 from tilewright.verif.c2sr.rows import NUMPY
 from tilewright.verif.channels.lane_rows import walk
+
+ALL = 0, (1 << 32) - 1
+"""The columns of a job without a range."""
 
 DIVIDING = [(n, m) for n in range(1, 17) for m in range(1, 17) if n % m == 0 or m % n == 0]
 """Lanes and channels of which one divides the other."""
@@ -70,6 +73,7 @@ class SparseCase:
     a, b: the operands
     capacity: entries of a lane's region in a channel
     base: addresses of ``ARRAYS``
+    column_range: columns, first and last; entries of B outside it are skipped
     """
 
     config: MatRaptorConfig
@@ -77,11 +81,22 @@ class SparseCase:
     b: C2sr
     capacity: int
     base: dict[str, int]
+    column_range: tuple[int, int] = ALL
+
+    @property
+    def kept(self) -> C2sr:
+        """B without the entries that are skipped, with the pointers of B."""
+        starts, columns, values = self.b.patterns()
+        kept = (columns >= self.column_range[0]) & (columns <= self.column_range[1])
+        rows = CsrPatterns(starts_of(kept.astype(np.int64))[starts], columns[kept], values[kept])
+        return from_patterns(rows, self.b.shape, self.b.layout, pointers=self.b.pointers)
 
     @property
     def registers(self) -> dict[str, int]:
         """The job registers."""
         sizes = {"rows": self.a.shape[0], "b_rows": self.b.shape[0], "capacity": self.capacity}
+        first, last = self.column_range
+        sizes |= {"first_column": first, "end_column": (last + 1) % (1 << 32)}
         return {name.upper(): value for name, value in (sizes | self.base).items()}
 
     @property
@@ -91,7 +106,7 @@ class SparseCase:
 
     def product(self) -> SparseProduct:
         """Result of the golden model."""
-        return spgemm(self.config, self.a, self.b, capacity=self.capacity)
+        return spgemm(self.config, self.a, self.kept, capacity=self.capacity)
 
     def addresses(self, what: str, numbers: Any, channels: Any) -> Any:
         """Returns the address of every byte of words: ``what`` of ``ARRAYS``, their numbers in
@@ -221,7 +236,27 @@ def random_case(
         a = random_matrix(rng, config, (shape[0], shape[1]), share, any_bits=any_bits)
         b = random_matrix(rng, config, (shape[1], shape[2]), share, any_bits=any_bits)
         if not len(spgemm(config, a, b).overflow):
-            return place_case(rng, config, memory_bytes, a, b)
+            case = place_case(rng, config, memory_bytes, a, b)
+            return replace(case, column_range=random_columns(rng, config, shape[2]))
+
+
+def random_columns(
+    rng: np.random.Generator, config: MatRaptorConfig, count: int
+) -> tuple[int, int]:
+    """Draws a range of columns, first and last: that of a job without a range, one column, none,
+    all of them, from and up to edges of blocks, or any."""
+    block = config.layout.block_entries
+    low, high = np.sort(rng.integers(0, count, 2)).tolist()
+    choices = [
+        *[ALL] * 4,
+        (low, low),
+        (high + 1, high),
+        (0, count - 1),
+        (low // block * block, (high // block + 1) * block - 1),
+        (low, ALL[1]),
+        (low, high),
+    ]
+    return choices[int(rng.integers(len(choices)))]
 
 
 def first_rows(config: MatRaptorConfig, rows: int, wrong: npt.NDArray[np.bool_]) -> list[int]:

@@ -124,15 +124,15 @@ def _content(device: SparseRtl) -> Bytes:
 def check_product(case: SparseCase, c: C2sr) -> None:
     """The structure is SciPy's, and so are values but for rounding; of other semirings than mma,
     what the definition says. Raises Mismatch."""
-    config = case.config
+    config, kept = case.config, case.kept
     got = c.patterns()
-    wanted = reference_product(case.a, case.b, config.semiring)
+    wanted = reference_product(case.a, kept, config.semiring)
     same = (got.starts, wanted.starts), (got.columns, wanted.columns)
     if not all(np.array_equal(x, y) for x, y in same):
         raise Mismatch("the structure of C is wrong")
     if config.operators.plus != "add" and not np.array_equal(got.values, wanted.values):
         raise Mismatch("values of C are not what the definition says")
-    a, b, found = to_csr(case.a), to_csr(case.b), to_csr(c)
+    a, b, found = to_csr(case.a), to_csr(kept), to_csr(c)
     finite = all(np.isfinite(x.data).all() for x in (a, b))
     if config.semiring != "mma" or not finite:
         return

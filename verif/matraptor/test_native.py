@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -29,7 +30,13 @@ from tilewright.verif.matraptor.cases import (
     random_case,
     random_matrix,
 )
-from tilewright.verif.matraptor.jobs import check_case, check_failure
+from tilewright.verif.matraptor.jobs import (
+    check_case,
+    check_failure,
+    check_result,
+    load_case,
+    run_case,
+)
 
 MEMORY_BYTES = 1 << 18
 SMALL = {"queues": 3, "queue_depth": 24, "outstanding": 4, "data_bits": 64}
@@ -166,6 +173,53 @@ def test_columns_of_b_that_do_not_ascend(device: Device) -> None:
     spoiled = {int(where[2][0]): content}
     check_failure(rng, device, case, {"unsorted": range(config.lanes)}, spoiled=spoiled)
     check_case(rng, device, heavy_case(rng, config))
+
+
+def test_columns_outside_the_range_may_be_in_any_order(device: Device) -> None:
+    """Of a row of B only the entries in the range must ascend."""
+    config = device.config
+    rng = rng_of(8)
+    device.behave(any_behaviour(rng))
+    a = random_matrix(rng, config, (7, 5), 1.0)
+    b = random_matrix(rng, config, (5, 12), 1.0)
+    case = replace(place_case(rng, config, MEMORY_BYTES, a, b), column_range=(4, 8))
+
+    def moved(row: int, place: int, column: int) -> dict[int, bytes]:
+        """An entry of a row, which has all columns, with another column."""
+        where = case.row_addresses("b", b, row).reshape(-1, config.layout.entry_bytes)
+        entry = int(b.patterns().values[12 * row + place]) | column << config.format.bits
+        return {int(where[place][0]): entry.to_bytes(config.layout.entry_bytes, "little")}
+
+    allowed = {"unsorted": range(config.lanes)}
+    check_failure(rng, device, case, allowed, spoiled=moved(2, 5, 4))
+    memory = load_case(rng, device, case)
+    for row in range(5):
+        for address, content in (moved(row, 0, 3) | moved(row, 10, 9)).items():
+            device.write_memory(address, content)
+            memory[address : address + len(content)] = np.frombuffer(content, np.uint8)
+    assert run_case(device, case).error == "none"
+    check_result(device, case, memory)
+
+
+def test_ranges_of_the_same_operands(device: Device) -> None:
+    """Jobs one after the other with every width of range, on operands that stay in memory."""
+    config = device.config
+    rng = rng_of(9)
+    count = config.queue_depth
+    a, b = (random_matrix(rng, config, shape, 0.4) for shape in ((13, 15), (15, count)))
+    case = place_case(rng, config, MEMORY_BYTES, a, b)
+    load_case(rng, device, case)
+    whole = 0
+    for width in range(count):
+        device.behave(any_behaviour(rng))
+        low = int(rng.integers(0, count - width))
+        part = replace(case, column_range=(low, low + width))
+        memory = np.frombuffer(device.read_memory(0, MEMORY_BYTES), np.uint8).copy()
+        status = run_case(device, part)
+        assert status.error == "none"
+        check_result(device, part, memory)
+        whole = max(whole, status.counts["operations"])
+    assert whole == case.product().statistics.products
 
 
 def test_every_semiring_is_here() -> None:

@@ -314,7 +314,9 @@ def test_products_of_the_suite_are_those_of_the_driver() -> None:
     driver, operand = SparseDriver(model), from_csr(matrix, config.layout)
     driver.multiply(operand, operand)
     assert found.attempts == len(driver.jobs) > 3
+    assert [job.error for job in driver.jobs].count("overflow") == 1
     assert found.lost > 0
+    assert len(found.copies) == sum(job.copies for job in driver.jobs)
     assert [job.operations for job in found.jobs] == [job.operations for job in model.cycles]
     assert found.cycles - found.lost == sum(job.cycles for job in model.cycles)
 
@@ -334,7 +336,7 @@ def test_the_table_of_the_suite(
     assert list(matrices.rows[0].ours[:4]) == [60, 60, 1, 60 / 1e6]
     assert list(matrices.rows[1].ours[:6]) == [50, 99, 2, 196 / 1e6, None, 147 / 1e6]
     cycles = simulate(MatRaptorConfig(lanes=4), eye, eye, memory=HBM).cycles
-    assert list(squares.rows[0].ours[:3]) == [1, cycles, cycles / 2000]
+    assert list(squares.rows[0].ours[:4]) == [1, 0, cycles, cycles / 2000]
     assert [row.label for row in tiles.rows] == ["ca-CondMat", "band"]
     assert tiles.rows[0].ours[:2] == [40, (39 + 40) / 1e6]
 

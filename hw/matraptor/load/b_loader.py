@@ -23,6 +23,7 @@ from ...stream.fork_join import Fork, Join, connect_fields
 from ...stream.queue import DeepQueue
 from ...stream.stream_registers import OutputRegister
 from ..layouts import job_layout, left_layout, product_layout, row_layout
+from .column_range import ColumnRange
 
 _ENDS = ("present", "row_last", "lane_last", "row")
 
@@ -154,8 +155,7 @@ class ProductRows(wiring.Component):
 
 
 class RowProducts(wiring.Component):
-    """Sends the entries of each row of B with the entry of A. Latency one cycle; one token per
-    cycle.
+    """Sends the entries of each row of B with the entry of A. No latency; one token per cycle.
 
     Members
     -------
@@ -179,9 +179,7 @@ class RowProducts(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        m.submodules.sent = sent = OutputRegister(product_layout(config), clearable=True)
-        wiring.connect(m, sent.o, wiring.flipped(self.o))
-        row, token = self.i.payload, sent.i.payload
+        row, token = self.i.payload, self.o.payload
         # After the first entry of a row.
         within = Signal()
         next_left = Signal(len(row.length), reset_less=True)
@@ -193,9 +191,8 @@ class RowProducts(wiring.Component):
         m.d.comb += [
             left.eq(Mux(within, next_left, row.length)),
             ends.eq(~row.present | (left == 1)),
-            sent.clear.eq(self.clear),
-            sent.i.valid.eq(self.i.valid & (self.beats.valid | ~row.present)),
-            moved.eq(sent.i.valid & sent.i.ready),
+            self.o.valid.eq(self.i.valid & (self.beats.valid | ~row.present)),
+            moved.eq(self.o.valid & self.o.ready),
             self.i.ready.eq(moved & ends),
             self.beats.ready.eq(moved & row.present & (ends | beat_done)),
             token.a.eq(row.a),
@@ -276,6 +273,8 @@ _WALKED = 4
 class SparseBLoader(wiring.Component):
     """Fetches the pair of row k of B for each (a, k), then the row, and sends a with each entry.
 
+    A row of B is read whole. Of a job with a range of columns the entries outside it are not sent.
+
     Pairs and entries are read by the beats that they are in, bursts ending at the blocks of
     the interleaving. One product a cycle, rows of one entry included, if each reader has a bus of
     its own and as long as ``outstanding`` pairs and ``outstanding`` bursts of entries last for the
@@ -344,12 +343,17 @@ class SparseBLoader(wiring.Component):
         wiring.connect(m, rows.o, waiting.i)
         wiring.connect(m, waiting.o, products.i)
         wiring.connect(m, readers["entries"].o, products.beats)
-        wiring.connect(m, products.o, wiring.flipped(self.o))
+        m.submodules.columns = columns = ColumnRange(config)
+        wiring.connect(m, products.o, columns.i)
+        wiring.connect(m, columns.o, wiring.flipped(self.o))
         m.d.comb += [
+            columns.enable.eq(self.job.ranged),
+            columns.first_column.eq(self.job.first_column),
+            columns.end_column.eq(self.job.end_column),
             pairs_walk.base.eq(self.job.b_pairs),
             entries_walk.base.eq(self.job.b_entries),
         ]
-        for part in (lookup, pairs_walk, asked, paired, entries_walk, waiting, products):
+        for part in (lookup, pairs_walk, asked, paired, entries_walk, waiting, products, columns):
             m.d.comb += part.clear.eq(self.stop)
         self._take(m, lookup, busy)
         return m

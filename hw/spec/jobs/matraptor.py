@@ -158,7 +158,7 @@ ERRORS = (
     Error("bus_read", 6, "address", "a response to a read was neither OKAY nor EXOKAY"),
     Error("bus_write", 7, "address", "a response to a write was neither OKAY nor EXOKAY"),
     Error("index", 8, "row", "a column of A is not below B_ROWS"),
-    Error("unsorted", 9, "row", "the columns of a row of B do not ascend"),
+    Error("unsorted", 9, "row", "the columns of a row of B do not ascend in the range"),
     Error("overflow", 10, "row", "a row does not fit the queues"),
     Error("region", 11, "row", "a row does not fit its lane's region of C"),
 )
@@ -279,6 +279,10 @@ def _job(config: MatRaptorConfig) -> list[Register]:
     if config.cache_bytes:
         doc = "1: B is that of the last job, its cached blocks are kept"
         rows.append(number("KEEP", 0x114, "rw", 1, doc))
+    rows += [
+        number("FIRST_COLUMN", 0x118, "rw", 32, "first column of B and C, for products by rows"),
+        number("END_COLUMN", 0x11C, "rw", 32, "the one after the last; 0: B has no others"),
+    ]
     for index, name in enumerate(ARRAYS):
         operand, what = name.upper().split("_")
         doc = f"byte address of {operand}'s {what.lower()}, a multiple of {config.interleave}"
@@ -291,7 +295,7 @@ def job_spec(config: MatRaptorConfig) -> JobSpec:
     return JobSpec(
         accelerator="accelerator",
         letters=b"TWMR",
-        version=0x0001_0001,
+        version=0x0001_0002,
         constants=_constants(config),
         detail="wrong register, bus address or row of C",
         counters=counters(config),

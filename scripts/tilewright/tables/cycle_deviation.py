@@ -149,20 +149,23 @@ def device_of(config: MatRaptorConfig) -> SparseNative:
     return NativeAccelerator(emit("matraptor", config), config, memory_bytes=1 << 26)
 
 
-def compare(rtl: SparseNative, operands: Operands, latency: int, *, mode: str = "rows") -> Counters:
+def compare(
+    rtl: SparseNative, operands: Operands, latency: int, *, mode: str = "rows",
+    columns: tuple[int, int] | None = None,
+) -> Counters:  # fmt: skip
     """Compares all counters of a product after a reset, on a memory that answers after ``latency``
-    cycles; ``mode``: of the driver. Arbiters keep their turn from job to job, which the model does
-    not."""
+    cycles; ``mode``: of the driver; ``columns``: begin and end of a range of them, not of all.
+    Arbiters keep their turn from job to job, which the model does not."""
     rtl.reset()
     rtl.behave(AxiBehaviour(latency=(latency, latency)))
     driver = SparseDriver(rtl)
     a, b = (from_csr(m, rtl.config.layout) for m in operands)
-    driver.multiply(a, b, mode=mode)
+    driver.multiply(a, b, mode=mode, columns=columns)
     if [job.error for job in driver.jobs] != ["none"]:
         raise ValueError("the product must fit the queues")
     memory = replace(FLAT, latency=latency)
     if mode == "rows":
-        model = simulate(rtl.config, *operands, memory=memory)
+        model = simulate(rtl.config, *operands, memory=memory, columns=columns)
     else:
         stored = by_columns(rtl.config, a)
         model = simulate_outer(rtl.config, stored, b, a.shape[0], memory=memory)

@@ -20,6 +20,8 @@ from ..synth.tables import Row, Table, Tables
 
 if TYPE_CHECKING:
     from ..sim.matraptor.cycles.rows import Cycles
+    from ..sim.matraptor.splits import Part
+    from ..sim.sparse.c2sr import CsrPatterns
     from ..sim.timing.dram import MemoryModel
 
 __all__ = ["GIGAHERTZ", "TILE", "Suite", "matraptor_suite"]
@@ -38,65 +40,116 @@ _STRUCTURE = (
     "of the real one", "entries of A in the lanes, max/min",
 )  # fmt: skip
 _SQUARES = (
-    "jobs", "cycles", "us at 2 GHz", "ratio to the bound", "memory, GB/s", "multipliers, %",
-    "conversion, % at least", "Gamma, us", "SciPy, ms here", "GraphBLAS, ms here",
+    "jobs", "of parts of B", "cycles", "us at 2 GHz", "ratio to the bound", "memory, GB/s",
+    "multipliers, %", "conversion, % at least", "Gamma, us", "host, ms here", "SciPy, ms here",
+    "GraphBLAS, ms here",
 )  # fmt: skip
 
 
 @dataclass
 class Suite:
-    """Runs of a product: that of each job, and cycles of jobs that ended because a queue was full.
+    """Runs of a product: each job's, and cycles of one that ended because a queue was full.
 
     Members
     -------
-    jobs: that ended well
-    lost: cycles of the others
+    jobs: that ended well, those that made parts of B too
+    copies: of these, the ones that made parts of B
+    lost: cycles of the one that did not
     attempts: all jobs
+    planning: milliseconds in which the host chose the jobs
     """
 
     jobs: list[Cycles] = field(default_factory=list)
+    copies: list[Cycles] = field(default_factory=list)
     lost: int = 0
     attempts: int = 0
+    planning: float = 0.0
 
     @property
     def cycles(self) -> int:
-        """Cycles of all jobs, those that ended early too."""
+        """Cycles of all jobs, the one that ended early too."""
         return sum(job.cycles for job in self.jobs) + self.lost
+
+    @property
+    def products(self) -> int:
+        """Products of the matrices, without those that made parts of B."""
+        return sum(j.operations for j in self.jobs) - sum(j.operations for j in self.copies)
 
 
 def _measure(config: MatRaptorConfig, a: csr_array, b: csr_array, memory: MemoryModel) -> Suite:
-    """The jobs of a product as the driver runs them: a job for all rows; if one overflows, a job
-    for the rows that cannot, and two for the others, each with half of the columns of B."""
-
-    from ..sim.matraptor.cycles.rows import QueueOverflow, simulate
-    from ..sim.matraptor.driver import most_entries
+    """The jobs of a product as the driver runs them."""
+    from ..sim.matraptor.splits import parts_of, sure_rows
     from ..sim.sparse.c2sr import CsrPatterns
-    from ..sim.sparse.csr_image import take_columns, take_rows
 
     found = Suite()
+    left, right = (
+        CsrPatterns(one.indptr.astype(np.int64), one.indices.astype(np.int64), one.data)
+        for one in (a, b)
+    )
+    columns = 0, b.shape[1]
+    started = perf_counter()
+    sure, likely = sure_rows(config, left, right, columns)
+    found.planning = 1000 * (perf_counter() - started)
+    if likely and _simulate(found, config, a, b, memory):
+        return found
+    started = perf_counter()
+    parts = parts_of(config, left, right, columns, sure, trial=not likely)
+    found.planning += 1000 * (perf_counter() - started)
+    _run_parts(found, config, left, right, parts, memory)
+    return found
+
+
+def _simulate(
+    found: Suite, config: MatRaptorConfig, a: csr_array, b: csr_array, memory: MemoryModel,
+    columns: tuple[int, int] | None = None,
+) -> bool:  # fmt: skip
+    """Adds a job; returns whether all rows fit the queues."""
+    from ..sim.matraptor.cycles.rows import QueueOverflow, simulate
+
+    found.attempts += 1
+    try:
+        done = simulate(config, a, b, memory=memory, gigahertz=GIGAHERTZ, columns=columns)
+    except QueueOverflow as overflow:
+        found.lost += overflow.cycles
+        return False
+    found.jobs.append(done)
+    return True
+
+
+def _run_parts(
+    found: Suite, config: MatRaptorConfig, a: CsrPatterns, b: CsrPatterns, parts: list[Part],
+    memory: MemoryModel,
+) -> None:  # fmt: skip
+    """A product in several jobs, those that make parts of B included."""
+    from ..sim.sparse.csr_image import take_columns, take_rows
+
+    width = max(part.columns[1] for part in parts)
 
     def matrix(entries: CsrPatterns, columns: int) -> csr_array:
-        parts = entries.values, entries.columns, entries.starts
-        return csr_array(parts, (len(entries.starts) - 1, columns))
+        found = np.ones(len(entries.columns)), entries.columns, entries.starts
+        return csr_array(found, (len(entries.starts) - 1, columns))
 
-    def run(left: CsrPatterns, right: CsrPatterns, low: int, high: int) -> None:
-        found.attempts += 1
-        operands = matrix(left, a.shape[1]), matrix(right, b.shape[1])
-        try:
-            found.jobs.append(simulate(config, *operands, memory=memory, gigahertz=GIGAHERTZ))
-            return
-        except QueueOverflow as overflow:
-            found.lost += overflow.cycles
-        heavy = most_entries(left, right, high - low) > config.queue_depth
-        if not heavy.all():
-            run(take_rows(left, ~heavy), right, low, high)
-        middle = (low + high) // 2
-        for part in ((low, middle), (middle, high)):
-            run(take_rows(left, heavy), take_columns(right, part), *part)
+    inner = len(b.starts) - 1
+    for part in parts:
+        source, known = matrix(b, width), (0, width)
+        if part.copied is not None:
+            _simulate(found, config, matrix(part.copied, inner), source, memory, part.columns)
+            found.copies.append(found.jobs[-1])
+            source, known = matrix(take_columns(b, part.columns), width), part.columns
+        for job in part.jobs:
+            columns = None if job.columns == known else job.columns
+            some = matrix(take_rows(a, job.rows), inner)
+            if _simulate(found, config, some, source, memory, columns) and part.trial:
+                return
 
-    left, right = (CsrPatterns(one.indptr, one.indices, one.data) for one in (a, b))
-    run(left, right, 0, b.shape[1])
-    return found
+
+def _warm_up(config: MatRaptorConfig) -> None:
+    """Compiles what chooses jobs, so that its time is that of choosing."""
+    from ..sim.matraptor.splits import parts_of
+    from ..sim.sparse.c2sr import CsrPatterns
+
+    eye = CsrPatterns(np.arange(3), np.arange(2), np.ones(2, np.uint64))
+    parts_of(config, eye, eye, (0, 2), np.zeros(2, np.bool_))
 
 
 def _upper_left(a: csr_array) -> csr_array:
@@ -154,15 +207,28 @@ def _graphblas(a: csr_array) -> float | None:
     return _milliseconds(lambda: matrix.mxm(matrix).new())
 
 
+def _bound(config: MatRaptorConfig, a: csr_array, c: csr_array, memory: MemoryModel) -> float:
+    """Cycles that the square ``c`` takes at least, were it one job."""
+    from ..sim.matraptor.cycles.bound import bound, by_rows
+    from ..sim.matraptor.cycles.plan import canonical, packed
+
+    a = canonical(a)
+    groups = max(config.lanes, config.channels)
+    entries = np.bincount(np.arange(c.shape[0]) % groups, np.diff(c.indptr), groups)
+    work = by_rows(config, a, a, packed(a, a, config.channels))
+    return bound(config, work, entries.astype(np.int64), memory, GIGAHERTZ).cycles
+
+
 def _rows(
-    name: str, a: csr_array, generated: bool, found: Suite, config: MatRaptorConfig
-) -> tuple[Row, Row]:
+    name: str, a: csr_array, generated: bool, found: Suite, config: MatRaptorConfig,
+    memory: MemoryModel,
+) -> tuple[Row, Row]:  # fmt: skip
     from ..sim.sparse.generated.suite import SUITE
 
     squares: list[csr_array] = []
     scipy_ms = _milliseconds(lambda: squares.append(a @ a))
     cycles, entries, real = found.cycles, squares[0].nnz, SUITE.get(name)
-    products = sum(job.operations for job in found.jobs)
+    products = found.products
     moved = sum(sum(job.memory_read) + sum(job.memory_written) for job in found.jobs)
     label = f"{name}, generated" if generated else name
     structure: list[float | None] = [
@@ -171,15 +237,15 @@ def _rows(
         entries / 1e6, real.results / 1e6 if real else None, _imbalance(config, a),
     ]  # fmt: skip
     ours: list[float | None] = [
-        found.attempts, cycles, cycles / GIGAHERTZ / 1000,
-        cycles / sum(job.bound.cycles for job in found.jobs),
+        found.attempts, len(found.copies), cycles, cycles / GIGAHERTZ / 1000,
+        cycles / _bound(config, a, squares[0], memory),
         moved / (cycles / GIGAHERTZ), 100 * products / (config.lanes * cycles),
         100 * _ELEMENT_CYCLES * (a.nnz + entries) / cycles,
-        _GAMMA.get(name), scipy_ms, _graphblas(a),
+        _GAMMA.get(name), found.planning, scipy_ms, _graphblas(a),
     ]  # fmt: skip
     return (
         Row(label, [None] * len(structure), structure, [0, 0, 0, 2, 2, 2, 2, 3]),
-        Row(label, [None] * len(ours), ours, [0, 0, 1, 3, 1, 1, 0, 0, 0, 0]),
+        Row(label, [None] * len(ours), ours, [0, 0, 0, 1, 3, 1, 1, 0, 0, 0, 0, 0]),
     )
 
 
@@ -191,7 +257,7 @@ def _tiles(config: MatRaptorConfig, parts: Mapping[str, csr_array], memory: Memo
         for right, b in parts.items():
             if right == left or not (found := _measure(config, a, b, memory)).cycles:
                 continue
-            done = sum(job.operations for job in found.jobs)
+            done = found.products
             products += done
             if done:
                 rates.append(2 * done * GIGAHERTZ / found.cycles)
@@ -243,11 +309,12 @@ def matraptor_suite(
     note_config("matraptor", config.resolved())
     used = memory or HBM
     rows, parts = [], {}
+    _warm_up(config)
     with user_errors(ValueError):
         for name, matrix, generated in _matrices(files, names, 1 << config.index_bits):
             progress(f"{name}, squared")
             found = _measure(config, matrix, matrix, used)
-            rows.append(_rows(name, matrix, generated, found, config))
+            rows.append(_rows(name, matrix, generated, found, config, used))
             parts[name] = _upper_left(matrix)
         tables = [
             Table("matraptor-suite, matrices", "cycle model", _STRUCTURE, [r[0] for r in rows]),

@@ -8,7 +8,8 @@ whole, and lies in one channel: where is known, for the operands are in C2SR. Of
    lane holds a piece for the rows that follow in it, so that it may well be once);
 3. that whenever a row of B is used (by rows: for every entry of A; by outer products: for every
    lane with entries in a column of A) its pair and each piece of its entries are read, for no lane
-   keeps a row of B longer than for that use, nor shares it
+   keeps a row of B longer than for that use, nor shares it; with a range of columns the whole row
+   is read, for only its entries tell which of them are in the range
    (with a cache of B: read once at least, or never if it has kept them from the job before);
 4. that every piece with a word of C is written, once at least;
 5. that all of 2 and 3 has come, and that memory has answered all of 4, before the job is done.
@@ -36,7 +37,7 @@ from scipy.sparse import csr_array
 from ....hw.spec.c2sr import PAIR_BYTES
 from ....hw.spec.matraptor import MatRaptorConfig
 from ...timing.dram import MemoryModel, timing
-from .plan import Places
+from .plan import Places, in_range
 
 __all__ = ["Bound", "Demand", "Work", "bound", "by_rows"]
 
@@ -191,11 +192,19 @@ class Work:
         return 2 * (sum(self.products) + used + entries) + rows
 
 
-def by_rows(config: MatRaptorConfig, a: csr_array, b: csr_array, places: Places) -> Work:
-    """Returns the work of a row-wise product of canonical CSR arrays that lie at ``places``."""
+def by_rows(
+    config: MatRaptorConfig,
+    a: csr_array,
+    b: csr_array,
+    places: Places,
+    columns: tuple[int, int] | None = None,
+) -> Work:
+    """Returns the work of a row-wise product of canonical CSR arrays that lie at ``places``;
+    ``columns``: begin and end of its range, None: all."""
     lengths, row = np.diff(b.indptr).astype(np.int64), np.arange(a.shape[0])
     lane = np.repeat(row % config.lanes, np.diff(a.indptr))
-    products = np.bincount(lane, lengths[a.indices], config.lanes).astype(np.int64)
+    _, inside = in_range(b, columns)
+    products = np.bincount(lane, inside[a.indices], config.lanes).astype(np.int64)
     return Work(
         left_rows=row,
         left_lengths=np.diff(a.indptr).astype(np.int64),

@@ -20,6 +20,8 @@ __all__ = ["ENDS", "NOTHING", "asked", "has_left", "has_room", "load_a", "load_b
 
 NOTHING = -1
 ENDS = 2
+_OPEN, _CLOSED = 1, 2
+"""Of an entry within the range of columns that waits: whether it is the last of its row of B."""
 _QUEUE = 3
 """Cycles through a queue of rows, from its input to its output."""
 
@@ -204,7 +206,7 @@ def _rows_of_b(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> 
     if token < 0:
         return
     column = p.ask_column[token]
-    length = p.b_length[column] if column >= 0 else 0
+    length = p.b_read[column] if column >= 0 else 0
     if length > 0 or p.ask_flags[token] & LAST:
         held = record.kept_in - record.kept_out
         if not has_room(held, record.kept_out_at, t.context_depth, now):
@@ -232,7 +234,7 @@ def _entries_of_b(c: Shape, s: State, p: Plan, lane: int, now: int) -> int:
     if s.kept_time[lane, record.kept_out % LONG_RING] > now:
         return NOTHING
     column = p.ask_column[s.kept[lane, record.kept_out % LONG_RING]]
-    length = p.b_length[column] if column >= 0 else 0
+    length = p.b_read[column] if column >= 0 else 0
     if length > 0:
         first, entry = p.b_pointer[column], record.entry_out
         if not has_beat(s, lane, B_ENTRIES, now):
@@ -249,6 +251,37 @@ def _entries_of_b(c: Shape, s: State, p: Plan, lane: int, now: int) -> int:
 
 
 @inlined
+def _in_range(c: Shape, s: State, p: Plan, lane: int, now: int, held: bool) -> int:
+    """An entry of B within the job's range of columns: the one before that which comes, as soon as
+    it is known whether that is of the same row of B. ``kept_waits``: whether one waits, ``_OPEN``
+    or ``_CLOSED``; ``kept_present``: whether it is one, or only ends a row of A."""
+    record = s.lanes[lane]
+    if record.kept_waits and held:
+        return NOTHING
+    token, entry = s.kept[lane, record.kept_out % LONG_RING], record.entry_out
+    came = _entries_of_b(c, s, p, lane, now)
+    inside = False
+    if came != NOTHING and came & 1:
+        column = p.ask_column[token]
+        place = entry - p.b_before[column]
+        inside = place >= 0 and place < p.b_length[column]
+    sent = NOTHING
+    if record.kept_waits == _CLOSED or (record.kept_waits and inside):
+        sent = record.kept_present
+        record.kept_waits = 0
+    if inside:
+        record.kept_waits = _CLOSED if came & ENDS else _OPEN
+        record.kept_present = 1
+    elif came != NOTHING and came & ENDS:
+        if record.kept_waits:
+            record.kept_waits = _CLOSED
+        elif p.ask_flags[token] & LAST:
+            record.kept_waits = _CLOSED
+            record.kept_present = 0
+    return sent
+
+
+@inlined
 def load_b(
     c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int, offered: bool, held: bool
 ) -> int:
@@ -259,7 +292,9 @@ def load_b(
     (else the end of a row of A), and ENDS if a row of B ends with it.
     """
     sent = NOTHING
-    if not held:
+    if c.ranged:
+        sent = _in_range(c, s, p, lane, now, held)
+    elif not held:
         sent = _entries_of_b(c, s, p, lane, now)
     _rows_of_b(c, s, p, t, lane, now)
     if s.lanes[lane].described < 0:

@@ -15,7 +15,18 @@ from scipy.sparse import csr_array
 from ....hw.spec.c2sr import PAIR_BYTES
 from ....hw.spec.matraptor import MatRaptorConfig
 
-__all__ = ["DONE", "FIRST", "LAST", "Places", "Plan", "canonical", "packed", "plan", "starts"]
+__all__ = [
+    "DONE",
+    "FIRST",
+    "LAST",
+    "Places",
+    "Plan",
+    "canonical",
+    "in_range",
+    "packed",
+    "plan",
+    "starts",
+]
 
 Ints = npt.NDArray[np.int64]
 FIRST, DONE, LAST = 4, 2, 1
@@ -40,7 +51,8 @@ class Plan(NamedTuple):
     read for it: channel, first, number). ``token_*``: entries of A and empty rows (column or -1,
     flags, beat in which it comes). ``ask_*``: rows of B that are asked for, and ends of rows of A
     (column or -1, flags). ``c_*``: rows of C (number, slot). By rows these are the tokens, and the
-    rows of A. ``b_*``: rows of B (entries, pointer) and their columns.
+    rows of A. ``b_*``: rows of B (entries in the range of columns, all, those before the range,
+    pointer), where their entries in the range begin, and columns.
     ``bases``: where each operand begins in a channel, in bytes.
     """
 
@@ -66,6 +78,8 @@ class Plan(NamedTuple):
     c_number: Ints
     c_slot: Ints
     b_length: Ints
+    b_read: Ints
+    b_before: Ints
     b_pointer: Ints
     b_start: Ints
     b_columns: Any
@@ -149,11 +163,12 @@ def plan(
     b: csr_array,
     places: Places,
     rows: int | None = None,
+    columns: tuple[int, int] | None = None,
 ) -> Plan:
     """Lay out the work of a product by rows.
 
     ``places``: where the operands are; ``rows``: of C, if they are not those of A; lanes that have
-    none of them read nothing.
+    none of them read nothing. ``columns``: begin and end of the job's range of columns; None: all.
     """
     layout, channels = config.layout, config.channels
     lengths = np.diff(a.indptr).astype(np.int64)
@@ -180,7 +195,8 @@ def plan(
     column, beat, flags = _tokens(config, a, row, own, ptr, lane, blocks, first)
     flags[token_end - 1] |= LAST
 
-    b_length = np.diff(b.indptr).astype(np.int64)
+    b_read = np.diff(b.indptr).astype(np.int64)
+    before, b_length = in_range(b, columns)
     return Plan(
         block_start=block_start,
         block_channel=channel[first_of_block],
@@ -204,11 +220,23 @@ def plan(
         c_number=row,
         c_slot=slot,
         b_length=b_length,
+        b_read=b_read,
+        b_before=before,
         b_pointer=places.right,
-        b_start=b.indptr.astype(np.int64),
+        b_start=b.indptr[:-1].astype(np.int64) + before,
         b_columns=b.indices.astype(np.int32),
-        bases=_bases(config, rows, lengths, b_length, places),
+        bases=_bases(config, rows, lengths, b_read, places),
     )
+
+
+def in_range(b: csr_array, columns: tuple[int, int] | None) -> tuple[Ints, Ints]:
+    """Returns for each row of a canonical array the entries before a range of columns, and in it;
+    None: all columns."""
+    if columns is None:
+        return np.zeros(b.shape[0], np.int64), np.diff(b.indptr).astype(np.int64)
+    below = (starts(b.indices < column)[b.indptr] for column in columns)
+    before, upto = (np.diff(found) for found in below)
+    return before, upto - before
 
 
 def _pair_done(config: MatRaptorConfig, row: Ints) -> Any:

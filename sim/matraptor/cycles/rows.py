@@ -331,6 +331,7 @@ def simulate(
     places: Places | None = None,
     cache: Cache | None = None,
     log: bool = False,
+    columns: tuple[int, int] | None = None,
 ) -> Cycles:
     """Multiply sparse matrices in the cycle model.
 
@@ -345,6 +346,7 @@ def simulate(
     places: where the rows of a and b are, if there is anything between them
     cache: what the cache of B has kept, changed by the job; None: nothing, as after a reset
     log: whether the result has the requests to memory
+    columns: begin and end of the job's range of columns; None: it has none
 
     Raises
     ------
@@ -355,16 +357,18 @@ def simulate(
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"`b` must have {a.shape[1]} rows, not {b.shape[0]}")
     places = places or packed(a, b, config.channels)
-    work = plan(config, a, b, places)
+    work = plan(config, a, b, places, columns=columns)
     machine, work = set_up(config, work, latencies, cache)
-    needed = by_rows(config, a, b, places)
+    needed = by_rows(config, a, b, places, columns)
     begin(machine, work, needed.products)
     if log:
         machine = with_log(machine, needed.most_requests)
     times = latency(config, latencies)
     # Far more than any job takes.
-    most = 10_000 + 2_000 * (a.nnz + a.shape[0] + sum(needed.products))
+    read = int(needed.uses @ needed.right_lengths)
+    most = 10_000 + 2_000 * (a.nnz + a.shape[0] + read)
     numbers, dram, timings = bus(config, memory, gigahertz)
+    numbers = numbers._replace(ranged=int(columns is not None))
     *totals, full = _run(numbers, machine, dram, timings, work, times, most)
     if full >= 0:
         row = machine.lanes[full]["merge_row"]

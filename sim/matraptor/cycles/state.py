@@ -24,7 +24,7 @@ def _fields(*names: str) -> Any:
 
 
 class Shape(NamedTuple):
-    """A :class:`MatRaptorConfig` in numbers for compiled code."""
+    """A configuration in numbers for compiled code; ``ranged``: its job has a range of columns."""
 
     lanes: int
     channels: int
@@ -55,6 +55,7 @@ class Shape(NamedTuple):
     cache_waiting: int
     fill_tag: int
     tag_step: int
+    ranged: int
 
 
 class Latency(NamedTuple):
@@ -87,7 +88,7 @@ _LANE = _fields(
     # The loader of B: tokens into the division, asked for (and when the last one went on), the
     # one whose pair is there; rows of B asked for, and done (and when last); rows with their pair.
     *("token_placed", "token_lookup", "token_row", "row_taken_at", "described"),
-    *("kept_in", "kept_out", "kept_out_at", "entry_out"),
+    *("kept_in", "kept_out", "kept_out_at", "entry_out", "kept_waits", "kept_present"),
     # Products into the register before the multiplier, the multiplier, the one behind it, and out;
     # the multiplier's steps.
     *("products_in", "multiplied", "products_made", "products_out", "multiplier"),
@@ -263,6 +264,7 @@ def shape(config: MatRaptorConfig, memory: MemoryModel) -> Shape:
         # Tags of blocks name the lane behind the last one.
         fill_tag=config.lanes * UNITS * SLOT * TAG + config.burst_beats,
         tag_step=TAG,
+        ranged=0,
     )
 
 

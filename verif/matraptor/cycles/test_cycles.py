@@ -94,6 +94,23 @@ def test_all_counters_when_lanes_fight(name: str) -> None:
         assert all(real == model for real, model in counts.values()), (seed, counts)
 
 
+@every_config
+def test_all_counters_with_a_range_of_columns(name: str) -> None:
+    """Entries of B outside it are read and skipped: begins and ends of rows, whole rows."""
+    rng = np.random.default_rng(18)
+    skipped = 0
+    for seed in range(cases(60)):
+        rows, inner, cols = (int(size) for size in rng.integers(2, 60, 3))
+        a = uniform(rows, inner, float(rng.choice([0.02, 0.1, 0.4])), seed)
+        b = uniform(inner, cols, float(rng.choice([0.02, 0.1, 0.4, 0.9])), seed + 1000)
+        low = int(rng.integers(0, cols))
+        columns = low, low + 1 if seed % 2 or low == 0 else int(rng.integers(low + 1, cols + 1))
+        counts = compare(device(name), (a, b), int(rng.integers(1, 60)), columns=columns)
+        assert all(real == model for real, model in counts.values()), (seed, counts)
+        skipped += simulate(config_of(name), a, b).operations - counts["operations"][0]
+    assert skipped > 0
+
+
 def merged(columns: list[list[int]], queues: int) -> tuple[int, int, list[int]]:
     """Merges lists by the paper's rule; returns the entries moved, the longest queue and the
     row."""

@@ -57,6 +57,8 @@ class LoaderJob:
     lower: by how many stripes all bases are lower than where they are otherwise
     more_rows: how many more rows the job says A has, of which nothing is in memory
     longer: how many more entries the pairs say that a row of A, and of B, have
+    columns: range of columns, first and last, outside which entries of B are skipped; None: the
+        job has no range
     """
 
     config: MatRaptorConfig
@@ -68,6 +70,7 @@ class LoaderJob:
     lower: int = 0
     more_rows: int = 0
     longer: tuple[dict[int, int], dict[int, int]] = field(default_factory=lambda: ({}, {}))
+    columns: tuple[int, int] | None = None
 
     def describe(self) -> dict[str, Any]:
         """All that the bench needs, as JSON."""
@@ -80,8 +83,11 @@ class LoaderJob:
         }
         a, b = self._stored(self.a, self.a_pointers), self._stored(self.b, None)
         rows, b_rows = self.a.shape[0] + self.more_rows, self.b_rows or self.b.shape[0]
+        first, last = self.columns or (0, 0)
+        job = {"rows": rows, "b_rows": b_rows, "first_column": first, "end_column": last + 1}
+        job["ranged"] = self.columns is not None
         return {
-            "job": _pack(job_layout(config), **bases, rows=rows, b_rows=b_rows),
+            "job": _pack(job_layout(config), **bases, **job),
             "image": [
                 [address, content.hex()]
                 for name, matrix, far, longer in zip(
@@ -167,8 +173,12 @@ class LoaderJob:
     def _products(self, row: int, a: int, k: int | None, ends: bool, last: bool) -> Iterator[int]:
         layout, place = product_layout(self.config), self._row(row)
         mine = slice(0, 0) if k is None else slice(self.b.indptr[k], self.b.indptr[k + 1])
-        values = self._patterns(self.b)[mine].tolist()
-        for n, column in enumerate(self.b.indices[mine].tolist()):
+        columns, values = self.b.indices[mine], self._patterns(self.b)[mine]
+        if self.columns is not None:
+            kept = (columns >= self.columns[0]) & (columns <= self.columns[1])
+            columns, values = columns[kept], values[kept]
+        values = values.tolist()
+        for n, column in enumerate(columns.tolist()):
             final = n == len(values) - 1
             yield _pack(layout, a=a, b=values[n], column=column, b_last=final, present=1,
                         row_last=final and ends, lane_last=final and last, row=place)  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -225,7 +226,8 @@ def run(name: str, tasks: list[LoaderJob], scenarios: list[dict[str, Any]]) -> l
 
 
 def _matrices(config: MatRaptorConfig) -> list[LoaderJob]:
-    """Jobs of all shapes: empty rows, short and long ones, fewer rows than lanes, gaps."""
+    """Jobs of all shapes: empty rows, short and long ones, fewer rows than lanes, gaps, ranges of
+    columns."""
     rng = np.random.default_rng(5)
     block = config.layout.block_pairs * config.channels
 
@@ -253,6 +255,9 @@ def _matrices(config: MatRaptorConfig) -> list[LoaderJob]:
             at += int(rng.integers(0, 6))
             pointers[row] = at
             at += int(lengths[row])
+    # One column, half of them, none, all.
+    ranges = (150, 150), (0, 149), (80, 79), (0, 299)
+    jobs += [replace(jobs[n % 2], columns=columns) for n, columns in enumerate(ranges)]
     return [*jobs, LoaderJob(config=config, a=a, b=b, a_pointers=pointers)]
 
 
@@ -274,7 +279,10 @@ def scenarios(name: str) -> tuple[list[LoaderJob], dict[str, list[dict[str, Any]
     runs += [{"task": 1, "pause": 0.8}, {"task": 0, "stall": 0.7}]
     return jobs, {
         "run": [{"kind": "run", **s} for s in runs],
-        "stop": [{"kind": "stop", "rounds": 4, "task": n % 2, **p} for n, p in enumerate(patterns)],
+        "stop": [
+            {"kind": "stop", "rounds": 4, "task": (0, 1, 6, 7)[n % 4], **p}
+            for n, p in enumerate(patterns)
+        ],
         "error": [{"kind": "error", "task": choice.randrange(4), **p} for p in patterns],
         "index": [{"kind": "index", "task": last, "after": 0, **p} for p in patterns[-1:]],
     }

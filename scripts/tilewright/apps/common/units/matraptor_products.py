@@ -33,6 +33,7 @@ MOST_TILES = 1000
 
 _UNTIMED = ("operations", "bytes_written", "bytes_c_pairs", "bytes_c_entries", "merge_steps",
             "results", "lane_busy_max", "lane_busy_min")  # fmt: skip
+_WORK = ("operations", "merge_steps", "results", "lane_busy_max", "lane_busy_min")
 _READ = ("bytes_read", "bytes_a_pairs", "bytes_a_entries", "bytes_b_pairs", "bytes_b_entries")
 
 
@@ -43,7 +44,8 @@ class SparseTally(Tally):
     Parameters
     ----------
     counts: counters of all jobs, added; of ``lane_busy_max`` and ``lane_busy_min`` also the sums
-    jobs, overflows: jobs that ran, and those that ended with an overflow and were split
+    jobs, overflows, copies: jobs that ran, those that ended with an overflow and were split, and
+        those that made parts of B
     products: multiplications of whole matrices
     timed: what the cycle model found for each job that ended well
     whole: the bound of each multiplication, were it one job
@@ -51,6 +53,7 @@ class SparseTally(Tally):
 
     jobs: int = 0
     overflows: int = 0
+    copies: int = 0
     products: int = 0
     timed: list[Cycles] = field(default_factory=list)
     whole: list[Bound] = field(default_factory=list)
@@ -128,7 +131,9 @@ class SparseProducts:
         for job in driver.jobs:
             tally.jobs += 1
             tally.overflows += job.error != "none"
-            tally.count(job.counts)
+            tally.copies += job.copies
+            # Of a job that makes a part of B only its time and its traffic count.
+            tally.count(job.counts | (dict.fromkeys(_WORK, 0) if job.copies else {}))
         if self._model and expected:
             tally.checked += max(expected.nnz, 1)
             tally.mismatches += _differences(result, expected)
@@ -210,7 +215,8 @@ def sparse_report(
         figures={
             **accelerator_figures(choice, details), "memory": choice.memory.name,
             "gigahertz": choice.gigahertz, "multiplications": tally.products,
-            "jobs": tally.jobs, "overflows": tally.overflows, "counters": tally.counts,
+            "jobs": tally.jobs, "overflows": tally.overflows, "copies": tally.copies,
+            "counters": tally.counts,
             **figures, **choice.clock_figures(tally.counts.get("cycles")), **checks(tally),
             "seconds": tally.seconds,
         },
@@ -281,6 +287,7 @@ def _rows(choice: SparseChoice, tally: SparseTally, figures: dict[str, Any]) -> 
     how = " by outer products" if outer else ""
     jobs = "a tile of C each" if outer else (
         f"{tally.overflows:,} ended with an overflow and were split"
+        + (f", {tally.copies:,} made parts of B" if tally.copies else "")
     )  # fmt: skip
     merged = "" if outer else f"; merge steps {counts.get('merge_steps', 0):,}"
     rows = [
