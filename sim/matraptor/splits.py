@@ -105,6 +105,8 @@ def fitting(
 
 def inside_of(b: CsrPatterns, columns: Columns) -> tuple[Ints, Ints]:
     """Where the entries of each row in a range of columns begin and end."""
+    if columns[0] <= 0 and b.columns.max(initial=0) < columns[1]:
+        return b.starts[:-1], b.starts[1:]
     begins, ends = (
         b.starts[:-1] + np.diff(starts_of((b.columns < column).astype(np.int64))[b.starts])
         for column in columns
@@ -117,15 +119,23 @@ def sure_rows(
 ) -> tuple[Bools, bool]:
     """Returns which rows fit the queues in any case, and whether all others are likely to."""
     inside = inside_of(b, columns)
-    sure = fitting(config, a, b, inside)
-    return sure, bool((sure | fitting(config, a, b, inside, likely=True)).all())
+    sure = _sums(a, inside[1] - inside[0]) <= config.queue_depth
+    rest = np.flatnonzero(~sure)
+    sure[rest] = fitting(config, take_rows(a, rest), b, inside)
+    others = take_rows(a, ~sure)
+    return sure, bool(fitting(config, others, b, inside, likely=True).all())
+
+
+def _sums(a: CsrPatterns, lengths: Ints) -> Ints:
+    """Adds a number of each row of B over the entries of each row of A."""
+    sums = starts_of(lengths[a.columns])[a.starts]
+    return np.diff(sums)
 
 
 def products_in(a: CsrPatterns, b: CsrPatterns, columns: Columns) -> Ints:
     """Returns the most entries that each row of the product can have in a range of columns."""
     begins, ends = inside_of(b, columns)
-    products = starts_of((ends - begins)[a.columns])
-    return np.minimum(products[a.starts[1:]] - products[a.starts[:-1]], columns[1] - columns[0])
+    return np.minimum(_sums(a, ends - begins), columns[1] - columns[0])
 
 
 def identity_rows(config: MatRaptorConfig, chosen: Bools) -> CsrPatterns | None:
@@ -173,20 +183,19 @@ def _ends(b_starts: Any, b_columns: Any, bounds: Any) -> Any:
 
 
 class _Classes(NamedTuple):
-    """Rows by the ranges that they need: ``ranges`` of them -> rows, and those ranges' bounds."""
+    """Rows by the ranges that they need: ``ranges`` of them -> rows, and those ranges' bounds.
+    ``narrow``: rows that need more."""
 
     rows: dict[int, Ints]
     bounds: dict[int, list[int]]
     narrow: Ints
 
 
-def _classes(
-    config: MatRaptorConfig, a: CsrPatterns, b: CsrPatterns, columns: Columns, rows: Ints
-) -> _Classes:
+def _classes(config: MatRaptorConfig, a: CsrPatterns, b: CsrPatterns, columns: Columns) -> _Classes:
     bounds: dict[int, list[int]] = {}
     found: dict[int, Ints] = {}
-    finest = _bounds(take_rows(a, rows), b, columns, _MOST_RANGES)
-    ranges = 2
+    finest = _bounds(a, b, columns, _MOST_RANGES)
+    ranges, rows = 2, np.arange(len(a.starts) - 1)
     while len(rows) and ranges <= _MOST_RANGES:
         some = take_rows(a, rows)
         bounds[ranges] = finest[:: _MOST_RANGES // ranges]
@@ -195,20 +204,18 @@ def _classes(
         for place in range(ranges):
             fits &= fitting(config, some, b, (ends[:, place].copy(), ends[:, place + 1].copy()))
         if fits.any():
-            found[ranges] = _dealt(config, a, b, rows[fits])
+            found[ranges] = rows[fits]
         rows = rows[~fits]
         ranges *= 2
-    return _Classes(found, bounds, _dealt(config, a, b, rows))
+    return _Classes(found, bounds, rows)
 
 
 def _dealt(config: MatRaptorConfig, a: CsrPatterns, b: CsrPatterns, rows: Ints) -> Ints:
     """Orders rows such that all lanes have about as much to do: those with the most products and
     merges first, to the lanes in turn, every second time from the last lane on."""
-    entries = np.diff(a.starts)[rows]
-    products = starts_of(np.diff(b.starts)[a.columns])
-    work = (products[a.starts[rows + 1]] - products[a.starts[rows]]) * (
-        1 + entries / (2 * config.queues - 2)
-    )
+    some = take_rows(a, rows)
+    merges = 1 + np.diff(some.starts) / (2 * config.queues - 2)
+    work = _sums(some, np.diff(b.starts)) * merges
     order = rows[np.argsort(-work, kind="stable")]
     for begin in range(config.lanes, len(rows) - config.lanes + 1, 2 * config.lanes):
         order[begin : begin + config.lanes] = order[begin : begin + config.lanes][::-1].copy()
@@ -217,20 +224,19 @@ def _dealt(config: MatRaptorConfig, a: CsrPatterns, b: CsrPatterns, rows: Ints) 
 
 def _bytes(
     config: MatRaptorConfig, a: CsrPatterns, b: CsrPatterns, classes: _Classes, parts: int,
-    used: Bools,
+    rows_of_b: int,
 ) -> float:  # fmt: skip
-    """About how many bytes are moved if B is first divided into so many parts; 1: it is not."""
+    """About how many bytes are moved if B is first divided into so many parts; 1: it is not.
+    ``rows_of_b``: all, those that are not used too."""
     entry, block = config.layout.entry_bytes, config.interleave
-    lengths = np.diff(b.starts)
     total = 0.0
     if parts > 1:
-        total += parts * (int(used.sum()) * (2 * block + entry) + 2 * len(used) * PAIR_BYTES)
-        total += (parts + 1) * int(lengths[used].sum()) * entry
+        total += parts * ((len(b.starts) - 1) * (2 * block + entry) + 2 * rows_of_b * PAIR_BYTES)
+        total += (parts + 1) * len(b.columns) * entry
+    products = _sums(a, np.diff(b.starts))
     for ranges, rows in classes.rows.items():
-        begins, ends = a.starts[rows], a.starts[rows + 1]
-        products = starts_of(lengths[a.columns])
-        read = int((products[ends] - products[begins]).sum()) * entry
-        pairs = int((ends - begins).sum()) * 2 * block
+        pairs = int(np.diff(a.starts)[rows].sum()) * 2 * block
+        read = int(products[rows].sum()) * entry
         total += read * max(1, ranges // parts) + pairs * max(ranges, parts)
     return total
 
@@ -245,23 +251,28 @@ def parts_of(
     parts = []
     if sure.any():
         parts.append(Part(columns, None, [RangeJob(np.flatnonzero(sure), columns)]))
-    if trial:
-        dealt = _dealt(config, a, b, heavy)
-        parts.append(Part(columns, None, [RangeJob(dealt, columns)], trial=True))
-    classes = _classes(config, a, b, columns, heavy)
+    # From here on the other rows alone, and of B those that they use.
+    few = take_rows(a, heavy)
     used = np.zeros(len(b.starts) - 1, np.bool_)
-    for rows in classes.rows.values():
-        for row in rows.tolist():
-            used[a.columns[a.starts[row] : a.starts[row + 1]]] = True
+    used[few.columns] = True
+    few = few._replace(columns=(np.cumsum(used) - 1)[few.columns])
+    source = take_rows(b, used)
+    if trial:
+        rows = heavy[_dealt(config, few, source, np.arange(len(heavy)))]
+        parts.append(Part(columns, None, [RangeJob(rows, columns)], trial=True))
+    classes = _classes(config, few, source, columns)
     choices, ones = [1], identity_rows(config, used)
     if ones is not None:
-        choices += [count for count in classes.bounds if _copied(config, b, classes, count, used)]
-    count = min(choices, key=lambda parts: _bytes(config, a, b, classes, parts, used))
+        choices += [count for count in classes.bounds if _copied(config, source, classes, count)]
+    count = min(choices, key=lambda n: _bytes(config, few, source, classes, n, len(used)))
+    dealt = {
+        ranges: heavy[_dealt(config, few, source, rows)] for ranges, rows in classes.rows.items()
+    }
     bounds = classes.bounds[count] if count > 1 else list(columns)
     for place in range(count):
         low, high = bounds[place], bounds[place + 1]
         jobs = []
-        for ranges, rows in classes.rows.items():
+        for ranges, rows in dealt.items():
             step = max(1, ranges // count)
             first = place * step
             cuts = classes.bounds[ranges][first : first + step + 1] if step > 1 else [low, high]
@@ -270,15 +281,13 @@ def parts_of(
         if jobs:
             parts.append(Part((low, high), ones if count > 1 else None, jobs))
     if len(classes.narrow):
+        rows = heavy[_dealt(config, few, source, classes.narrow)]
         cuts = [*range(columns[0], columns[1], config.queue_depth), columns[1]]
-        narrow = [RangeJob(classes.narrow, cut) for cut in pairwise(cuts)]
-        parts.append(Part(columns, None, narrow))
+        parts.append(Part(columns, None, [RangeJob(rows, cut) for cut in pairwise(cuts)]))
     return parts
 
 
-def _copied(
-    config: MatRaptorConfig, b: CsrPatterns, classes: _Classes, count: int, used: Bools
-) -> bool:
+def _copied(config: MatRaptorConfig, b: CsrPatterns, classes: _Classes, count: int) -> bool:
     """Whether rows of so many parts of B fit a queue, so that they can be made."""
     ends = _ends(b.starts, b.columns, np.array(classes.bounds[count], np.int64))
-    return int(np.diff(ends, axis=1)[used].max(initial=0)) <= config.queue_depth
+    return int(np.diff(ends, axis=1).max(initial=0)) <= config.queue_depth
