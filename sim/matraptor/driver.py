@@ -22,9 +22,8 @@ from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, starts_of
 from ..sparse.csr_image import join_rows, no_entries, take_columns, take_rows
 from ..sparse.image import entries_bytes, from_image, image, image_sizes, pairs_bytes
 from ..sparse.memory_blocks import write_blocks
-from .result.outer import by_columns
+from .result.outer import Tiles, by_columns, tiles_of
 from .splits import Part, parts_of, products_in, sure_rows
-from .tiles import Tiles, tiles_of
 
 Ints = npt.NDArray[np.int64]
 

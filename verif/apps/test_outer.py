@@ -16,8 +16,8 @@ from tilewright.sim.device.driver import JobRegisters, JobStatus
 from tilewright.sim.device.model import first_broken
 from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
+from tilewright.sim.matraptor.result.outer import tiles_of
 from tilewright.sim.matraptor.result.rows import spgemm
-from tilewright.sim.matraptor.tiles import tiles_of
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.sim.sparse.image import image
 from tilewright.verif.kit.commands import Run

@@ -189,7 +189,8 @@ class Work:
         what is written of it."""
         entries, used = int(self.left_lengths.sum()), int(self.uses.sum())
         rows = 4 * len(self.left_rows) + 2 * self.rows
-        return 2 * (sum(self.products) + used + entries) + rows
+        of_b = max(sum(self.products), int(self.uses @ self.right_lengths))
+        return 2 * (of_b + used + entries) + rows
 
 
 def by_rows(

@@ -84,38 +84,22 @@ def test_all_counters_at_other_latencies(name: str, latency: int) -> None:
 
 @every_config
 def test_all_counters_when_lanes_fight(name: str) -> None:
-    """Short jobs of any shape; half of the lanes may have nothing to do."""
+    """Short jobs of any shape, two of three with a range of columns; lanes may have no rows."""
     rng = np.random.default_rng(17)
-    for seed in range(cases(40)):
+    for seed in range(cases(90)):
         rows, inner, cols = (int(size) for size in rng.integers(1, 60, 3))
-        a = uniform(rows, inner, float(rng.choice([0.02, 0.1, 0.4])), seed)
-        b = uniform(inner, cols, float(rng.choice([0.02, 0.1, 0.4])), seed + 1000)
-        counts = compare(device(name), (a, b), int(rng.integers(1, 60)))
-        assert all(real == model for real, model in counts.values()), (seed, counts)
-
-
-@every_config
-def test_all_counters_with_a_range_of_columns(name: str) -> None:
-    """Entries of B outside it are read and skipped: begins and ends of rows, whole rows."""
-    rng = np.random.default_rng(18)
-    skipped = 0
-    for seed in range(cases(60)):
-        rows, inner, cols = (int(size) for size in rng.integers(2, 60, 3))
         a = uniform(rows, inner, float(rng.choice([0.02, 0.1, 0.4])), seed)
         b = uniform(inner, cols, float(rng.choice([0.02, 0.1, 0.4, 0.9])), seed + 1000)
         low = int(rng.integers(0, cols))
-        columns = low, low + 1 if seed % 2 or low == 0 else int(rng.integers(low + 1, cols + 1))
-        counts = compare(device(name), (a, b), int(rng.integers(1, 60)), columns=columns)
-        assert all(real == model for real, model in counts.values()), (seed, counts)
-        skipped += simulate(config_of(name), a, b).operations - counts["operations"][0]
-    assert skipped > 0
+        end = int(rng.integers(low + 1, cols + 1)) if seed % 3 == 1 else low + 1
+        part = (low, end) if seed % 3 and end - low < cols else None
+        found = compare(device(name), (a, b), int(rng.integers(1, 60)), columns=part)
+        assert all(real == model for real, model in found.values()), (seed, found)
 
 
 def merged(columns: list[list[int]], queues: int) -> tuple[int, int, list[int]]:
-    """Merges lists by the paper's rule; returns the entries moved, the longest queue and the
-    row."""
-    filled: list[tuple[int, list[int]]] = []
-    steps = longest = 0
+    """Merges lists by the paper's rule: the entries moved, the longest queue, and the row."""
+    filled, steps, longest = list[tuple[int, list[int]]](), 0, 0
     for number, row in enumerate(r for r in columns if r):
         if number >= queues - 1:
             at = min(range(len(filled)), key=lambda q: (len(filled[q][1]), filled[q][0]))
