@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +21,13 @@ from ..device.model import ModelDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, run_indices, starts_of, to_csr
 from ..sparse.image import StoredRows, filled, from_image, image, stored_rows
 from ..sparse.memory_blocks import read_bytes
-from ..timing.dram import MemoryModel
+from ..timing.dram import FLAT, MemoryModel
 from .cycles.cache_contents import contents, drop_blocks
 from .cycles.outer import simulate_outer
 from .cycles.plan import Places
 from .cycles.rows import Cache, Cycles, simulate
 from .cycles.traffic import bytes_read
-from .result.outer import outer_product, overflow_rows
+from .result.outer import by_columns, outer_product, overflow_rows
 from .result.rows import SparseProduct, spgemm
 
 Bools = npt.NDArray[np.bool_]
@@ -303,6 +304,28 @@ class MatRaptorModel(ModelDevice):
         return _timed(self.config, timed)
 
 
+class TimedMatRaptor(MatRaptorModel):
+    """The model of results, with all counters of the cycle model for jobs that end well.
+
+    Parameters
+    ----------
+    config: of the accelerator
+    memory_bytes: size of the memory, which begins at address 0
+    memory: each channel's
+    gigahertz: clock of the accelerator
+    """
+
+    def __init__(
+        self,
+        config: MatRaptorConfig,
+        memory_bytes: int = 1 << 22,
+        *,
+        memory: MemoryModel = FLAT,
+        gigahertz: float = 2.0,
+    ) -> None:
+        super().__init__(config, memory_bytes, channel=memory, gigahertz=gigahertz)
+
+
 def _timed(config: MatRaptorConfig, found: Cycles) -> dict[str, int]:
     """All counters."""
     return {name: getattr(found, name) for name in counters(config)}
@@ -325,3 +348,40 @@ def _bytes_written(found: SparseProduct) -> dict[str, int]:
     pairs = found.c.shape[0] * PAIR_BYTES
     entries = found.c.nnz * found.c.layout.entry_bytes
     return {"bytes_c_pairs": pairs, "bytes_c_entries": entries, "bytes_written": pairs + entries}
+
+
+Elements = Mapping[tuple[int, int], int]
+
+
+def from_places(places: Elements, shape: tuple[int, int], layout: C2srLayout) -> C2sr:
+    """The matrix in C2SR. Raises ValueError as :class:`C2sr`."""
+    order = sorted(places)
+    rows = np.array([row for row, _ in order], np.int64)
+    starts = starts_of(np.bincount(rows, minlength=shape[0]).astype(np.int64))
+    columns = np.array([column for _, column in order], np.int64)
+    values = np.array([places[place] for place in order], np.uint64)
+    return from_patterns(CsrPatterns(starts, columns, values), shape, layout)
+
+
+def to_places(matrix: C2sr) -> dict[tuple[int, int], int]:
+    """The reverse."""
+    starts, columns, values = matrix.patterns()
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(starts))
+    places = zip(rows.tolist(), columns.tolist(), strict=True)
+    return dict(zip(places, values.tolist(), strict=True))
+
+
+def golden(
+    config: MatRaptorConfig, operation: str, sizes: Mapping[str, int], operands: Mapping[str, Any]
+) -> dict[str, Any]:
+    """One job, which must fit the queues: a, b to c; see :class:`tilewright.registry.Entry`."""
+    m, n, k = (sizes[name] for name in "MNK")
+    a = from_places(operands["a"], (m, k), config.layout)
+    b = from_places(operands["b"], (k, n), config.layout)
+    if operation == "outer":
+        found = outer_product(config, by_columns(config, a), b, m)
+    else:
+        found = spgemm(config, a, b)
+    if found.c is None:
+        raise ValueError(f"the product does not fit the queues: {found.overflow}")
+    return {"c": to_places(found.c)}

@@ -9,13 +9,13 @@ SYSTEM = System(
         Entry(
             unit=MATRAPTOR,
             simulate={"verilator": "tilewright.verif.matraptor.simulate:run"},
-            golden="tilewright.sim.matraptor.golden:golden",
+            golden="tilewright.sim.matraptor.model:golden",
             exercise="tilewright.verif.matraptor.exercise:exercise",
             soak="tilewright.verif.matraptor.exercise:soak",
             limits="tilewright.verif.conformance.tables.matraptor:LIMITS",
             models={
                 "model": "tilewright.sim.matraptor.model:MatRaptorModel",
-                "cycles": "tilewright.sim.matraptor.timed:TimedMatRaptor",
+                "cycles": "tilewright.sim.matraptor.model:TimedMatRaptor",
             },
             driver="tilewright.sim.matraptor.driver:SparseDriver",
             bench_job="tilewright.skeleton.jobs.matraptor:job",
