@@ -154,11 +154,13 @@ class Place:
     -------
     path: names of the instances down to it, each with a dot behind it; empty for the top
     nets: number in the design of each of the module's nets
+    parent: number of the instance around it, 0 for the top
     """
 
     path: str
     module: MappedModule
     nets: Nets
+    parent: int
 
 
 @dataclass
@@ -223,8 +225,9 @@ class Netlist:
 
     def places(self) -> Iterator[Place]:
         """Yields the instances, parents before children."""
-        for (path, module, _), numbers in zip(self._owner, self._numbers, strict=True):
-            yield Place(path, module, numbers)
+        owners = zip(self._owner, self._numbers, self._parent, strict=True)
+        for (path, module, _), nets, parent in owners:
+            yield Place(path, module, nets, parent)
 
     def instances(self) -> Counter[str]:
         """Counts the instances of each module."""

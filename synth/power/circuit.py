@@ -226,8 +226,8 @@ class Circuit:
         by_path = {place.path: place for place in self.places}
         for place in self.places:
             constants = place.module.constants
-            above, _, instance = place.path.removesuffix(".").rpartition(".")
-            parent = by_path[f"{above}." if above else ""]
+            parent = self.places[place.parent]
+            instance = place.path[len(parent.path) : -1]
             outside: dict[str, Ints] = next(
                 (nets for child, _, nets in parent.module.children if child == instance), {}
             )

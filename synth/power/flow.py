@@ -21,9 +21,12 @@ from ..targets import target_library
 from .measure import PoweredNetlist
 from .opensta import by_pins, opensta_power
 from .recording import Recording, read_vcd
-from .report import PowerCheck, PowerReport
+from .replay import Tally
+from .report import PinPower, PowerCheck, PowerReport
 
-__all__ = ["PowerRequest", "Prepared", "prepare"]
+__all__ = ["DELAYS", "PowerRequest", "Prepared", "prepare"]
+
+DELAYS = ("library", "none")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +115,7 @@ class Prepared:
         stimuli: str,
         operations: float | None = None,
         *,
+        delays: str = "library",
         cross_check: bool = False,
     ) -> PowerReport:
         """The power in a recording.
@@ -120,21 +124,25 @@ class Prepared:
         ----------
         stimuli: what was recorded, in words
         operations: how many operations it has, for the energy of one
+        delays: "library", or "none", with which there are no glitches
         cross_check: let OpenSTA measure the same netlist with the same activities
 
         Raises ValueError for a register that is not recorded, and if the netlist computes other
         values than those recorded; ToolError if OpenSTA fails.
         """
+        if delays not in DELAYS:
+            raise ValueError(not_one_of("`delays`", DELAYS, delays))
         netlist = self.netlist
         tally = netlist.replay(recording)
         nets = netlist.netlist.nets
-        check = None
-        if cross_check:
-            with activity("measuring by OpenSTA"):
-                check = PowerCheck(
-                    by_pins(netlist, tally, self.period),
-                    opensta_power(netlist, tally, self.period),
-                )
+        sample = netlist.glitches(recording, tally, self.period) if delays == "library" else None
+        settled = float(tally.toggles[:nets].mean() / tally.cycles)
+        grown = 1.0
+        if sample:
+            grown = sample.glitches.toggles[:nets].sum() / max(
+                sample.settled.toggles[:nets].sum(), 1
+            )
+        check = self._check(tally) if cross_check else None
         return PowerReport(
             unit=self.top,
             config=dict(self.config),
@@ -149,12 +157,26 @@ class Prepared:
             operations=operations,
             cells=sum(map(len, netlist.netlist.cells.values())),
             nets=nets,
-            toggles=float(tally.toggles[:nets].mean() / tally.cycles),
+            delays=delays,
+            glitch_cycles=sample.settled.cycles if sample else 0,
+            toggles=float(settled * grown),
+            settled_toggles=settled,
             clock_buffers=netlist.clock_tree().buffers,
             memory_bits=self.memory_bits,
-            modules=netlist.modules(tally, self.period),
+            modules=netlist.modules(tally, self.period, sample),
             check=check,
         )
+
+    def _check(self, tally: Tally) -> PowerCheck:
+        """What OpenSTA says, without glitches."""
+        netlist, names = self.netlist, ("internal", "switching", "leakage")
+        rows = netlist.modules(tally, self.period)
+        with activity("measuring by OpenSTA"):
+            return PowerCheck(
+                PinPower(*(sum(getattr(row, name) for row in rows) for name in names)),
+                by_pins(netlist, tally, self.period),
+                opensta_power(netlist, tally, self.period),
+            )
 
 
 def prepare(

@@ -1,33 +1,22 @@
-"""Replays a recorded run on a circuit: every net in every cycle, and what every cell takes.
-
-The work is done by :file:`cpp/replay.cpp`, which is compiled once and kept in the cache.
-"""
+"""Replays a recorded run on a circuit: every net in every cycle, and what every cell takes."""
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import os
-import platform
-import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.host.activity import activity
-from tilewright.hw.spec.host.cache import cache_directory, scratch_directory, used
-from tilewright.hw.spec.host.programs import run_program
 
-from ..base.errors import ToolError
 from .circuit import CellGroup, Circuit, Register
 from .energies import Events
+from .kernel import kernel, pointer
 from .recording import Recording
 
-__all__ = ["CellTable", "Mismatch", "Replay", "Tally", "replay"]
+__all__ = ["CellTable", "Mismatch", "Replay", "Tally", "joined", "replay"]
 
 Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
@@ -35,10 +24,7 @@ Ints = npt.NDArray[np.int64]
 
 CHUNK = 64
 """Words of cycles that are evaluated at a time; one more has the first cycle of the next ones."""
-
-
-_SOURCE = Path(__file__).with_name("cpp") / "replay.cpp"
-_FLAGS = ("-std=gnu++17", "-O3", "-fPIC", "-shared")
+THREADS = 2
 
 
 class _GatesStruct(ctypes.Structure):
@@ -63,39 +49,6 @@ class _KindStruct(ctypes.Structure):
             )
         ),
     ]  # fmt: skip
-
-
-def _pointer(array: npt.NDArray[Any], kind: type[np.generic]) -> int:
-    """The address of an array, which must be contiguous and of this type."""
-    if array.dtype != kind or not array.flags.c_contiguous:
-        raise TypeError(f"an array must be contiguous and of {kind.__name__}, not {array.dtype}")
-    address: int = array.ctypes.data
-    return address
-
-
-@cache
-def _kernel() -> ctypes.CDLL:
-    """The library. Raises ToolError if the compiler is missing or fails."""
-    command = shlex.split(os.environ.get("CXX") or "g++")
-    try:
-        version = run_program([*command, "--version"]).stdout
-    except OSError as error:
-        raise ToolError(f"no C++ compiler `{command[0]}`: {error.strerror}") from None
-    text = _SOURCE.read_bytes()
-    parts = (text, str((version, command, _FLAGS, platform.machine())).encode())
-    target = cache_directory() / f"replay-{hashlib.sha256(b''.join(parts)).hexdigest()[:32]}.so"
-    if not target.exists():
-        with activity("compiling the replay, once", compiles=True), scratch_directory() as work:
-            made = work / "replay.so"
-            done = run_program([*command, *_FLAGS, "-o", str(made), str(_SOURCE)], cwd=work)
-            if done.returncode:
-                last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-                raise ToolError(f"{command[0]}: {last}")
-            os.replace(made, target)
-    used(target)
-    library = ctypes.CDLL(str(target))
-    library.replay_differs.restype = ctypes.c_int64
-    return library
 
 
 class Mismatch(ValueError):
@@ -136,6 +89,21 @@ class Tally:
     leaked: dict[str, Floats]
 
 
+def joined(parts: Sequence[Tally]) -> Tally:
+    """The sums of several."""
+
+    def by_kind(each: Sequence[dict[str, Floats]]) -> dict[str, Floats]:
+        return {kind: np.sum([one[kind] for one in each], axis=0) for kind in each[0]}
+
+    return Tally(
+        sum(part.cycles for part in parts),
+        np.sum([part.toggles for part in parts], axis=0),
+        np.sum([part.high for part in parts], axis=0),
+        by_kind([part.internal for part in parts]),
+        by_kind([part.leaked for part in parts]),
+    )
+
+
 class Replay:
     """The values of a circuit in the cycles of a recording.
 
@@ -165,8 +133,8 @@ class Replay:
         values = np.zeros((circuit.rows, words), np.uint64)
         gates = circuit.gates
         struct = _GatesStruct(
-            _pointer(gates.truth, np.uint8),
-            *(_pointer(part, np.int32) for part in (
+            pointer(gates.truth, np.uint8),
+            *(pointer(part, np.int32) for part in (
                 gates.table, gates.counts, gates.inputs, gates.outputs
             )),
             len(gates.outputs),
@@ -178,8 +146,8 @@ class Replay:
             for row, bits in self._given:
                 part = bits[first // 64 : first // 64 + words]
                 values[row, : len(part)] = part
-            _kernel().replay_evaluate(
-                ctypes.c_void_p(_pointer(values, np.uint64)), ctypes.c_int64(words),
+            kernel("replay").replay_evaluate(
+                ctypes.c_void_p(pointer(values, np.uint64)), ctypes.c_int64(words),
                 ctypes.byref(struct),
             )  # fmt: skip
             yield values, min(64 * CHUNK, self.cycles - 1 - first)
@@ -202,7 +170,7 @@ def _differs(values: Words, register: Register, steps: int) -> int:
         for row in (register.row, register.next_row)
     )
     sizes = ctypes.c_int64(values.shape[1]), ctypes.c_int64(steps)
-    return int(_kernel().replay_differs(*rows, *sizes))
+    return int(kernel("replay").replay_differs(*rows, *sizes))
 
 
 def replay(circuit: Circuit, recording: Recording, tables: Mapping[str, CellTable]) -> Tally:
@@ -216,40 +184,55 @@ def replay(circuit: Circuit, recording: Recording, tables: Mapping[str, CellTabl
     internal = {kind: np.zeros(len(group.rows)) for kind, group in circuit.groups.items()}
     leaked = {kind: np.zeros(len(group.rows)) for kind, group in circuit.groups.items()}
     first = 0
-    with activity("replaying the netlist", total=whole.cycles - 1) as shown:
+    with (
+        activity("replaying the netlist", total=whole.cycles - 1) as shown,
+        ThreadPoolExecutor(THREADS) as pool,
+    ):
         for values, steps in whole.chunks():
             whole.check(values, steps, first)
-            address = ctypes.c_void_p(_pointer(values, np.uint64))
+            address = ctypes.c_void_p(pointer(values, np.uint64))
             words, count = ctypes.c_int64(values.shape[1]), ctypes.c_int64(steps)
-            _kernel().replay_count(
+            kernel("replay").replay_count(
                 address, ctypes.c_int64(circuit.rows), words, count,
-                ctypes.c_void_p(_pointer(toggles, np.int64)),
-                ctypes.c_void_p(_pointer(high, np.int64)),
+                ctypes.c_void_p(pointer(toggles, np.int64)),
+                ctypes.c_void_p(pointer(high, np.int64)),
             )  # fmt: skip
-            for kind, group in circuit.groups.items():
-                table = tables[kind]
-                struct = _struct(group, table, internal[kind], leaked[kind])
-                if group.flip_flop is None:
-                    _kernel().replay_gates(address, words, count, ctypes.byref(struct))
-                else:
-                    clock = ctypes.c_int64(group.inputs.index(group.flip_flop.clock))
-                    _kernel().replay_flip_flops(address, words, count, clock, ctypes.byref(struct))
+
+            def add(kind: str, values: Words = values, steps: int = steps) -> None:
+                group = circuit.groups[kind]
+                _add(group, tables[kind], values, steps, internal[kind], leaked[kind])
+
+            list(pool.map(add, circuit.groups))
             first += steps
             shown.step(steps)
     return Tally(whole.cycles - 1, toggles, high, internal, leaked)
+
+
+def _add(
+    group: CellGroup, table: CellTable, values: Words, steps: int, internal: Floats, leaked: Floats
+) -> None:
+    """Add what the cells of a kind take."""
+    address = ctypes.c_void_p(pointer(values, np.uint64))
+    words, count = ctypes.c_int64(values.shape[1]), ctypes.c_int64(steps)
+    struct = ctypes.byref(_struct(group, table, internal, leaked))
+    if group.flip_flop is None:
+        kernel("replay").replay_gates(address, words, count, struct)
+    else:
+        clock = ctypes.c_int64(group.inputs.index(group.flip_flop.clock))
+        kernel("replay").replay_flip_flops(address, words, count, clock, struct)
 
 
 def _struct(group: CellGroup, table: CellTable, internal: Floats, leaked: Floats) -> _KindStruct:
     events = table.events
     return _KindStruct(
         len(group.rows), len(group.inputs), len(events.truth), table.energy.shape[1],
-        _pointer(group.rows, np.int32),
-        _pointer(table.order, np.uint8),
-        _pointer(events.truth, np.uint8),
-        _pointer(events.passive, np.int16),
-        _pointer(events.active, np.int16),
-        _pointer(table.energy, np.float32),
-        _pointer(events.leakage, np.float64),
-        _pointer(internal, np.float64),
-        _pointer(leaked, np.float64),
+        pointer(group.rows, np.int32),
+        pointer(table.order, np.uint8),
+        pointer(events.truth, np.uint8),
+        pointer(events.passive, np.int16),
+        pointer(events.active, np.int16),
+        pointer(table.energy, np.float32),
+        pointer(events.leakage, np.float64),
+        pointer(internal, np.float64),
+        pointer(leaked, np.float64),
     )  # fmt: skip

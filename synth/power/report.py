@@ -34,8 +34,10 @@ class PinPower:
 
 @dataclass(frozen=True)
 class PowerCheck:
-    """Power by OpenSTA, and ours under its assumptions (:mod:`.opensta`)."""
+    """Power by OpenSTA, and ours: by the states of cells, without glitches, and under OpenSTA's
+    assumptions (:mod:`.opensta`)."""
 
+    by_states: PinPower
     by_pins: PinPower
     opensta: PinPower
 
@@ -60,7 +62,10 @@ class PowerReport:
     effort, wires: as of :class:`..report.AsicReport`
     stimuli: the recorded run, in words
     cycles: in which changes were counted; operations: in these, None if that is not known
-    cells, nets: of the netlist; toggles: changes of a net in a cycle, the mean of all nets
+    cells, nets: of the netlist
+    delays: "library", or "none" without glitches
+    glitch_cycles: those of the cycles in which glitches were counted
+    toggles, settled_toggles: changes of a net in a cycle, the mean of all nets; without glitches
     clock_buffers: of the estimated clock tree
     memory_bits: of large memories, whose power is left out
     modules: largest power first, in mW
@@ -80,7 +85,10 @@ class PowerReport:
     operations: float | None
     cells: int
     nets: int
+    delays: str
+    glitch_cycles: int
     toggles: float
+    settled_toggles: float
     clock_buffers: int
     memory_bits: int
     modules: tuple[ModulePower, ...]
@@ -93,9 +101,10 @@ class PowerReport:
 
     @property
     def total(self) -> dict[str, float]:
-        """Power in mW by column, and of all."""
+        """Power in mW by column, of all, and of all without glitches."""
         found = {name: sum(getattr(row, name) for row in self.modules) for name in COLUMNS}
-        return {**found, "total": sum(found.values())}
+        settled = sum(row.settled for row in self.modules)
+        return {**found, "total": sum(found.values()), "settled": settled}
 
     @property
     def energy_pj(self) -> dict[str, float | None]:
@@ -128,35 +137,42 @@ class PowerReport:
         if energy["operation"] is not None:
             facts.add_row("", f"{energy['operation']:,.4g}", "pJ per operation")
         facts.add_row("toggles", f"{self.toggles:.3f}", f"per net and cycle, {self.nets:,} nets")
+        if self.delays == "library":
+            settled = f"mW without glitches, {self.settled_toggles:.3f} toggles"
+            facts.add_row("", f"{self.total['settled']:,.4g}", settled)
+            facts.add_row("glitches", f"{self.glitch_cycles:,}", "cycles, by the library's delays")
+        else:
+            facts.add_row("", "", "without delays, so without glitches")
         facts.add_row("stimuli", f"{self.cycles:,}", f"cycles: {self.stimuli}")
         tree = f"estimated, {self.clock_buffers:,} buffers, without wires"
         facts.add_row("clock tree", "", tree)
-        facts.add_row("delays", "", "none: a net changes at most once in a cycle")
         if self.memory_bits:
             facts.add_row("memories", "", f"left out: {self.memory_bits:,} bits")
         console.print(facts)
         if self.check:
             console.print(self._check_table(self.check))
-        headings = ("count", *COLUMNS, "total", "share")
+        headings = ("count", *COLUMNS, "total", "share", "no glitches")
         table = numbers_table("mW by module, without what is inside", "module", headings)
         for row in self.modules:
             figures = [f"{getattr(row, name):.4g}" for name in COLUMNS]
             share = f"{100 * row.total / total:.1f} %" if total else "-"
-            table.add_row(row.module, f"{row.instances:,}", *figures, f"{row.total:.4g}", share)
+            rest = f"{row.total:.4g}", share, f"{row.settled:.4g}"
+            table.add_row(row.module, f"{row.instances:,}", *figures, *rest)
         figures = [f"{self.total[name]:.4g}" for name in (*COLUMNS, "total")]
         table.add_section()
-        table.add_row("all", "", *figures, "")
+        table.add_row("all", "", *figures, "", f"{self.total['settled']:.4g}")
         console.print(table)
 
     def _check_table(self, check: PowerCheck) -> Any:
-        own = {name: self.total[name] for name in ("internal", "switching", "leakage")}
-        table = numbers_table("mW without the clock's nets", "by", (*own, "total", "difference"))
+        names = ("internal", "switching", "leakage", "total")
+        title = "mW without the clock's nets and glitches"
+        table = numbers_table(title, "by", (*names, "difference"))
         for name, one in (
             ("OpenSTA", check.opensta),
             ("its assumptions, our tables", check.by_pins),
-            ("states of cells, as below", PinPower(**own)),
+            ("states of cells, as below", check.by_states),
         ):
-            figures = [f"{getattr(one, column):.5g}" for column in (*own, "total")]
+            figures = [f"{getattr(one, column):.5g}" for column in names]
             percent = 100 * (one.total / check.opensta.total - 1)
             allowed = f" (allowed: {CHECK_PERCENT:g} %)" if one is check.by_pins else ""
             said = "" if one is check.opensta else f"{percent:+.3f} %{allowed}"

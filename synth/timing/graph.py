@@ -117,6 +117,7 @@ class Graph:
     level_starts: where each level's arcs begin
     wire: of each arc, the delay in ns from its source's driver to the cell
     load: pF at each node, with the wire's; fanout: pins driven by each net
+    branch: resistance in ns/pF and capacitance in pF of each net's wire to one pin
     clock_slew: ns
     """
 
@@ -131,6 +132,7 @@ class Graph:
     fanout: Ints
     is_clock: npt.NDArray[np.bool_]
     clock_slew: float
+    branch: tuple[Floats, Floats]
     sequential: frozenset[str]
     _kind: Ints
     _kinds: list[str]
@@ -351,6 +353,7 @@ def build_graph(
         fanout=work.fanout,
         is_clock=is_clock,
         clock_slew=work.clock_slew,
+        branch=work.branch,
         sequential=frozenset(c.name for c in library.cells.values() if c.sequential),
         _kind=kinds,
         _kinds=work.kinds,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,10 @@ from tilewright.synth.library.functions import Function, parse_function
 from tilewright.synth.power.circuit import CellGroup, Circuit, flip_flop
 
 Bits = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
 
-_BENCH = """module bench;
+_BENCH = """`timescale 1fs / 1fs
+module bench;
   reg clk = 0;
   reg [INPUTS-1:0] vectors [0:CYCLES-1];
   reg [INPUTS-1:0] in;
@@ -23,12 +26,17 @@ _BENCH = """module bench;
   initial begin
     $readmemb("inputs.txt", vectors);
     file = $fopen("nets.txt");
+    in = vectors[0];
     for (cycle = 0; cycle < CYCLES; cycle = cycle + 1) begin
-      in = vectors[cycle];
-      #5 $fwrite(file, "%b\\n", all);
+      #10000000 $fwrite(file, "%b\\n", all);
+      // Changes are counted from here on to the last cycle.
+      dut.counted = cycle < CYCLES - 1;
       clk = 1;
-      #5 clk = 0;
+      if (cycle < CYCLES - 1) in <= vectors[cycle + 1];
+      #10000000 clk = 0;
     end
+    file = $fopen("counts.txt");
+    for (cycle = 0; cycle < NETS; cycle = cycle + 1) $fwrite(file, "%0d\\n", dut.count[cycle]);
     $finish;
   end
 endmodule
@@ -45,9 +53,11 @@ def _expression(function: Function) -> str:
 
 
 def _model(group: CellGroup) -> str:
-    """The Verilog of a cell; a flip-flop begins with the value INIT."""
+    """The Verilog of a cell. A flip-flop begins with the value INIT; output n follows in R n to
+    rise and F n to fall, in fs."""
     cell = group.cell
     lines = [f"module {cell.name} ({', '.join(cell.pins)});", "parameter INIT = 0;"]
+    lines += [f"parameter R{n} = 0, F{n} = 0;" for n in range(len(cell.outputs))]
     lines += [f"{'output' if pin.output else 'input'} {name};" for name, pin in cell.pins.items()]
     if cell.sequential:
         found = flip_flop(cell)
@@ -56,18 +66,24 @@ def _model(group: CellGroup) -> str:
             f"wire {found.inverse} = ~{found.state};",
             f"always @(posedge {found.clock}) {found.state} <= {_expression(found.next)};",
         ]
-    for pin in cell.outputs:
-        lines.append(f"assign {pin} = {_expression(parse_function(cell.pins[pin].function))};")
+    for n, pin in enumerate(cell.outputs):
+        function = _expression(parse_function(cell.pins[pin].function))
+        lines.append(f"assign #(R{n}, F{n}) {pin} = {function};")
     return "\n".join([*lines, "endmodule", ""])
 
 
-def _flat(circuit: Circuit, inputs: list[int], states: dict[int, int]) -> str:
+def _flat(
+    circuit: Circuit, inputs: list[int], states: Mapping[int, int], delays: Mapping[str, Ints]
+) -> str:
     """The netlist; ``states``: of the registers at the start, by their rows."""
     (clock,) = circuit.netlist.clock_nets.tolist()
     nets = circuit.netlist.nets
     lines = [
         f"module flat (input clk, input [{len(inputs) - 1}:0] in, output [{nets - 1}:0] all);",
         *(f"wire n{row};" for row in range(nets + 2)),
+        f"reg counted = 0; integer count [0:{nets - 1}]; integer k;",
+        f"initial for (k = 0; k < {nets}; k = k + 1) count[k] = 0;",
+        *(f"always @(n{n}) if (counted) count[{n}] = count[{n}] + 1;" for n in range(nets)),
         f"assign all = {{{', '.join(f'n{row}' for row in reversed(range(nets)))}}};",
         f"assign n{clock} = clk;",
         f"assign n{circuit.zero} = 0, n{circuit.one} = 1;",
@@ -86,28 +102,42 @@ def _flat(circuit: Circuit, inputs: list[int], states: dict[int, int]) -> str:
                 f".{pin}(n{net})"
                 for pin, net in zip(group.cell.outputs, outputs, strict=True) if net >= 0
             ]  # fmt: skip
-            init = f" #({states[rows[-1]]})" if group.flip_flop else ""
-            lines.append(f"{kind}{init} {kind}_{number} ({', '.join(pins)});")
+            values = [f".INIT({states[rows[-1]]})"] if group.flip_flop else []
+            if kind in delays:
+                for n, (rise, fall) in enumerate(delays[kind][number].tolist()):
+                    values += [f".R{n}({rise})", f".F{n}({fall})"]
+            given = f" #({', '.join(values)})" if values else ""
+            lines.append(f"{kind}{given} {kind}_{number} ({', '.join(pins)});")
     return "\n".join([*lines, "endmodule", ""])
 
 
 def simulate_gates(
-    circuit: Circuit, inputs: dict[int, list[int]], states: dict[int, int], work: Path
-) -> Bits:
-    """The value of each net before each rising edge: (cycles, nets).
+    circuit: Circuit,
+    inputs: dict[int, list[int]],
+    states: Mapping[int, int],
+    work: Path,
+    delays: Mapping[str, Ints] | None = None,
+) -> tuple[Bits, Ints]:
+    """The value of each net before each rising edge, (cycles, nets), and how often each net changes
+    from the first edge to the last.
 
-    ``inputs``: the values of the nets of inputs in each cycle; ``states``: see ``_flat``.
+    Parameters
+    ----------
+    inputs: the values of the nets of inputs in each cycle; they change with the clock
+    states: see ``_flat``
+    delays: of each cell by kind, in fs: (cells, outputs, 2), to rise and to fall; default none
     """
     names = list(inputs)
     cycles = len(inputs[names[0]])
     text = _BENCH.replace("INPUTS", str(len(names))).replace("CYCLES", str(cycles))
     text = text.replace("NETS", str(circuit.netlist.nets))
     models = "".join(map(_model, circuit.groups.values()))
-    (work / "gates.v").write_text(text + models + _flat(circuit, names, states))
+    (work / "gates.v").write_text(text + models + _flat(circuit, names, states, delays or {}))
     rows = zip(*(inputs[name] for name in reversed(names)), strict=True)
     (work / "inputs.txt").write_text("".join("".join(map(str, row)) + "\n" for row in rows))
     command = [str(find_icarus()), "-g2012", "-o", "gates.vvp", "gates.v"]
     subprocess.run(command, cwd=work, check=True, capture_output=True)
     subprocess.run(["vvp", "gates.vvp"], cwd=work, check=True, capture_output=True)
     lines = (work / "nets.txt").read_text().split()
-    return np.array([np.frombuffer(line[::-1].encode(), np.uint8) for line in lines]) - 48
+    values = np.array([np.frombuffer(line[::-1].encode(), np.uint8) for line in lines]) - 48
+    return values, np.array((work / "counts.txt").read_text().split(), np.int64)

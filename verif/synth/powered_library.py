@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 from tilewright.synth.cells import library_text
 from tilewright.synth.library.liberty_text import Group, parse_liberty
+from tilewright.synth.power.flow import Prepared
+from tilewright.synth.power.recording import Recording
+
+CYCLES = 150
+"""Cycles of the record of the accumulator."""
 
 TEMPLATE = """
 power_lut_template (two) { variable_1 : input_transition_time;
@@ -117,3 +123,28 @@ def write_vcd(
         lines += [f"#{1000 * cycle + 500}", "0c"]
     path.write_text("\n".join([*lines, f"#{1000 * count}", "1c", ""]))
     return path
+
+
+@cache
+def accumulator_signals() -> dict[str, tuple[int, list[int]]]:
+    """A run of the accumulator, computed here."""
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 1 << 16, CYCLES).tolist()
+    x[20:40] = [x[20]] * 20
+    reset = [int(n in (0, 70)) for n in range(CYCLES)]
+    enable = (rng.random(CYCLES) < 0.7).astype(int).tolist()
+    sums = [0]
+    for n in range(CYCLES - 1):
+        low, high = x[n] & 255, x[n] >> 8
+        added = (sums[-1] + 2 * low * high + high) % (1 << 20)
+        sums.append(0 if reset[n] else added if enable[n] else sums[-1])
+    return {"rst": (1, reset), "en": (1, enable), "x": (16, x), "sum": (20, sums)}
+
+
+def accumulator_record(
+    prepared: Prepared, path: Path, **changed: tuple[int, list[int | str]]
+) -> Recording:
+    """The record of that run, with other values for some signals; without those of width 0."""
+    signals: Mapping[str, tuple[int, list[int | str]]] = {**accumulator_signals(), **changed}  # type: ignore[dict-item]
+    write_vcd(path / "run.vcd", "accumulator", {k: v for k, v in signals.items() if v[0]})
+    return prepared.read(path / "run.vcd", "clk")

@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import cache
+from dataclasses import replace
 from io import StringIO
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 from rich.console import Console
-from tilewright.synth.library.cells import evaluate
+from tilewright.cli import main
 from tilewright.synth.library.liberty import liberty_content, read_library
-from tilewright.synth.library.power import InternalPower, read_power
+from tilewright.synth.library.power import read_power
+from tilewright.synth.power import measure as measure_module
 from tilewright.synth.power import replay as replay_module
 from tilewright.synth.power.flow import PowerRequest, Prepared, prepare
 from tilewright.synth.power.measure import PoweredNetlist
 from tilewright.synth.power.opensta import by_pins, opensta_power
-from tilewright.synth.power.recording import Recording, read_vcd
+from tilewright.synth.power.recording import read_vcd
 from tilewright.synth.power.replay import Mismatch, Tally
 from tilewright.synth.targets import KNOWN, target_library
 from tilewright.synth.timing.opensta import opensta_available
 from tilewright.verif.kit.data import needs_data, real_libraries
 from tilewright.verif.synth.cell_libraries import ACCUMULATOR
-from tilewright.verif.synth.powered_library import write_library, write_vcd
-
-CYCLES = 150
+from tilewright.verif.synth.powered_library import (
+    CYCLES,
+    accumulator_record,
+    accumulator_signals,
+    write_library,
+)
+from tilewright.verif.synth.slow_power import expected_sums
 
 
 @pytest.fixture(scope="module")
@@ -37,170 +40,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     return prepare(ACCUMULATOR, "accumulator", request)
 
 
-@cache
-def _signals() -> dict[str, tuple[int, list[int]]]:
-    """A run of the accumulator, computed here."""
-    rng = np.random.default_rng(3)
-    x = rng.integers(0, 1 << 16, CYCLES).tolist()
-    x[20:40] = [x[20]] * 20
-    reset = [int(n in (0, 70)) for n in range(CYCLES)]
-    enable = (rng.random(CYCLES) < 0.7).astype(int).tolist()
-    sums = [0]
-    for n in range(CYCLES - 1):
-        low, high = x[n] & 255, x[n] >> 8
-        added = (sums[-1] + 2 * low * high + high) % (1 << 20)
-        sums.append(0 if reset[n] else added if enable[n] else sums[-1])
-    return {"rst": (1, reset), "en": (1, enable), "x": (16, x), "sum": (20, sums)}
-
-
-def _record(prepared: Prepared, path: Path, **changed: tuple[int, list[int | str]]) -> Recording:
-    signals: Mapping[str, tuple[int, list[int | str]]] = {**_signals(), **changed}  # type: ignore[dict-item]
-    write_vcd(path / "run.vcd", "accumulator", {k: v for k, v in signals.items() if v[0]})
-    return prepared.read(path / "run.vcd", "clk")
-
-
 # Against a slow model
-
-
-class _Slow:
-    """Values of all nets by evaluating functions, and energies event by event."""
-
-    def __init__(self, netlist: PoweredNetlist) -> None:
-        self.whole, self.cells = netlist, []
-        for kind, pins in netlist.netlist.cells.items():
-            cell = netlist.library.cells[kind]
-            for row in pins.tolist():
-                self.cells.append((cell, dict(zip(cell.pins, row, strict=True))))
-
-    def values(self, known: dict[int, bool]) -> dict[int, bool]:
-        """The value of each net from those that are known; a pin without a net is low."""
-        values, waiting = {-1: False, **known}, list(self.cells)
-        while waiting:
-            later = []
-            for cell, nets in waiting:
-                if cell.sequential:
-                    continue
-                inputs = {pin: nets[pin] for pin in cell.inputs}
-                if any(net not in values for net in inputs.values()):
-                    later.append((cell, nets))
-                    continue
-                state = {pin: values[net] for pin, net in inputs.items()}
-                for pin in cell.outputs:
-                    values[nets[pin]] = evaluate(cell.pins[pin].function, state)
-            assert len(later) < len(waiting)
-            waiting = later
-        return values
-
-    def energy(self, group: InternalPower, nets: dict[str, int], edge: int, by: int) -> float:
-        """Energy of one group."""
-        times, clocks = self.whole.times, self.whole.netlist.clock_nets
-        net = nets[group.related or group.pin]
-        slew = times.graph.clock_slew if net in clocks else times.slew[2 * net + by]
-        driven = nets[group.pin] >= 0 and group.related
-        load = times.graph.load[2 * nets[group.pin] + edge] if driven else 0.0
-        table = group.tables[edge]
-        assert table is not None
-        return table.at(float(slew) if net >= 0 else 0.0, float(load))
-
-    def chosen(
-        self, groups: list[InternalPower], state: Mapping[str, bool]
-    ) -> InternalPower | None:
-        fitting = [one for one in groups if one.when and evaluate(one.when, state)]
-        fitting += [one for one in groups if not one.when]
-        return fitting[0] if fitting else None
-
-    def pin(self, kind: str, pin: str, related: str = "") -> list[InternalPower]:
-        groups = self.whole.power.cells[kind].internal
-        return [one for one in groups if one.pin == pin and one.related == related]
-
-    def passive(
-        self, kind: str, nets: dict[str, int], pin: str, state: Mapping[str, bool]
-    ) -> float:
-        group, edge = self.chosen(self.pin(kind, pin), state), int(state[pin])
-        return self.energy(group, nets, edge, edge) if group else 0.0
-
-    def active(
-        self, kind: str, nets: dict[str, int], change: tuple[str, str, bool],
-        state: Mapping[str, bool],
-    ) -> float:  # fmt: skip
-        """An output is changed by an input to a value."""
-        output, by, value = change
-        group = self.chosen(self.pin(kind, output, by), state)
-        all_ = [one for one in self.whole.power.cells[kind].internal if one.pin == output]
-        groups = [group] if group else self.pin(kind, output) or all_
-        edge = int(not value), int(state[by])
-        energies = [self.energy(one, nets, *edge) for one in groups]
-        return sum(energies) / max(len(energies), 1)
-
-
-def _expected(
-    netlist: PoweredNetlist, signals: Mapping[str, tuple[int, list[int]]]
-) -> dict[str, float]:
-    """Sums over all cells: changes of nets, switching and internal energy, leakage."""
-    slow = _Slow(netlist)
-    orders = {kind: netlist.order(group).tolist() for kind, group in netlist.circuit.groups.items()}
-    names = {netlist.netlist.name(net): net for net in range(netlist.netlist.nets)}
-    history = []
-    for cycle in range(CYCLES):
-        known = {}
-        for name, (width, values) in signals.items():
-            for bit in range(width):
-                known[names[f"{name}[{bit}]" if width > 1 else name]] = bool(
-                    values[cycle] >> bit & 1
-                )
-        history.append(slow.values(known))
-    found = {"toggles": 0.0, "switching": 0.0, "internal": 0.0, "leaked": 0.0}
-    loads = netlist.times.graph.load
-    for before, after in pairwise(history):
-        found["toggles"] += sum(before[n] != after[n] for n in after if n >= 0)
-        places: dict[str, int] = {}
-        for cell, nets in slow.cells:
-            place = places[cell.name] = places.get(cell.name, -1) + 1
-            state = {pin: before.get(net, False) for pin, net in nets.items()}
-            goal = {pin: after.get(net, False) for pin, net in nets.items()}
-            outputs = [pin for pin in cell.outputs if state[pin] != goal[pin]]
-            load = [loads[2 * nets[pin] : 2 * nets[pin] + 2].mean() for pin in outputs]
-            found["switching"] += 0.5 * 0.9**2 * sum(load)
-            internal = 0.0
-            last: dict[str, tuple[str, dict[str, bool]]] = {}
-            if cell.sequential:
-                clock = cell.clock
-                state[clock] = False
-                internal += slow.passive(cell.name, nets, clock, state)
-                for pin in outputs:
-                    change = pin, clock, goal[pin]
-                    internal += slow.active(cell.name, nets, change, state)
-                state |= {pin: goal[pin] for pin in cell.outputs} | {clock: True}
-            inputs = [pin for pin in cell.inputs if pin != cell.clock]
-            columns = list(cell.inputs)
-            for column in orders[cell.name][place]:
-                if column >= len(columns) or columns[column] not in inputs:
-                    continue
-                pin = columns[column]
-                if state[pin] == goal[pin]:
-                    continue
-                internal += slow.passive(cell.name, nets, pin, state)
-                following = {**state, pin: goal[pin]}
-                for output in () if cell.sequential else cell.outputs:
-                    function = cell.pins[output].function
-                    if evaluate(function, following) != evaluate(function, state):
-                        last[output] = pin, dict(state)
-                state = following
-            if not cell.sequential:
-                for pin in outputs:
-                    by, then = last[pin]
-                    internal += slow.active(cell.name, nets, (pin, by, goal[pin]), then)
-            found["internal"] += internal
-            power = netlist.power.cells[cell.name]
-            if cell.sequential:
-                internal = slow.passive(cell.name, nets, cell.clock, {**state, cell.clock: True})
-                found["internal"] += internal
-            states = [{**goal, cell.clock: value} for value in (False, True)]
-            for one in states if cell.sequential else [goal]:
-                fitting = [leak.power for leak in power.leakage if evaluate(leak.when, one)]
-                fitting.append(power.average_leakage or 0.0)
-                found["leaked"] += fitting[0] / (1 + cell.sequential)
-    return found
 
 
 def _sums(netlist: PoweredNetlist, tally: Tally) -> dict[str, float]:
@@ -216,16 +56,16 @@ def _sums(netlist: PoweredNetlist, tally: Tally) -> dict[str, float]:
 
 
 def test_replay_equals_a_slow_model(prepared: Prepared, tmp_path: Path) -> None:
-    tally = prepared.netlist.replay(_record(prepared, tmp_path))
+    tally = prepared.netlist.replay(accumulator_record(prepared, tmp_path))
     assert tally.cycles == CYCLES - 1
     found = _sums(prepared.netlist, tally)
-    assert found == pytest.approx(_expected(prepared.netlist, _signals()), rel=1e-5)
+    assert found == pytest.approx(expected_sums(prepared.netlist, accumulator_signals()), rel=1e-5)
     assert min(found.values()) > 0
 
 
 def test_chunks_join(prepared: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run in parts of 64 cycles gives the sums of the run as a whole."""
-    record = _record(prepared, tmp_path)
+    record = accumulator_record(prepared, tmp_path)
     whole = _sums(prepared.netlist, prepared.netlist.replay(record))
     monkeypatch.setattr(replay_module, "CHUNK", 1)
     parts = prepared.netlist.replay(record)
@@ -235,8 +75,8 @@ def test_chunks_join(prepared: Prepared, tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_report(prepared: Prepared, tmp_path: Path) -> None:
     """The columns of the report are sums over modules, at the period."""
-    record = _record(prepared, tmp_path)
-    report = prepared.measure(record, "a run", operations=10)
+    record = accumulator_record(prepared, tmp_path)
+    report = prepared.measure(record, "a run", operations=10, delays="none")
     sums = _sums(prepared.netlist, prepared.netlist.replay(record))
     cycles = CYCLES - 1
     assert report.total["switching"] == pytest.approx(sums["switching"] / cycles / 3.0)
@@ -253,6 +93,39 @@ def test_report(prepared: Prepared, tmp_path: Path) -> None:
     said = console.file.getvalue()
     assert f"{total:,.4g}" in said
     assert "149  cycles: a run" in said
+
+
+def test_glitches_in_the_report(prepared: Prepared, tmp_path: Path) -> None:
+    """With delays more changes count; without them the report has the same figures beside."""
+    record = accumulator_record(prepared, tmp_path)
+    settled = prepared.measure(record, "a run", delays="none")
+    report = prepared.measure(record, "a run")
+    for row in report.modules:
+        (same,) = (one for one in settled.modules if one.module == row.module)
+        assert row.settled == pytest.approx(same.total) == pytest.approx(same.settled)
+        assert (row.leakage, row.clock) == pytest.approx((same.leakage, same.clock))
+        assert row.switching >= same.switching - 1e-12
+    assert report.total["settled"] == pytest.approx(settled.total["total"])
+    assert report.total["total"] > 1.1 * settled.total["total"]
+    assert (report.settled_toggles, settled.toggles) == (settled.settled_toggles,) * 2
+    assert report.toggles > 1.2 * settled.toggles
+    with pytest.raises(ValueError, match=r"^`delays` must be one of library, none, not 'some'$"):
+        prepared.measure(record, "a run", delays="some")
+
+
+def test_glitches_of_windows(
+    prepared: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a long run windows are replayed with delays; the rest grows as they do."""
+    record = accumulator_record(prepared, tmp_path)
+    whole = prepared.measure(record, "a run")
+    monkeypatch.setattr(measure_module, "MOST_CYCLES", 48)
+    monkeypatch.setattr(measure_module, "WINDOWS", 3)
+    report = prepared.measure(record, "a run")
+    assert (whole.glitch_cycles, report.glitch_cycles, report.cycles) == (149, 48, 149)
+    assert report.total["settled"] == pytest.approx(whole.total["settled"])
+    assert report.total["total"] == pytest.approx(whole.total["total"], rel=0.1)
+    assert report.total["total"] != whole.total["total"]
 
 
 def test_clock_tree(prepared: Prepared) -> None:
@@ -281,24 +154,24 @@ def test_clock_tree(prepared: Prepared) -> None:
 
 
 def test_another_netlist_is_refused(prepared: Prepared, tmp_path: Path) -> None:
-    wrong: list[int | str] = [*_signals()["sum"][1]]
+    wrong: list[int | str] = [*accumulator_signals()["sum"][1]]
     wrong[90] = int(wrong[90]) ^ 4
-    record = _record(prepared, tmp_path, sum=(20, wrong))
+    record = accumulator_record(prepared, tmp_path, sum=(20, wrong))
     message = "the netlist is not that of the record: register sum[2] differs in cycle 90"
     with pytest.raises(Mismatch, match=f"^{re.escape(message)}$"):
         prepared.netlist.replay(record)
 
 
 def test_a_register_without_a_record_is_refused(prepared: Prepared, tmp_path: Path) -> None:
-    record = _record(prepared, tmp_path, sum=(0, []))
+    record = accumulator_record(prepared, tmp_path, sum=(0, []))
     with pytest.raises(ValueError, match=r"run.vcd has no record of register sum\[\d+\]$"):
         prepared.netlist.replay(record)
 
 
 def test_an_unknown_value_is_refused(prepared: Prepared, tmp_path: Path) -> None:
-    values: list[int | str] = [*_signals()["x"][1]]
+    values: list[int | str] = [*accumulator_signals()["x"][1]]
     values[7] = "x" * 16
-    record = _record(prepared, tmp_path, x=(16, values))
+    record = accumulator_record(prepared, tmp_path, x=(16, values))
     with pytest.raises(ValueError, match=r"run.vcd: signal x is not known in cycle 7$"):
         prepared.netlist.replay(record)
     assert prepared.netlist.replay(record.window(8, 50)).cycles == 49
@@ -315,7 +188,7 @@ def test_an_unknown_value_is_refused(prepared: Prepared, tmp_path: Path) -> None
         ),
     ],
 )
-def test_a_file_that_is_no_record(tmp_path: Path, text: str, reason: str) -> None:
+def test_a_file_that_is_noaccumulator_record(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "bad.vcd"
     path.write_text(text)
     with pytest.raises(ValueError, match=f"^{re.escape(f'{path} {reason}')}$"):
@@ -351,7 +224,45 @@ def test_opensta_agrees(prepared: Prepared, tmp_path: Path, target: str) -> None
         path = real_libraries()
         request = PowerRequest(target=target, effort="area", period=3.0, liberty_path=path)
         used = prepare(ACCUMULATOR, "accumulator", request)
-    _agrees(used.netlist, used.netlist.replay(_record(used, tmp_path)), used.period)
+    _agrees(used.netlist, used.netlist.replay(accumulator_record(used, tmp_path)), used.period)
+
+
+@pytest.mark.skipif(not opensta_available(), reason="OpenSTA is not installed")
+def test_the_check_in_the_report(prepared: Prepared, tmp_path: Path) -> None:
+    """The report has OpenSTA's figures beside ours, and fails if they differ."""
+    record = accumulator_record(prepared, tmp_path)
+    report = prepared.measure(record, "a run", delays="none", cross_check=True)
+    assert report.check is not None
+    assert report.passed
+    assert report.check.by_states.total == pytest.approx(
+        report.total["total"] - report.total["clock"]
+    )
+    console = Console(file=StringIO(), width=140)
+    report.print(console)
+    assert isinstance(console.file, StringIO)
+    assert "(allowed: 1 %)" in console.file.getvalue()
+    wrong = replace(report.check, by_pins=report.check.by_states)
+    assert not replace(report, check=wrong).passed
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("matraptor", "matraptor is no matrix unit, which random operations are of: give its waves "
+         "by --activity"),
+        ("m3xu --mode fp16 --activity x.vcd", "--mode and --activity exclude each other"),
+        ("m3xu --skip 3", "--skip is of --activity"),
+        ("m3xu --delays some", "--delays must be one of library, none, not 'some'"),
+        ("m3xu --effort fast", "`effort` must be one of area, speed, not 'fast'"),
+        ("m3xu --target cmos", "target cmos has no tables of power: take a Liberty library that "
+         "has (asap7, gscl45nm, sg13g2, sky130hd)"),
+        ("m3xu --target ice40", "target ice40 has no tables of power: take a Liberty library that "
+         "has (asap7, gscl45nm, sg13g2, sky130hd)"),
+    ],
+)  # fmt: skip
+def test_refusals(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["power", *words.split()]) == 2
+    assert capsys.readouterr().err == f"error: {said}\n"
 
 
 # Real libraries

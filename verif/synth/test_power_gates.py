@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +11,16 @@ from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.m3xu import M3XU, M3xuConfig
 from tilewright.random_operations import random_operations, record_operations
 from tilewright.sim.units.any_unit import mixed_operations
+from tilewright.synth.power.delays import replay_with_delays
 from tilewright.synth.power.flow import PowerRequest, prepare
 from tilewright.synth.power.opensta import by_pins, opensta_power
-from tilewright.synth.power.replay import Replay
+from tilewright.synth.power.replay import CellTable, Replay
 from tilewright.synth.targets import KNOWN
 from tilewright.synth.timing.opensta import opensta_available
 from tilewright.verif.kit.data import needs_data, real_libraries
+from tilewright.verif.synth.cell_libraries import ACCUMULATOR
 from tilewright.verif.synth.gate_simulation import simulate_gates
-from tilewright.verif.synth.powered_library import write_library
+from tilewright.verif.synth.powered_library import accumulator_record, write_library
 
 SMALL = M3xuConfig(rows=1, cols=1, depth=2, alignment_bits=26, pipeline=3, modes=("fp16",))
 CYCLES = 100
@@ -40,7 +43,7 @@ def test_every_net_as_in_a_gate_level_simulation(tmp_path: Path) -> None:
     nets = [net for nets in circuit.netlist.inputs.values() for net in nets.tolist()]
     inputs = {net: replayed[net].tolist() for net in nets if net not in clocks}
     states = {one.row: int(replayed[one.row, 0]) for one in circuit.registers}
-    simulated = simulate_gates(circuit, inputs, states, tmp_path)
+    simulated, changes = simulate_gates(circuit, inputs, states, tmp_path)
     # Bits of ports that nothing drives and nothing needs.
     floating = np.flatnonzero((simulated > 1).all(axis=0))
     assert not prepared.netlist.times.graph.fanout[floating].any()
@@ -49,8 +52,61 @@ def test_every_net_as_in_a_gate_level_simulation(tmp_path: Path) -> None:
     tally = prepared.netlist.replay(record)
     toggles = (simulated[1:] != simulated[:-1]).sum(axis=0)
     assert (tally.toggles[data] == toggles[data]).all()
+    assert (changes[data] >= toggles[data]).all()
     assert (tally.high[data] == simulated[1:, data].sum(axis=0)).all()
     assert (toggles[data] > 0).mean() > 0.7
+
+
+def test_glitches_as_in_a_simulation_with_delays(tmp_path: Path) -> None:
+    """Each net changes as often as in Icarus, with random delays of the cells' outputs."""
+    library = write_library(tmp_path / "powered.lib")
+    request = PowerRequest(target=f"liberty:{library}", effort="area", period=3.0)
+    prepared = prepare(ACCUMULATOR, "accumulator", request)
+    netlist, circuit = prepared.netlist, prepared.netlist.circuit
+    record = accumulator_record(prepared, tmp_path)
+    rng = np.random.default_rng(1)
+    outputs = {
+        kind: rng.integers(5_000, 80_000, (*group.nets.shape, 2))
+        for kind, group in circuit.groups.items()
+    }
+    delays = {}
+    for kind, group in circuit.groups.items():
+        shape = (len(group.rows), len(group.inputs), group.nets.shape[1], 2, 2)
+        delays[kind] = np.broadcast_to(outputs[kind][:, None, :, None, :], shape).astype(np.int32)
+    access = {
+        net: (0.0, 0.0) for nets in circuit.netlist.inputs.values() for net in nets.tolist()
+        if net not in circuit.netlist.clock_nets
+    }  # fmt: skip
+    tables = {kind: _counting(table) for kind, table in netlist.tables.items()}
+    found = replay_with_delays(circuit, [record], tables, delays, access, 3.0)
+    ((values, steps),) = Replay(circuit, record).chunks()
+    bits = np.unpackbits(values.view(np.uint8), axis=1, bitorder="little")[:, : steps + 1]
+    inputs = {net: bits[net].tolist() for net in access}
+    states = {one.row: int(bits[one.row, 0]) for one in circuit.registers}
+    _, changes = simulate_gates(circuit, inputs, states, tmp_path, outputs)
+    tally = netlist.replay(record)
+    data = np.setdiff1d(np.arange(circuit.netlist.nets), circuit.netlist.clock_nets)
+    assert (found.toggles[data] == changes[data]).all()
+    assert ((found.toggles - tally.toggles)[data] % 2 == 0).all()
+    assert found.toggles[data].sum() > 1.3 * tally.toggles[data].sum()
+    for kind, group in circuit.groups.items():
+        pins = np.append(changes, [0] * (circuit.rows - len(changes)))
+        if group.flip_flop is not None:
+            pins[group.rows[:, -1]] = 0
+            pins[circuit.netlist.clock_nets] = 2 * steps
+        wanted = pins[group.rows].sum(axis=1) + 1000 * np.where(
+            group.nets >= 0, changes[group.nets], 0
+        ).sum(axis=1)
+        driven = (group.nets >= 0).all(axis=1)
+        assert (found.internal[kind] == wanted)[driven].all()
+
+
+def _counting(table: CellTable) -> CellTable:
+    """Energies that count: 1 for each change of an input, 1000 for each of an output."""
+    events = table.events
+    passive, active = np.zeros_like(events.passive), np.ones_like(events.active)
+    energy = np.tile(np.array([1, 1000], np.float32), (len(table.order), 1))
+    return replace(table, events=replace(events, passive=passive, active=active), energy=energy)
 
 
 def test_random_operations_are_those_of_the_mode() -> None:

@@ -90,6 +90,14 @@ def power(
             autocompletion=lambda: ["none", "wireload"],
         ),
     ] = "none",
+    delays: Annotated[
+        str,
+        typer.Option(
+            metavar="DELAYS",
+            help="library: glitches by its delays; none: no glitches, faster.",
+            autocompletion=lambda: ["library", "none"],
+        ),
+    ] = "library",
     check: Annotated[
         bool,
         typer.Option(
@@ -131,7 +139,8 @@ def power(
     if activity is None and skip:
         raise UserError("--skip is of --activity")
     report = measured(
-        entry, values, activity, mode, (skip, cycles, seed), check=check,
+        entry, values, activity, mode, (skip, cycles, seed),
+        how={"cross_check": check, "delays": delays},
         target=target, period=clock, effort=effort, wires=wires, dont_use=dont_use or (),
         liberty_path=liberty_path,
     )  # fmt: skip
@@ -149,15 +158,19 @@ def measured(
     mode: str | None,
     numbers: tuple[int, int, int],
     *,
-    check: bool = False,
+    how: dict[str, Any],
     **options: Any,
 ) -> Any:
-    """The report of a unit. ``numbers``: cycles to skip and to measure, and the seed."""
+    """The report of a unit.
+
+    ``numbers``: cycles to skip and to measure, and the seed; ``how``: options of ``measure``.
+    """
     from ..hw.emit.unit import emit
+    from ..hw.spec.host.words import not_one_of
     from ..sim.rtl.build import BuildError
     from ..sim.rtl.toolchain import ToolMissing, require_tools
     from ..synth.base.errors import ToolError
-    from ..synth.power.flow import PowerRequest, prepare
+    from ..synth.power.flow import DELAYS, PowerRequest, prepare
     from ..synth.timing.opensta import opensta_available
 
     skip, cycles, seed = numbers
@@ -165,8 +178,10 @@ def measured(
     with user_errors(*wrong):
         if activity is None:
             require_tools()
-        if check and not opensta_available():
+        if how["cross_check"] and not opensta_available():
             raise UserError("--check needs OpenSTA: the command `sta` is not installed")
+        if how["delays"] not in DELAYS:
+            raise UserError(not_one_of("--delays", DELAYS, how["delays"]))
         request = PowerRequest(**options)
         request.library()
         emitted = emit(entry.unit, values)
@@ -174,7 +189,7 @@ def measured(
         prepared = prepare(emitted.verilog, sidecar["module"], request, sidecar["config"])
         if activity is not None:
             record = prepared.read(activity, sidecar["clock"]).window(skip, cycles + 1)
-            return prepared.measure(record, str(activity), cross_check=check)
+            return prepared.measure(record, str(activity), **how)
         from ..random_operations import record_operations
 
         mode = mode or values.default_product  # type: ignore[attr-defined]
@@ -184,6 +199,4 @@ def measured(
                 emitted, values, mode, cycles, seed, prepared.signals(), path  # type: ignore[arg-type]
             )  # fmt: skip
             record = prepared.read(path, sidecar["clock"]).window(run.first, cycles + 1)
-        return prepared.measure(
-            record, f"random operations, {mode}", run.per_cycle * cycles, cross_check=check
-        )
+        return prepared.measure(record, f"random operations, {mode}", run.per_cycle * cycles, **how)
