@@ -268,7 +268,7 @@ def test_a_cycle_is_named() -> None:
 
 # A file is a subject: neither a fragment of its one user nor longer than one reads at once.
 
-MOST_FILES = 1550
+MOST_FILES = 1556
 """1,500, and those of boards and of power: more systems may have more files, the others not."""
 MOST_LINES = 400
 FEWEST_LINES = 40
