@@ -349,5 +349,6 @@ def _signal(place: Place, nets: list[int], inverted: list[bool]) -> tuple[str, i
         if best is None or (hidden, other) < best[0]:
             best = (hidden, other), name
     assert best is not None
-    signal, bracket, bit = best[1].partition("[")
-    return signal, int(bit[:-1]) if bracket else None, best[0][1]
+    # The last index is that of a bit, or of a word of one bit: a record tells which.
+    signal, bracket, bit = best[1].rpartition("[")
+    return signal or bit, int(bit[:-1]) if bracket else None, best[0][1]

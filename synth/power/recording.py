@@ -56,6 +56,8 @@ class Recording:
 
         Raises ValueError if it is not recorded, or if a value is not known.
         """
+        if name not in self.signals and bit is not None:
+            name, bit = f"{name}[{bit}]", None  # a word of one bit
         signal = self.signals.get(name)
         if signal is None or (bit or 0) >= signal.width:
             at = "" if bit is None else f"[{bit}]"

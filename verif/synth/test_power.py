@@ -29,6 +29,7 @@ from tilewright.verif.synth.powered_library import (
     accumulator_record,
     accumulator_signals,
     write_library,
+    write_vcd,
 )
 from tilewright.verif.synth.slow_power import expected_sums
 
@@ -193,6 +194,19 @@ def test_a_file_that_is_noaccumulator_record(tmp_path: Path, text: str, reason: 
     path.write_text(text)
     with pytest.raises(ValueError, match=f"^{re.escape(f'{path} {reason}')}$"):
         read_vcd(path, "accumulator", "clk")
+
+
+def test_words_of_memories(tmp_path: Path) -> None:
+    """Words of several bits and of one bit are found by the names of their bits."""
+    words: dict[str, tuple[int, list[int | str]]] = {
+        "words[2]": (4, [1, 2, 3]), "flags[3]": (1, [0, 1, 1]),
+    }  # fmt: skip
+    record = read_vcd(write_vcd(tmp_path / "a.vcd", "top", words), "top", "clk")
+    assert record.cycles == 3
+    assert [int(record.bits("words[2]", bit)[0]) & 7 for bit in range(3)] == [5, 6, 0]
+    assert int(record.bits("flags", 3)[0]) & 7 == 6
+    with pytest.raises(ValueError, match=r"a.vcd has no record of register flags\[2\]$"):
+        record.bits("flags", 2)
 
 
 def test_libraries_without_power(tmp_path: Path) -> None:
