@@ -30,7 +30,8 @@ Bools = npt.NDArray[np.bool_]
 Columns = tuple[int, int]
 
 _MOST_RANGES = 64
-"""Of equal numbers of products; a row that does not fit one gets ranges as wide as a queue."""
+"""Of equal numbers of products; a row that does not fit one gets ranges of as many columns as a
+queue has places."""
 
 
 class RangeJob(NamedTuple):
@@ -163,10 +164,11 @@ def _bounds(a: CsrPatterns, b: CsrPatterns, columns: Columns, ranges: int) -> li
     low, high = columns
     uses = np.bincount(a.columns, minlength=len(b.starts) - 1)
     each = np.repeat(uses, np.diff(b.starts)).astype(np.float64)
-    kept = (b.columns >= low) & (b.columns < high)
-    upto = np.cumsum(np.bincount(b.columns[kept] - low, each[kept], high - low))
+    kept = np.flatnonzero((b.columns >= low) & (b.columns < high))
+    kept = kept[np.argsort(b.columns[kept], kind="stable")]
+    upto = np.cumsum(each[kept])
     marks = upto[-1] * np.arange(1, ranges) / ranges
-    return [low, *(low + 1 + np.searchsorted(upto, marks)).tolist(), high]
+    return [low, *(b.columns[kept[np.searchsorted(upto, marks)]] + 1).tolist(), high]
 
 
 @allocating
@@ -282,9 +284,21 @@ def parts_of(
             parts.append(Part((low, high), ones if count > 1 else None, jobs))
     if len(classes.narrow):
         rows = heavy[_dealt(config, few, source, classes.narrow)]
-        cuts = [*range(columns[0], columns[1], config.queue_depth), columns[1]]
+        cuts = _narrow_bounds(config, take_rows(few, classes.narrow), source, columns)
         parts.append(Part(columns, None, [RangeJob(rows, cut) for cut in pairwise(cuts)]))
     return parts
+
+
+def _narrow_bounds(
+    config: MatRaptorConfig, a: CsrPatterns, b: CsrPatterns, columns: Columns
+) -> list[int]:
+    """Cuts a range of columns into parts in which no row of the product overflows a queue: each has
+    as many columns with products as a queue has places."""
+    used = np.zeros(len(b.starts) - 1, np.bool_)
+    used[a.columns] = True
+    found = np.unique(take_rows(b, used).columns)
+    found = found[(found >= columns[0]) & (found < columns[1])]
+    return [columns[0], *found[config.queue_depth :: config.queue_depth].tolist(), columns[1]]
 
 
 def _copied(config: MatRaptorConfig, b: CsrPatterns, classes: _Classes, count: int) -> bool:

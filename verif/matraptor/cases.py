@@ -244,13 +244,14 @@ def random_columns(
     rng: np.random.Generator, config: MatRaptorConfig, count: int
 ) -> tuple[int, int]:
     """Draws a range of columns, first and last: that of a job without a range, one column, none,
-    all of them, from and up to edges of blocks, or any."""
+    one that ends before it begins, all of them, from and up to edges of blocks, or any."""
     block = config.layout.block_entries
     low, high = np.sort(rng.integers(0, count, 2)).tolist()
     choices = [
         *[ALL] * 4,
         (low, low),
         (high + 1, high),
+        (high + 1, low),
         (0, count - 1),
         (low // block * block, (high // block + 1) * block - 1),
         (low, ALL[1]),

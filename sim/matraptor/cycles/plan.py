@@ -231,10 +231,11 @@ def plan(
 
 def in_range(b: csr_array, columns: tuple[int, int] | None) -> tuple[Ints, Ints]:
     """Returns for each row of a canonical array the entries before a range of columns, and in it;
-    None: all columns."""
+    None: all columns. A range that ends before it begins has none."""
     if columns is None:
         return np.zeros(b.shape[0], np.int64), np.diff(b.indptr).astype(np.int64)
-    below = (starts(b.indices < column)[b.indptr] for column in columns)
+    low, high = columns[0], max(columns)
+    below = (starts(b.indices < column)[b.indptr] for column in (low, high))
     before, upto = (np.diff(found) for found in below)
     return before, upto - before
 

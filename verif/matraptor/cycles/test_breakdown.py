@@ -183,6 +183,15 @@ def test_finished_early() -> None:
 
 
 @pytest.mark.slow
+def test_a_range_that_ends_before_it_begins() -> None:
+    """Takes as long as any range without columns: every entry is read and skipped."""
+    a, b = uniform(20, 20, 0.3, 1), uniform(20, 40, 0.4, 2)
+    found, none = (simulate(config_of("2x2"), a, b, columns=part) for part in ((10, 3), (40, 41)))
+    check(found)
+    assert found == none
+    assert found.operations == found.results == 0 < found.bytes_b_entries
+
+
 def test_sums_of_one_element() -> None:
     """A row times a column, by outer products: the adder."""
     config = MatRaptorConfig(lanes=1, channels=1, outer_product=True)

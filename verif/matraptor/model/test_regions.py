@@ -326,6 +326,24 @@ def test_a_split_product_is_that_of_deep_queues(
     assert (made > 0) == (copies and semiring != "addnorm")
 
 
+@pytest.mark.parametrize("apart", [1, 1 << 22])
+def test_rows_that_overflow_in_every_range(apart: int) -> None:
+    """They get ranges of as few columns as a queue has places, however far these are apart."""
+    few = {"lanes": 2, "channels": 2, "queues": 3, "semiring": "minplus"}
+    cfg, deep = (MatRaptorConfig(**few, queue_depth=depth) for depth in (4, 1024))
+    rng = rng_of(7)
+    a, b = random_matrix(rng, cfg, (9, 8), 0.5), random_matrix(rng, cfg, (8, 500), 0.9)
+    moved = b.patterns()._replace(columns=apart * b.patterns().columns)
+    b = from_patterns(moved, (8, 500 * apart), cfg.layout)
+    whole = 0, 500 * apart
+    sure, _ = splits.sure_rows(cfg, a.patterns(), b.patterns(), whole)
+    jobs = splits.parts_of(cfg, a.patterns(), b.patterns(), whole, sure)[-1].jobs
+    assert 64 < len(jobs) <= 125
+    driver = SparseDriver(MatRaptorModel(cfg))
+    assert driver.multiply(a, b).same_as(SparseDriver(MatRaptorModel(deep)).multiply(a, b))
+    assert [job.columns for job in driver.jobs[-len(jobs) :]] == [job.columns for job in jobs]
+
+
 @pytest.mark.parametrize("semiring", SEMIRINGS)
 @pytest.mark.parametrize("value", ["fp16", "fp32", "int32"])
 def test_the_identity_leaves_b_as_it_is(semiring: str, value: str) -> None:
