@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,12 @@ from tilewright.sim.sparse.c2sr import C2sr, from_csr, to_csr
 from tilewright.verif.channels.lane_rows import walk
 from tilewright.verif.kit.job_checks import Mismatch
 from tilewright.verif.kit.sampling import draw_until
-from tilewright.verif.matraptor.cases import SparseCase, place_arrays, random_matrix
+from tilewright.verif.matraptor.cases import (
+    SparseCase,
+    place_arrays,
+    random_columns,
+    random_matrix,
+)
 from tilewright.verif.matraptor.jobs import (
     SparseRtl,
     check_result,
@@ -53,7 +58,8 @@ class OfOuterProducts(SparseCase):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OuterCase(SparseCase):
-    """A job of the second mode: ``a`` is A as it is stored, by columns; ``left``: A itself."""
+    """A job of the second mode: ``a`` is A as it is stored, by columns; ``left``: A itself;
+    ``column_range``: what is left in the registers, which does not count."""
 
     left: C2sr
 
@@ -67,7 +73,8 @@ class OuterCase(SparseCase):
 
     @property
     def registers(self) -> dict[str, int]:
-        return self.seen.registers | {"MODE": 1, "COLUMNS": self.b.shape[1]}
+        left_behind = replace(self.seen, column_range=self.column_range)
+        return left_behind.registers | {"MODE": 1, "COLUMNS": self.b.shape[1]}
 
     @property
     def rows_of_b(self) -> npt.NDArray[np.int64]:
@@ -124,7 +131,8 @@ def random_outer(
     any_bits = bool(rng.integers(2))
     a = random_matrix(rng, config, (rows, inner), share[0], any_bits=any_bits)
     b = random_matrix(rng, config, (inner, columns), share[1], any_bits=any_bits)
-    return outer_case(rng, config, memory_bytes, a, b)
+    case = outer_case(rng, config, memory_bytes, a, b)
+    return replace(case, column_range=random_columns(rng, config, columns))
 
 
 def in_rows(rng: np.random.Generator, case: SparseCase) -> InRows:
@@ -132,7 +140,7 @@ def in_rows(rng: np.random.Generator, case: SparseCase) -> InRows:
     columns = int(rng.choice([0, 1, (1 << 32) - 1]))
     return InRows(
         config=case.config, a=case.a, b=case.b, capacity=case.capacity, base=case.base,
-        columns=columns,
+        column_range=case.column_range, columns=columns,
     )  # fmt: skip
 
 
