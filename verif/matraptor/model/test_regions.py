@@ -329,7 +329,7 @@ def test_a_split_product_is_that_of_deep_queues(
 @pytest.mark.parametrize("apart", [1, 1 << 22])
 def test_rows_that_overflow_in_every_range(apart: int) -> None:
     """They get ranges of as few columns as a queue has places, however far these are apart."""
-    few = {"lanes": 2, "channels": 2, "queues": 3, "semiring": "minplus"}
+    few: dict[str, Any] = {"lanes": 2, "channels": 2, "queues": 3, "semiring": "minplus"}
     cfg, deep = (MatRaptorConfig(**few, queue_depth=depth) for depth in (4, 1024))
     rng = rng_of(7)
     a, b = random_matrix(rng, cfg, (9, 8), 0.5), random_matrix(rng, cfg, (8, 500), 0.9)
