@@ -93,11 +93,16 @@ def _registers(entry: Entry, changes: Mapping[str, Any]) -> tuple[Register, ...]
 
 
 def _optional(entry: Entry) -> dict[Register, str]:
-    """Returns the registers that the default configuration lacks, each with the parameter that adds
-    it: the variant without that parameter lacks the register."""
+    """Returns the registers that the default configuration lacks, each with the parameters that add
+    it: alone, or else the first one of a variant without which that lacks the register."""
     unit = entry.unit
     known = {register.name for register in unit.job_spec(unit.config()).registers}
     found: dict[Register, str] = {}
+    alone = [
+        (name, {register.name for register in _registers(entry, {name: value})})
+        for variant in entry.variants
+        for name, value in variant.items()
+    ]
     for variant in entry.variants:
         without = {
             name: _registers(entry, {x: y for x, y in variant.items() if x != name})
@@ -106,12 +111,20 @@ def _optional(entry: Entry) -> dict[Register, str]:
         for register in _registers(entry, variant):
             if register.name not in known:
                 known.add(register.name)
-                found[register] = next(
+                needed = (
                     name
                     for name, others in without.items()
                     if others and register.name not in {other.name for other in others}
                 )
+                adding = dict.fromkeys(name for name, names in alone if register.name in names)
+                found[register] = _any_of([*adding] or [next(needed)])
     return found
+
+
+def _any_of(names: list[str]) -> str:
+    """Joins the names of parameters."""
+    *first, last = (f"`{name}`" for name in names)
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _title(group: Iterable[Entry]) -> str:
@@ -158,7 +171,7 @@ def _overview(groups: list[list[Entry]], specs: list[JobSpec]) -> Iterator[str]:
         for register in spec.registers:
             offsets.setdefault(register.name, {})[index] = f"0x{register.offset:02X}"
         for register, name in _optional(group[0]).items():
-            text = f"0x{register.offset:02X} with `{name}`"
+            text = f"0x{register.offset:02X} with {name}"
             offsets.setdefault(register.name, {})[index] = text
     yield "| register | " + " | ".join(map(_title, groups)) + " |"
     yield "|---|" + "---|" * len(groups)
@@ -182,7 +195,7 @@ def _own(group: list[Entry], spec: JobSpec, common: Iterable[Register]) -> Itera
     yield from _COLUMNS
     for register in sorted(own, key=lambda register: register.offset):
         name = optional.get(register)
-        yield from _rows(register, f"; with `{name}` only" if name else "")
+        yield from _rows(register, f"; with {name} only" if name else "")
     yield ""
     yield from ("| code | error | cause |", "|---|---|---|")
     for error in spec.errors:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -140,7 +140,7 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
 
         Raises
         ------
-        TypeError: an operand that is not in C2SR
+        TypeError: an operand that is not in C2SR; columns that are not two integers
         ValueError: shapes or layouts that do not fit; a memory that is too small; a mode that the
             device does not have; more columns of A than the mode accepts; columns that B does not
             have, or with outer products
@@ -372,5 +372,11 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
 def _check_columns(columns: tuple[int, int], count: int, mode: str) -> None:
     if mode != "rows":
         raise ValueError(f'`columns` must be None for mode "outer", not {columns}')
+    if not (
+        isinstance(columns, tuple)
+        and len(columns) == 2
+        and all(isinstance(column, SupportsIndex) for column in columns)
+    ):
+        raise TypeError(f"`columns` must be two integers, not {columns!r}")
     if not 0 <= columns[0] < columns[1] <= count:
         raise ValueError(f"`columns` must be a range within 0..{count}, not {columns}")

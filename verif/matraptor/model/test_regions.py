@@ -387,6 +387,10 @@ def test_what_the_driver_refuses() -> None:
     for columns in ((0, 8), (3, 3), (-1, 4)):
         with pytest.raises(ValueError, match=r"^`columns` must be a range within 0\.\.7, not "):
             driver.multiply(a, b, columns=columns)
+    wrong: Any
+    for wrong in ((1, 2, 3), (0.5, 3), 5):
+        with pytest.raises(TypeError, match=r"^`columns` must be two integers, not "):
+            driver.multiply(a, b, columns=wrong)
     outer = SparseDriver(MatRaptorModel(MatRaptorConfig(**SMALL, outer_product=True)))
     with pytest.raises(ValueError, match=r"^`columns` must be None for mode \"outer\""):
         outer.multiply(a, b, mode="outer", columns=(0, 2))
