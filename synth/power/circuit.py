@@ -16,6 +16,7 @@ from ..library.cells import Cell, Library
 from ..library.functions import Function, parse_function
 from ..library.liberty_text import parse_liberty
 from ..mapping.netlist import Netlist, Place
+from ..memories.cells import READ_DATA
 from ..timing.graph import levels
 
 __all__ = ["CellGroup", "Circuit", "FlipFlop", "Gates", "Register", "flip_flop", "states_of"]
@@ -313,9 +314,25 @@ class Circuit:
                 raise ValueError(f"a cell {cell.name} is set or reset without a clock")
 
     def _add_read_data(self, cell: Cell, pins: Ints) -> None:
-        outputs = [place for place, pin in enumerate(cell.pins) if pin in cell.outputs]
-        if outputs == [list(cell.pins).index("Q")]:
-            self._record(cell, [False], pins[:, outputs[0]], np.full(len(pins), -1))
+        """Registers of what memories read, by the names of the signals around them. The cells at
+        their inputs have outputs that go nowhere."""
+        if not cell.name.endswith(f"__{READ_DATA}"):
+            return
+        rows, first = pins[:, list(cell.pins).index("Q")].tolist(), 0
+        for owner, _, count in self.netlist.owners(cell.name):
+            memory = self.places[owner]
+            parent = self.places[memory.parent]
+            instance = memory.path[len(parent.path) : -1]
+            nets = next(
+                ports[READ_DATA] for child, _, ports in parent.module.children if child == instance
+            )
+            for row, net in zip(rows[first : first + count], nets.tolist(), strict=True):
+                if row >= 0 and net >= 0:
+                    signal, bit, _ = _signal(parent, [net], [False])
+                    self.registers.append(
+                        Register(parent.path, parent.module.name, signal, bit, row, False, -1)
+                    )
+            first += count
 
     def _record(self, cell: Cell, inverted: list[bool], rows: Ints, after: Ints) -> None:
         """Add registers; ``inverted``: of each output of the cell."""

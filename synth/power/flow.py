@@ -105,7 +105,9 @@ class Prepared:
     def read(self, path: Path, clock: str) -> Recording:
         """Read a recording. Raises as ``read_vcd``."""
         circuit = self.netlist.circuit
+        # A word of one bit of a memory is recorded under the name of its bit.
         wanted = {f"{register.path}{register.signal}" for register in circuit.registers}
+        wanted |= {register.name for register in circuit.registers}
         with activity("reading the record"):
             return read_vcd(path, self.top, clock, wanted | set(circuit.netlist.inputs))
 

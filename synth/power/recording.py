@@ -11,7 +11,7 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Recording", "read_vcd"]
+__all__ = ["Recording", "check_vcd", "read_vcd"]
 
 Words = npt.NDArray[np.uint64]
 _CHUNK = 1 << 24
@@ -118,6 +118,25 @@ def _header(file: BinaryIO, path: Path) -> Iterator[tuple[tuple[str, ...], str, 
     raise ValueError(f"{path} is not a value change dump: it has no $enddefinitions")
 
 
+def _opened(
+    file: BinaryIO, path: Path, module: str, clock: str
+) -> tuple[list[tuple[tuple[str, ...], str, int, bytes]], tuple[str, ...]]:
+    """Returns the variables of a dump, and the scope of its top module, which has the clock."""
+    variables = list(_header(file, path))
+    scopes = sorted((scope for scope, *_ in variables if scope[-1:] == (module,)), key=len)
+    if not scopes:
+        raise ValueError(f"{path} has no module {module}")
+    if not any((scope, name) == (scopes[0], clock) for scope, name, *_ in variables):
+        raise ValueError(f"{path} has no clock {clock} in module {module}")
+    return variables, scopes[0]
+
+
+def check_vcd(path: Path, module: str, clock: str) -> None:
+    """Raises as :func:`read_vcd`, as far as the beginning of the file tells."""
+    with path.open("rb") as file:
+        _opened(file, path, module, clock)
+
+
 def read_vcd(
     path: Path, module: str, clock: str, wanted: Collection[str] | None = None
 ) -> Recording:
@@ -133,11 +152,7 @@ def read_vcd(
     that cannot be read.
     """
     with path.open("rb") as file:
-        variables = list(_header(file, path))
-        scopes = sorted((scope for scope, *_ in variables if scope[-1:] == (module,)), key=len)
-        if not scopes:
-            raise ValueError(f"{path} has no module {module}")
-        top = scopes[0]
+        variables, top = _opened(file, path, module, clock)
         names: dict[str, bytes] = {}
         by_code: dict[bytes, _Signal] = {}
         for scope, name, width, code in variables:
@@ -146,8 +161,6 @@ def read_vcd(
                 names[whole] = code
                 if wanted is None or whole in wanted or whole == clock:
                     by_code.setdefault(code, _Signal(width))
-        if clock not in names:
-            raise ValueError(f"{path} has no clock {clock} in module {module}")
         _read_changes(file, by_code)
     clock_signal = by_code[names[clock]]
     edges = [

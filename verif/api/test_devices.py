@@ -52,7 +52,7 @@ def small(name: str, backend: str, **options: Any) -> tilewright.OpenDevice[Any]
 
 def test_backends() -> None:
     """All accelerators have a model, and a driver; no parameter has the name of an option."""
-    options = {"backend", "memory_bytes", "memory", "gigahertz", "waves"}
+    options = {"backend", "memory_bytes", "memory", "gigahertz", "waves", "wave_depth"}
     for name in ACCELERATORS:
         entry = entries()[name]
         assert set(entry.models) <= {"model", "cycles"}
@@ -220,9 +220,13 @@ def _matrix() -> Any:
 
 @pytest.mark.long
 def test_waves(tmp_path: Path) -> None:
-    with small("c2sr_converter", "rtl", waves=tmp_path / "waves.vcd") as device:
+    waves = tmp_path / "waves.vcd"
+    with small("c2sr_converter", "rtl", waves=waves, wave_depth=99) as device:
         device.read_register(0)
-    assert "$enddefinitions" in (tmp_path / "waves.vcd").read_text()
+    text = waves.read_text()
+    assert "$enddefinitions" in text
+    # Two levels below the top module.
+    assert "scope module states" in text
 
 
 def test_refusals() -> None:
@@ -239,6 +243,10 @@ def test_refusals() -> None:
         tilewright.device("sida", memory_bytes=1.5)  # type: ignore[arg-type]
     with refused(ValueError, "`gigahertz` must be above 0, not 0"):
         tilewright.device("sida", backend="cycles", gigahertz=0)
+    with refused(ValueError, "`wave_depth` must be an integer of at least 1, not 0"):
+        tilewright.device("sida", backend="rtl", waves="a.vcd", wave_depth=0)
+    with refused(ValueError, "`wave_depth` must be None without waves, not 3"):
+        tilewright.device("sida", backend="rtl", wave_depth=3)
     with refused(TypeError, "`waves` must be a path, not 5"):
         tilewright.device("sida", backend="rtl", waves=5)  # type: ignore[arg-type]
     with refused(ValueError, "`memory` must be one of hbm, hbm32, hbm-refresh, flat, not ['flat']"):

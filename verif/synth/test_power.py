@@ -205,6 +205,8 @@ def test_words_of_memories(tmp_path: Path) -> None:
     assert record.cycles == 3
     assert [int(record.bits("words[2]", bit)[0]) & 7 for bit in range(3)] == [5, 6, 0]
     assert int(record.bits("flags", 3)[0]) & 7 == 6
+    some = read_vcd(tmp_path / "a.vcd", "top", "clk", {"flags[3]"})
+    assert int(some.bits("flags", 3)[0]) & 7 == 6
     with pytest.raises(ValueError, match=r"a.vcd has no record of register flags\[2\]$"):
         record.bits("flags", 2)
 

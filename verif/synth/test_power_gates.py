@@ -7,9 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import random_array
 from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.c2sr_converter import C2SR_CONVERTER, C2srConverterConfig
 from tilewright.hw.spec.m3xu import M3XU, M3xuConfig
 from tilewright.random_operations import random_operations, record_operations
+from tilewright.sim.c2sr_converter.driver import ConverterDriver
+from tilewright.sim.rtl.accelerator import NativeAccelerator
+from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.sim.units.any_unit import mixed_operations
 from tilewright.synth.power.delays import replay_with_delays
 from tilewright.synth.power.flow import PowerRequest, prepare
@@ -55,6 +60,28 @@ def test_every_net_as_in_a_gate_level_simulation(tmp_path: Path) -> None:
     assert (changes[data] >= toggles[data]).all()
     assert (tally.high[data] == simulated[1:, data].sum(axis=0)).all()
     assert (toggles[data] > 0).mean() > 0.7
+
+
+@needs_data
+@pytest.mark.long
+def test_an_accelerator_with_memories(tmp_path: Path) -> None:
+    """Every register of a job has the next state that the netlist computes from the record, words
+    that memories deliver included."""
+    config = C2srConverterConfig(channels=2, outstanding=2, value="fp16", index_bits=16)
+    emitted, path = emit(C2SR_CONVERTER, config), tmp_path / "run.vcd"
+    matrix = from_csr(
+        random_array((60, 60), density=0.1, rng=np.random.default_rng(1)), config.layout
+    )
+    device = NativeAccelerator(emitted, config, waves=path, wave_depth=99)
+    ConverterDriver(device).convert("csr_to_c2sr", matrix)
+    device.close()
+    request = PowerRequest(target="sg13g2", effort="area", liberty_path=real_libraries())
+    prepared = prepare(emitted.verilog, emitted.sidecar["module"], request)
+    record = prepared.read(path, emitted.sidecar["clock"])
+    tally = prepared.netlist.replay(record.window(20, 400))
+    words = [one.row for one in prepared.netlist.circuit.registers if one.next_row < 0]
+    assert tally.cycles > 300
+    assert (tally.toggles[words] > 0).mean() > 0.5
 
 
 def test_glitches_as_in_a_simulation_with_delays(tmp_path: Path) -> None:

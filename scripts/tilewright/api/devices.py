@@ -39,6 +39,7 @@ def device(
     memory: str | MemoryModel = "flat",
     gigahertz: float | None = None,
     waves: str | Path | None = None,
+    wave_depth: int | None = None,
     **parameters: Any,
 ) -> OpenDevice[Any]:
     """Makes an accelerator of the catalogue with a memory that begins at address 0.
@@ -60,6 +61,8 @@ def device(
         default
     waves: waveform file that the backend "rtl" writes: FST if the name ends in ``.fst``, else VCD.
         It is complete when the device is closed
+    wave_depth: levels of modules in it, 1 for the top module alone; None: 2. ``tilewright power``
+        needs all
 
     Returns
     -------
@@ -105,12 +108,19 @@ def device(
         raise ValueError(f"`waves` must be None with the {backend} backend, not {str(waves)!r}")
     if waves is not None and not isinstance(waves, str | os.PathLike):
         raise TypeError(f"`waves` must be a path, not {waves!r}")
+    if wave_depth is not None:
+        if waves is None:
+            raise ValueError(f"`wave_depth` must be None without waves, not {wave_depth!r}")
+        if isinstance(wave_depth, bool) or not isinstance(wave_depth, int) or wave_depth < 1:
+            raise ValueError(f"`wave_depth` must be an integer of at least 1, not {wave_depth!r}")
     if backend != "rtl" and isinstance(config, entry.unit.config) and not parameters:
         chosen = config  # which may be one that is modelled and not built
     else:
         chosen = configured(entry, config, parameters)
     if backend == "rtl":
-        return _rtl(entry, chosen, memory_bytes, channel.latency, waves)
+        depth = {} if wave_depth is None else {"wave_depth": wave_depth}
+        waved = {} if waves is None else {"waves": Path(waves), **depth}
+        return _rtl(entry, chosen, memory_bytes, channel.latency, waved)
     make: Callable[..., OpenDevice[Any]] = named_object(entry.models[backend])
     if backend == "model":
         return make(chosen, memory_bytes)
@@ -194,7 +204,7 @@ def _emitted(unit: Unit, config: Any) -> Emitted:
 
 
 def _rtl(
-    entry: Entry, config: Any, memory_bytes: int, latency: int, waves: str | Path | None
+    entry: Entry, config: Any, memory_bytes: int, latency: int, waves: dict[str, Any]
 ) -> OpenDevice[Any]:
     from ..sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 
@@ -204,7 +214,7 @@ def _rtl(
         memory_bytes=memory_bytes,
         behaviour=AxiBehaviour(latency=(latency, latency)),
         time_out=_TIME_OUT,
-        waves=None if waves is None else Path(waves),
+        **waves,
     )
 
 

@@ -171,6 +171,7 @@ def measured(
     from ..sim.rtl.toolchain import ToolMissing, require_tools
     from ..synth.base.errors import ToolError
     from ..synth.power.flow import DELAYS, PowerRequest, prepare
+    from ..synth.power.recording import check_vcd
     from ..synth.timing.opensta import opensta_available
 
     skip, cycles, seed = numbers
@@ -186,6 +187,8 @@ def measured(
         request.library()
         emitted = emit(entry.unit, values)
         sidecar = emitted.sidecar
+        if activity is not None:
+            check_vcd(activity, sidecar["module"], sidecar["clock"])
         prepared = prepare(emitted.verilog, sidecar["module"], request, sidecar["config"])
         if activity is not None:
             record = prepared.read(activity, sidecar["clock"]).window(skip, cycles + 1)
