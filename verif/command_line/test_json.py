@@ -32,7 +32,7 @@ pytestmark = pytest.mark.quick
 
 READ = {
     "--config", "--c", "--labels", "--query-labels", "--mask", "--right", "--program", "--x",
-    "--schedule", "--weights", "--solve", "--liberty-path", "--rtl",
+    "--schedule", "--weights", "--solve", "--liberty-path", "--rtl", "--activity",
 }  # fmt: skip
 """Options whose files are read."""
 

@@ -234,6 +234,8 @@ def latched(name: str, fields: Mapping[str, int]) -> Iterator[tuple[str, int]]:
                 yield field, codes.index(value)
         elif name == "sida" and field in VECTOR_BASES:
             continue
+        elif name == "matraptor" and field == "end_column":
+            yield field, value or 1 << 32
         else:
             yield field, value
 

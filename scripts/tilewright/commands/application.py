@@ -158,7 +158,7 @@ OUTPUTS = (
     "--output", "--json", "--waves", "--svg", "--plot", "--csv", "--picture", "--pictures",
     "--tree", "--distances", "--header", "--rdl", "--ipxact", "--core", "--filelist", "--package",
     "--template", "--save-schedule", "--junit", "--cocotb", "--curve",
-    "--litex",
+    "--litex", "--trace",
 )  # fmt: skip
 """Options whose files are written; of all others, and of arguments, they are read."""
 
