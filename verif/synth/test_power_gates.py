@@ -81,7 +81,8 @@ def test_an_accelerator_with_memories(tmp_path: Path) -> None:
     tally = prepared.netlist.replay(record.window(20, 400))
     words = [one.row for one in prepared.netlist.circuit.registers if one.next_row < 0]
     assert tally.cycles > 300
-    assert (tally.toggles[words] > 0).mean() > 0.5
+    # The low bits of lengths, and what else is said of rows, change.
+    assert (tally.toggles[words] > 0).sum() >= 6
 
 
 def test_glitches_as_in_a_simulation_with_delays(tmp_path: Path) -> None:
