@@ -63,8 +63,12 @@ def _compute(config: MatRaptorConfig, how: str) -> Compute:
     )
 
 
-def _mode(config: MatRaptorConfig, value: int) -> tuple[Setting, ...]:
-    return (Setting(register="MODE", value=value),) if config.outer_product else ()
+def _settings(config: MatRaptorConfig, mode: int) -> tuple[Setting, ...]:
+    """The registers of a whole product in a mode, whose B is not in the cache."""
+    values = {"MODE": mode} if config.outer_product else {}
+    values |= {"KEEP": 0} if config.cache_bytes else {}
+    values |= {"FIRST_COLUMN": 0, "END_COLUMN": 0}
+    return tuple(Setting(register=name, value=value) for name, value in values.items())
 
 
 def _by_rows(config: MatRaptorConfig) -> OperationEntry:
@@ -76,7 +80,7 @@ def _by_rows(config: MatRaptorConfig) -> OperationEntry:
     )
     return OperationEntry(
         name="rows",
-        select=_mode(config, 0),
+        select=_settings(config, 0),
         compute=_compute(config, "row by row"),
         sizes=_sizes(config, None),
         operands=_operands(config, None),
@@ -96,7 +100,7 @@ def _outer(config: MatRaptorConfig) -> OperationEntry:
     )
     return OperationEntry(
         name="outer",
-        select=_mode(config, 1),
+        select=_settings(config, 1),
         compute=_compute(config, "by outer products"),
         sizes=_sizes(config, "COLUMNS"),
         operands=_operands(config, config.lanes),
