@@ -21,6 +21,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
+from tilewright.hw.spec.host.words import not_one_of
+
 from .base.memo import Memo
 from .library.cells import Cell, Library, WireLoad
 from .mapping.abc import MAPPINGS
@@ -35,7 +37,7 @@ from .timing.loads import boundary_loads
 from .timing.models import ModuleTiming
 from .timing.sizing import Sizer
 
-__all__ = ["EFFORTS", "MOST_FLAT", "Implementation", "Implementer"]
+__all__ = ["EFFORTS", "MOST_FLAT", "Implementation", "ImplementationRequest", "Implementer"]
 
 EFFORTS = ("area", "speed")
 
@@ -58,6 +60,41 @@ LEAST_SAVING = 0.002, 0.01
 """Part of the area that a module's smaller mapping must save, of the same two."""
 MARGINS = (1.0, 1.03)
 """Parts of the period that a choice of mappings may take, before sizes bring it down to that."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImplementationRequest:
+    """How a design is to be implemented.
+
+    Members
+    -------
+    period: of the clock in ns; None for none
+    effort, wires: as of :func:`.flow.synthesize_verilog`
+
+    Raises ValueError for a value that is not allowed.
+    """
+
+    period: float | None = None
+    effort: str = "speed"
+    wires: str = "none"
+
+    def __post_init__(self) -> None:
+        for name, value, allowed in (
+            ("`effort`", self.effort, EFFORTS),
+            ("`wires`", self.wires, ("none", "wireload")),
+        ):
+            if value not in allowed:
+                raise ValueError(not_one_of(name, allowed, value))
+
+    def wire_load(self, library: Library) -> WireLoad | None:
+        """The model of the wires; None for free ones. Raises ValueError if the library has none."""
+        if self.wires == "none":
+            return None
+        if library.wire_load is None:
+            raise ValueError(
+                f"`wires` must be none: library {library.name} has no default wire-load model"
+            )
+        return library.wire_load
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,10 @@ from itertools import starmap
 from typing import Any
 
 from tilewright.hw.spec.host.activity import activity
-from tilewright.hw.spec.host.words import not_one_of
 from tilewright.hw.spec.unit import Unit
 
 from .curve import CurvePoint, EffortFigures
-from .effort import EFFORTS, MOST_FLAT, Implementation, Implementer
+from .effort import MOST_FLAT, Implementation, ImplementationRequest, Implementer
 from .fpga import place_and_route, require_nextpnr
 from .library.cells import NAND2, Library, WireLoad
 from .mapping.abc import map_module
@@ -124,36 +123,18 @@ def _timing_by(memories: bool, flat: bool, wires: WireLoad | None) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
+class _Asked(ImplementationRequest):
     """The request of a synthesis in standard cells; see ``synthesize_verilog``."""
 
-    period: float | None
     source: Source
     cross_check: bool
     together: bool
-    effort: str
-    wires: str
     curve: bool
 
     def __post_init__(self) -> None:
-        for name, value, allowed in (
-            ("`effort`", self.effort, EFFORTS),
-            ("`wires`", self.wires, ("none", "wireload")),
-        ):
-            if value not in allowed:
-                raise ValueError(not_one_of(name, allowed, value))
+        super().__post_init__()
         if self.cross_check and not opensta_available():
             raise ValueError("a cross-check needs OpenSTA: the command `sta` is not installed")
-
-    def model(self, library: Library) -> WireLoad | None:
-        """The model of the wires; None for free ones."""
-        if self.wires == "none":
-            return None
-        if library.wire_load is None:
-            raise ValueError(
-                f"`wires` must be none: library {library.name} has no default wire-load model"
-            )
-        return library.wire_load
 
 
 def _chosen(implementer: Implementer, asked: _Asked) -> tuple[Implementation, dict[str, Any]]:
@@ -177,7 +158,7 @@ def _chosen(implementer: Implementer, asked: _Asked) -> tuple[Implementation, di
 def _asic(
     verilog: str, top: str, target: str, library: Library, asked: _Asked, config: dict[str, Any]
 ) -> AsicReport:
-    wires = asked.model(library)
+    wires = asked.wire_load(library)
     with activity("reading the Verilog"):
         design = split_design(verilog, top)
     held = {name: one.memory for name, one in design.modules.items() if one.memory}

@@ -40,22 +40,12 @@ class Table:
     values: Array
 
     def at(self, row: float, column: float) -> float:
-        """Linear interpolation between the table's points and extrapolation beyond them."""
-
-        def place(axis: Array, x: float) -> tuple[int, float]:
-            if len(axis) == 1:
-                return 0, 0.0
-            low = int(np.clip(np.searchsorted(axis, x, side="right") - 1, 0, len(axis) - 2))
-            return low, float((x - axis[low]) / (axis[low + 1] - axis[low]))
-
-        (i, u), (j, v) = place(self.rows, row), place(self.columns, column)
-        i1, j1 = min(i + 1, len(self.rows) - 1), min(j + 1, len(self.columns) - 1)
-        t = self.values
-        low = t[i, j] * (1 - v) + t[i, j1] * v
-        return float(low * (1 - u) + (t[i1, j] * (1 - v) + t[i1, j1] * v) * u)
+        """The value at a point, as of ``each``."""
+        return float(self.each(np.array([row]), np.array([column]))[0])
 
     def each(self, rows: Array, columns: Array) -> Array:
-        """``at`` of many points."""
+        """The values at many points: linear interpolation between those of the table, and
+        extrapolation beyond them."""
 
         def places(axis: Array, x: Array) -> tuple[npt.NDArray[np.int64], Array]:
             if len(axis) == 1:

@@ -12,9 +12,9 @@ from typing import Any
 from tilewright.hw.spec.host.activity import activity
 from tilewright.hw.spec.host.words import not_one_of
 
-from ..effort import EFFORTS, Implementer
+from ..effort import ImplementationRequest, Implementer
 from ..flow import map_modules
-from ..library.cells import Library, WireLoad
+from ..library.cells import Library
 from ..mapping.hierarchy import split_design
 from ..memories.cells import with_memories
 from ..targets import target_library
@@ -30,32 +30,18 @@ DELAYS = ("library", "none")
 
 
 @dataclass(frozen=True, kw_only=True)
-class PowerRequest:
-    """A request for the power of a design in standard cells.
+class PowerRequest(ImplementationRequest):
+    """A request for the power of a design in standard cells. Without a period the clock is that of
+    the slowest path.
 
     Members
     -------
     target, dont_use, liberty_path: see ``target_library``
-    period: of the clock in ns; by default the slowest path of the implementation
-    effort, wires: as of :func:`..flow.synthesize_verilog`
-
-    Raises ValueError for a value that is not allowed.
     """
 
     target: str
-    period: float | None = None
-    effort: str = "speed"
-    wires: str = "none"
     dont_use: Sequence[str] = ()
     liberty_path: str | os.PathLike[str] | None = None
-
-    def __post_init__(self) -> None:
-        for name, value, allowed in (
-            ("`effort`", self.effort, EFFORTS),
-            ("`wires`", self.wires, ("none", "wireload")),
-        ):
-            if value not in allowed:
-                raise ValueError(not_one_of(name, allowed, value))
 
     def library(self) -> Library:
         """The library, which has files. Raises ValueError for another target."""
@@ -66,16 +52,6 @@ class PowerRequest:
                 "(asap7, gscl45nm, sg13g2, sky130hd)"
             )
         return found
-
-    def wire_load(self, library: Library) -> WireLoad | None:
-        """The model of the wires; None for free ones."""
-        if self.wires == "none":
-            return None
-        if library.wire_load is None:
-            raise ValueError(
-                f"`wires` must be none: library {library.name} has no default wire-load model"
-            )
-        return library.wire_load
 
 
 @dataclass(frozen=True)

@@ -169,8 +169,7 @@ def _differs(values: Words, register: Register, steps: int) -> int:
         ctypes.c_void_p(values.ctypes.data + row * values.strides[0])
         for row in (register.row, register.next_row)
     )
-    sizes = ctypes.c_int64(values.shape[1]), ctypes.c_int64(steps)
-    return int(kernel("replay").replay_differs(*rows, *sizes))
+    return int(kernel("replay").replay_differs(*rows, ctypes.c_int64(steps)))
 
 
 def replay(circuit: Circuit, recording: Recording, tables: Mapping[str, CellTable]) -> Tally:

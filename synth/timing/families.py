@@ -49,8 +49,9 @@ def _highest(tables: list[Table]) -> Table:
         if all(np.array_equal(*pair) for pair in axes):
             values = np.maximum(values, table.values)
         else:
-            points = [[table.at(row, column) for column in first.columns] for row in first.rows]
-            values = np.maximum(values, np.array(points))
+            points = np.meshgrid(first.rows, first.columns, indexing="ij")
+            found = table.each(*(axis.ravel() for axis in points))
+            values = np.maximum(values, found.reshape(values.shape))
     return replace(first, values=values)
 
 

@@ -268,6 +268,7 @@ def test_the_check_in_the_report(prepared: Prepared, tmp_path: Path) -> None:
          "by --activity"),
         ("m3xu --mode fp16 --activity x.vcd", "--mode and --activity exclude each other"),
         ("m3xu --skip 3", "--skip is of --activity"),
+        ("m3xu --mode fp63", "`mode` must be one of fp16, bf16, tf32, fp32, fp32c, not 'fp63'"),
         ("m3xu --delays some", "--delays must be one of library, none, not 'some'"),
         ("m3xu --effort fast", "`effort` must be one of area, speed, not 'fast'"),
         ("m3xu --target cmos", "target cmos has no tables of power: take a Liberty library that "
@@ -279,6 +280,14 @@ def test_the_check_in_the_report(prepared: Prepared, tmp_path: Path) -> None:
 def test_refusals(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["power", *words.split()]) == 2
     assert capsys.readouterr().err == f"error: {said}\n"
+
+
+def test_a_record_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is missed before anything is mapped."""
+    library, record = write_library(tmp_path / "all.lib"), tmp_path / "no.vcd"
+    words = ["simd2", "--target", f"liberty:{library}", "--activity", str(record)]
+    assert main(["power", *words]) == 2
+    assert capsys.readouterr().err == f"error: {record}: No such file or directory\n"
 
 
 # Real libraries

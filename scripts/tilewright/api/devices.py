@@ -104,22 +104,12 @@ def device(
             )
     elif gigahertz is not None:
         _check_clock(gigahertz)
-    if backend != "rtl" and waves is not None:
-        raise ValueError(f"`waves` must be None with the {backend} backend, not {str(waves)!r}")
-    if waves is not None and not isinstance(waves, str | os.PathLike):
-        raise TypeError(f"`waves` must be a path, not {waves!r}")
-    if wave_depth is not None:
-        if waves is None:
-            raise ValueError(f"`wave_depth` must be None without waves, not {wave_depth!r}")
-        if isinstance(wave_depth, bool) or not isinstance(wave_depth, int) or wave_depth < 1:
-            raise ValueError(f"`wave_depth` must be an integer of at least 1, not {wave_depth!r}")
+    waved = _waves(backend, waves, wave_depth)
     if backend != "rtl" and isinstance(config, entry.unit.config) and not parameters:
         chosen = config  # which may be one that is modelled and not built
     else:
         chosen = configured(entry, config, parameters)
     if backend == "rtl":
-        depth = {} if wave_depth is None else {"wave_depth": wave_depth}
-        waved = {} if waves is None else {"waves": Path(waves), **depth}
         return _rtl(entry, chosen, memory_bytes, channel.latency, waved)
     make: Callable[..., OpenDevice[Any]] = named_object(entry.models[backend])
     if backend == "model":
@@ -167,6 +157,22 @@ def board(
 
     entry = _accelerator(unit)
     return WireDevice(entry.unit, configured(entry, config, parameters), open_line(port, baud))
+
+
+def _waves(backend: str, waves: object, depth: object) -> dict[str, Any]:
+    """What :func:`device` says of waves, as :class:`NativeAccelerator` takes it."""
+    if backend != "rtl" and waves is not None:
+        raise ValueError(f"`waves` must be None with the {backend} backend, not {str(waves)!r}")
+    if waves is not None and not isinstance(waves, str | os.PathLike):
+        raise TypeError(f"`waves` must be a path, not {waves!r}")
+    if depth is not None:
+        if waves is None:
+            raise ValueError(f"`wave_depth` must be None without waves, not {depth!r}")
+        if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
+            raise ValueError(f"`wave_depth` must be an integer of at least 1, not {depth!r}")
+    if waves is None:
+        return {}
+    return {"waves": Path(waves), **({} if depth is None else {"wave_depth": depth})}
 
 
 def _whole_number(memory_bytes: object) -> int:

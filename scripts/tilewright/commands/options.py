@@ -56,6 +56,17 @@ TargetOption = Annotated[
         autocompletion=a_target,
     ),
 ]
+DontUseOption = Annotated[
+    list[str] | None,
+    typer.Option("--dont-use", metavar="GLOB", help="Cells of the library to avoid; repeatable."),
+]
+LibertyPathOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Folder of the known libraries, by default that of TILEWRIGHT_LIBERTY.",
+    ),
+]
 JsonOption = Annotated[
     Path | None,
     typer.Option(

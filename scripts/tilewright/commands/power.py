@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +14,9 @@ from ..numbers_given import whole
 from ..reports import console_of_reports, write_json
 from .options import (
     ConfigOption,
+    DontUseOption,
     JsonOption,
+    LibertyPathOption,
     SetOption,
     TargetOption,
     UnitArgument,
@@ -106,19 +109,8 @@ def power(
             "under its assumptions.",
         ),
     ] = False,
-    dont_use: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--dont-use", metavar="GLOB", help="Cells of the library to avoid; repeatable."
-        ),
-    ] = None,
-    liberty_path: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder of the known libraries, by default that of TILEWRIGHT_LIBERTY.",
-        ),
-    ] = None,
+    dont_use: DontUseOption = None,
+    liberty_path: LibertyPathOption = None,
     json_file: JsonOption = None,
 ) -> None:
     """Measure the power of a unit in standard cells, by the toggles of all nets."""
@@ -138,9 +130,9 @@ def power(
         raise UserError("--mode and --activity exclude each other")
     if activity is None and skip:
         raise UserError("--skip is of --activity")
+    stimuli = Stimuli(activity=activity, skip=skip, mode=mode, seed=seed, cycles=cycles)
     report = measured(
-        entry, values, activity, mode, (skip, cycles, seed),
-        how={"cross_check": check, "delays": delays},
+        entry, values, stimuli, delays=delays, check=check,
         target=target, period=clock, effort=effort, wires=wires, dont_use=dont_use or (),
         liberty_path=liberty_path,
     )  # fmt: skip
@@ -151,22 +143,34 @@ def power(
         raise typer.Exit(1)
 
 
-def measured(
-    entry: Entry,
-    values: Config,
-    activity: Path | None,
-    mode: str | None,
-    numbers: tuple[int, int, int],
-    *,
-    how: dict[str, Any],
-    **options: Any,
-) -> Any:
-    """The report of a unit.
+@dataclass(frozen=True, kw_only=True)
+class Stimuli:
+    """What the unit does while its power is measured.
 
-    ``numbers``: cycles to skip and to measure, and the seed; ``how``: options of ``measure``.
+    Members
+    -------
+    activity: a record; None for random operations
+    skip: cycles of the record to leave out first
+    mode: of the random operations; None for the default product
+    seed: of their operands
+    cycles: to measure, at most
     """
+
+    activity: Path | None
+    skip: int
+    mode: str | None
+    seed: int
+    cycles: int
+
+
+def measured(
+    entry: Entry, values: Config, stimuli: Stimuli, *, delays: str, check: bool, **options: Any
+) -> Any:
+    """The report of a unit. ``delays``, ``check``: as of the command; ``options``: of
+    ``PowerRequest``."""
     from ..hw.emit.unit import emit
     from ..hw.spec.host.words import not_one_of
+    from ..random_operations import random_operations, record_operations
     from ..sim.rtl.build import BuildError
     from ..sim.rtl.toolchain import ToolMissing, require_tools
     from ..synth.base.errors import ToolError
@@ -174,32 +178,34 @@ def measured(
     from ..synth.power.recording import check_vcd
     from ..synth.timing.opensta import opensta_available
 
-    skip, cycles, seed = numbers
-    wrong = ValueError, OSError, ToolError, BuildError, ToolMissing
-    with user_errors(*wrong):
-        if activity is None:
-            require_tools()
-        if how["cross_check"] and not opensta_available():
+    how: dict[str, Any] = {"delays": delays, "cross_check": check}
+    with user_errors(ValueError, OSError, ToolError, BuildError, ToolMissing):
+        if check and not opensta_available():
             raise UserError("--check needs OpenSTA: the command `sta` is not installed")
-        if how["delays"] not in DELAYS:
-            raise UserError(not_one_of("--delays", DELAYS, how["delays"]))
+        if delays not in DELAYS:
+            raise UserError(not_one_of("--delays", DELAYS, delays))
+        mode = stimuli.mode or ""
+        if stimuli.activity is None:
+            mode = mode or values.default_product  # type: ignore[attr-defined]
+            random_operations(values, mode, 1, stimuli.seed)  # type: ignore[arg-type]
         request = PowerRequest(**options)
         request.library()
+        if stimuli.activity is None:
+            require_tools()
         emitted = emit(entry.unit, values)
-        sidecar = emitted.sidecar
-        if activity is not None:
-            check_vcd(activity, sidecar["module"], sidecar["clock"])
-        prepared = prepare(emitted.verilog, sidecar["module"], request, sidecar["config"])
-        if activity is not None:
-            record = prepared.read(activity, sidecar["clock"]).window(skip, cycles + 1)
-            return prepared.measure(record, str(activity), **how)
-        from ..random_operations import record_operations
-
-        mode = mode or values.default_product  # type: ignore[attr-defined]
+        top, clock = emitted.sidecar["module"], emitted.sidecar["clock"]
+        if stimuli.activity is not None:
+            check_vcd(stimuli.activity, top, clock)
+        prepared = prepare(emitted.verilog, top, request, emitted.sidecar["config"])
+        if stimuli.activity is not None:
+            record = prepared.read(stimuli.activity, clock)
+            record = record.window(stimuli.skip, stimuli.cycles + 1)
+            return prepared.measure(record, str(stimuli.activity), **how)
         with TemporaryDirectory(prefix="tilewright-power-") as work:
             path = Path(work) / "record.vcd"
             run = record_operations(
-                emitted, values, mode, cycles, seed, prepared.signals(), path  # type: ignore[arg-type]
+                emitted, values, mode, stimuli.cycles, stimuli.seed, prepared.signals(), path  # type: ignore[arg-type]
             )  # fmt: skip
-            record = prepared.read(path, sidecar["clock"]).window(run.first, cycles + 1)
-        return prepared.measure(record, f"random operations, {mode}", run.per_cycle * cycles, **how)
+            record = prepared.read(path, clock).window(run.first, stimuli.cycles + 1)
+        count = run.per_cycle * stimuli.cycles
+        return prepared.measure(record, f"random operations, {mode}", count, **how)

@@ -13,7 +13,9 @@ from ..numbers_given import real
 from ..reports import console_of_reports, write_json
 from .options import (
     ConfigOption,
+    DontUseOption,
     JsonOption,
+    LibertyPathOption,
     SetOption,
     TargetOption,
     check_output,
@@ -178,19 +180,8 @@ def synth(
             "differs from ours by more than 0.1 %.",
         ),
     ] = False,
-    dont_use: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--dont-use", metavar="GLOB", help="Cells of the library to avoid; repeatable."
-        ),
-    ] = None,
-    liberty_path: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder of the known libraries, by default that of TILEWRIGHT_LIBERTY.",
-        ),
-    ] = None,
+    dont_use: DontUseOption = None,
+    liberty_path: LibertyPathOption = None,
     json_file: JsonOption = None,
 ) -> None:
     """Measure a unit's area and speed, and show its critical path."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 # * ``start``: it has not taken the first one; by outer products also while its sums are cleared;
 # * behind the multiplier two products wait. Then it is what phase I did in the latest cycle in
 #   which it took none: ``merge``, it moved an entry of a queue; ``adder``, the head of a queue was
-#   still in the adder; ``sets``, both sets of queues were taken, phase II being at work;
+#   still in the adder; ``sets``, all sets of queues were taken, phase II being at work;
 #   ``writes``, the same, but phase II had a result that the writer could not take. By outer
 #   products it is ``adder``, the sum that a product belongs to was still in the adder;
 # * ``row_end``: the multiplier passed on the end of a row without products;
@@ -30,7 +30,7 @@ REASONS = {
     "conflict": "conflicts",
     "merge": "merging",
     "adder": "adder",
-    "sets": "both sets of queues taken",
+    "sets": "all sets of queues taken",
     "writes": "writes",
     "row_end": "ends of rows",
     "drain": "after the last product",

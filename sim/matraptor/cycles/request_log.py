@@ -34,7 +34,8 @@ def with_log(machine: State, most: int) -> State:
 
 def logged(machine: State, c: Shape) -> Requests:
     """Returns the requests of a job, in the order in which memory got them, at flat addresses: the
-    arrays of A, B and C lie one behind the other."""
+    arrays of A, B and C lie one behind the other, and regions of lanes that share a channel 16 MiB
+    apart."""
     made = int(machine.requests_made[0])
     if made > len(machine.request_log):
         raise AssertionError(

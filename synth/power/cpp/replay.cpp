@@ -159,10 +159,9 @@ void replay_count(const Word* values, int64_t rows, int64_t words, int64_t steps
 
 // Returns the first step after which a row differs from the one that tells its next value; -1 if
 // none does.
-int64_t replay_differs(const Word* row, const Word* next, int64_t words, int64_t steps) {
+int64_t replay_differs(const Word* row, const Word* next, int64_t steps) {
     for (int64_t s = 0; s < steps; ++s)
         if (bit(row, s + 1) != bit(next, s)) return s;
-    (void)words;
     return -1;
 }
 

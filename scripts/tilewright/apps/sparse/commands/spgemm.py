@@ -46,8 +46,8 @@ def spgemm(
     trace: Annotated[
         Path | None,
         typer.Option(
-            help="Write each access to memory of the cycle model, as DRAM simulators read them: "
-            ".dramsim3 or .ramulator."
+            help="Write each access to memory of the cycle model, in jobs that end well, as DRAM "
+            "simulators read them: .dramsim3 or .ramulator."
         ),
     ] = None,
     lanes: LanesOption = None,
