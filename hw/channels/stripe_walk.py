@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 from ..axi.layouts import routed_layout
 from ..spec.channels import ChannelGeometry
 from ..stream.stream_registers import OutputRegister, SkidBuffer
+from .channel_of_row import ChannelOfRow
 
 BLOCK_BITS = 32
 BEATS_BITS = 34
@@ -41,18 +42,21 @@ class StripeWalk(wiring.Component):
     ----------
     geometry: of the memory's channels
     skid: whether a skid buffer cuts the path from ``o.ready`` to ``i.ready``
+    flat: whether it may also walk an array at consecutive addresses
 
     Members
     -------
     base: in; flat address of the array, a multiple of a stripe; constant
+    consecutive: (flat) in; a span goes on in the next block of memory, in the next channel;
+        constant while there are spans
     i: see :func:`span_layout`
     o: see ``routed_layout``
     clear: in; forgets everything at the end of the cycle
     """
 
-    def __init__(self, geometry: ChannelGeometry, *, skid: bool = False) -> None:
+    def __init__(self, geometry: ChannelGeometry, *, skid: bool = False, flat: bool = False) -> None:
         self._geometry = geometry
-        self._skid = skid
+        self._skid, self._flat = skid, flat
         request = routed_layout(geometry.addr_bits, geometry.channel_bits)
         super().__init__(
             {
@@ -60,6 +64,7 @@ class StripeWalk(wiring.Component):
                 "i": In(stream.Signature(span_layout(geometry))),
                 "o": Out(stream.Signature(request)),
                 "clear": In(1),
+                **({"consecutive": In(1)} if flat else {}),
             }
         )
 
@@ -141,12 +146,63 @@ class StripeWalk(wiring.Component):
             ]
             if index_bits:
                 m.d.sync += beat.eq(0)
+            if self._flat:
+                with m.If(self.consecutive):
+                    m.d.sync += [place.eq(place + 1), channel.eq(channel + 1)]
+                    with m.If(channel == geometry.channels - 1):
+                        m.d.sync += channel.eq(0)
         with m.If(self.clear):
             m.d.sync += active.eq(0)
 
 
 def _fields(geometry: ChannelGeometry) -> list[tuple[str, ShapeLike]]:
     return [(name, field.shape) for name, field in span_layout(geometry)]
+
+
+class FlatSpans(wiring.Component):
+    """Finds the channels of spans of an array at consecutive addresses.
+
+    ``block`` of a span at ``i`` is counted over all channels, and its ``channel`` means nothing. No
+    latency, or three cycles if the number of channels is no power of two. One span a cycle.
+
+    Parameters
+    ----------
+    geometry: of the memory's channels
+
+    Members
+    -------
+    i, o: see ``span_layout``
+    enable: in; 0: spans pass as they are. Constant while there are spans
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, geometry: ChannelGeometry) -> None:
+        self._geometry = geometry
+        spans = stream.Signature(span_layout(geometry))
+        super().__init__({"i": In(spans), "o": Out(spans), "enable": In(1), "clear": In(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        geometry = self._geometry
+        carried = span_layout(geometry)
+        m.submodules.locate = locate = ChannelOfRow(BLOCK_BITS, geometry.channels, carried)
+        found = locate.o.payload
+        m.d.comb += [
+            locate.clear.eq(self.clear),
+            locate.i.valid.eq(self.i.valid),
+            self.i.ready.eq(locate.i.ready),
+            locate.i.payload.row.eq(self.i.payload.block),
+            locate.i.payload.carried.eq(self.i.payload),
+            self.o.valid.eq(locate.o.valid),
+            locate.o.ready.eq(self.o.ready),
+            self.o.payload.eq(found.carried),
+        ]
+        with m.If(self.enable):
+            m.d.comb += [
+                self.o.payload.channel.eq(found.channel),
+                self.o.payload.block.eq(found.index),
+            ]
+        return m
 
 
 class FlatBlocks(wiring.Component):

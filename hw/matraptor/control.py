@@ -322,7 +322,8 @@ class Control(wiring.Component):
         place of that of the last job, and all has gone well since."""
         kept = Signal()
         spoiled = Signal(init=1)
-        same = [self.job[name] == getattr(self, name) for name in _B]
+        names = (*_B, "b_format") if self._config.csr else _B
+        same = [self.job[name] == getattr(self, name) for name in names]
         with m.If(states.taken):
             m.d.sync += kept.eq(self.keep & Cat(same).all())
         m.d.comb += self.flush.eq(states.go & (~kept | spoiled))

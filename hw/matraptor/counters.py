@@ -56,7 +56,7 @@ class Counters(wiring.Component):
                 **{name: In(1) for name in ("clear", "running")},
                 **{name: In(config.lanes) for name in EVENTS},
                 # Not to be taken for the counter of that name.
-                "waiting": In(range(config.lanes + 1)),
+                "waiting": In(range(config.read_ports + 1)),
                 **counter_members(job_spec(config)),
                 **({"cached": In(_cached_layout(config))} if config.cache_bytes else {}),
             }

@@ -97,7 +97,8 @@ def job_layout(config: MatRaptorConfig) -> data.StructLayout:
     each lane may write into each of its channels), columns of B from ``first_column`` on and
     before ``end_column``, and whether others are left out (``ranged``). Where there is an
     outer-product mode, ``mode`` chooses it, and ``columns`` are those of B and C; with a cache,
-    ``keep`` is the driver's word that B is that of the last job."""
+    ``keep`` is the driver's word that B is that of the last job. With ``csr`` there are the formats
+    of A and B."""
     bases = {f"{x}_{what}": config.addr_bits for x in "abc" for what in ("pairs", "entries")}
     fields: dict[str, ShapeLike] = {**bases, "rows": 32, "b_rows": 32, "capacity": 32}
     fields |= {"first_column": 32, "end_column": 33, "ranged": 1}
@@ -105,4 +106,6 @@ def job_layout(config: MatRaptorConfig) -> data.StructLayout:
         fields |= {"mode": 1, "columns": 32}
     if config.cache_bytes:
         fields["keep"] = 1
+    if config.csr:
+        fields |= {"a_format": 1, "b_format": 1}
     return data.StructLayout(fields)

@@ -21,12 +21,13 @@ from ..job.accelerator_top import AcceleratorTop
 from ..spec.jobs.matraptor import job_spec
 from ..spec.matraptor import CACHE_WAYS, READS, MatRaptorConfig
 from ..stream.fork_join import connect_fields
-from ..stream.multiplex import bypass_unless
+from ..stream.multiplex import bypass_unless, multiplex
 from .control import Control, failure_layout
 from .counters import EVENTS, Counters
-from .layouts import job_layout
+from .layouts import job_layout, left_layout
 from .load.a_loader import SparseALoader
 from .load.b_loader import SparseBLoader
+from .load.csr_stream import CsrStream
 from .merge.processing_element import ProcessingElement
 from .outer.replay import OuterColumns
 
@@ -48,6 +49,7 @@ class Lane(wiring.Component):
     job: the job; constant from ``start`` on
     lane: the lane's number, constant
     rows: how many rows of the job it has, constant like the job
+    tokens: (``csr``) entries of A in CSR, see ``left_layout``
     start: pulse: a job begins
     stop: level: drop everything
     ar, r: its readers, to and from the crossbar
@@ -81,6 +83,7 @@ class Lane(wiring.Component):
                 **{name: Out(1) for name in ("idle", "finished")},
                 "failure": Out(failure_layout(config)),
                 **{name: Out(1) for name in EVENTS},
+                **({"tokens": In(stream.Signature(left_layout(config)))} if config.csr else {}),
             }
         )
 
@@ -112,6 +115,11 @@ class Lane(wiring.Component):
         causes: list[tuple[str, Value, dict[str, Value]]] = []
         if config.outer_product:
             causes = self._columns(m, a_loader, b_loader, element)
+        elif config.csr:
+            # Of A in CSR the lane's own loader has no rows.
+            multiplex(m, self.job.a_format, (a_loader.o, self.tokens), b_loader.i)
+            m.d.comb += a_loader.rows_in_lane.eq(Mux(self.job.a_format, 0, self.rows))
+            causes = [("pointers", b_loader.pointers_error, {"row": b_loader.pointers_row})]
         else:
             wiring.connect(m, a_loader.o, b_loader.i)
             m.d.comb += a_loader.rows_in_lane.eq(self.rows)
@@ -258,6 +266,9 @@ class MatRaptor(AcceleratorTop):
             ]
             m.d.comb += [getattr(counters, name)[number].eq(getattr(lane, name)) for name in EVENTS]
         crossbar = self._read(m, lanes)
+        parts: list[Any] = list(lanes)
+        if config.csr:
+            parts.append(self._stream(m, control, counters, lanes, crossbar))
         forgets: list[Value] = []
         writers = [self._write(m, control, lanes, channel) for channel in range(config.channels)]
         for manager in reversed(writers):
@@ -272,7 +283,7 @@ class MatRaptor(AcceleratorTop):
                 read = self._cache(m, control, counters, channel, read, writers[channel])
                 forgets.append(read.forgets)
             self.connect_manager(m, channel, read=read, write=writers[channel])
-        idle = [lane.idle for lane in lanes] + [manager.idle for manager in writers]
+        idle = [part.idle for part in parts] + [manager.idle for manager in writers]
         m.d.comb += [
             control.quiet.eq(Cat(idle).all()),
             # A job that reads nothing of B may be faster than the walk over the sets of the cache.
@@ -290,7 +301,7 @@ class MatRaptor(AcceleratorTop):
         """The crossbar from the lanes' readers to the channels."""
         config = self.config
         m.submodules.crossbar = crossbar = ReadCrossbar(
-            config.lanes,
+            config.read_ports,
             config.channels,
             addr_bits=config.addr_bits,
             data_bits=config.data_bits,
@@ -301,6 +312,34 @@ class MatRaptor(AcceleratorTop):
             wiring.connect(m, lane.ar, crossbar.lane_ar[number])
             wiring.connect(m, crossbar.lane_r[number], lane.r)
         return crossbar
+
+    def _stream(
+        self,
+        m: Module,
+        control: Control,
+        counters: Counters,
+        lanes: list[Lane],
+        crossbar: ReadCrossbar,
+    ) -> CsrStream:
+        """The reader of A in CSR, at the port behind the lanes'. Its beats count as the first
+        lane's, its failure as that of the row's lane."""
+        m.submodules.a_stream = a_stream = CsrStream(self.config)
+        number = self.config.lanes
+        wiring.connect(m, a_stream.ar, crossbar.lane_ar[number])
+        wiring.connect(m, crossbar.lane_r[number], a_stream.r)
+        m.d.comb += [
+            a_stream.job.eq(control.job),
+            a_stream.start.eq(control.go & control.job.a_format),
+            a_stream.stop.eq(control.stop),
+            counters.a_pairs[0].eq(lanes[0].a_pairs | a_stream.read_beats_pairs),
+            counters.a_entries[0].eq(lanes[0].a_entries | a_stream.read_beats_entries),
+        ]
+        for number, lane in enumerate(lanes):
+            wiring.connect(m, a_stream.o[number], lane.tokens)
+            mine = (a_stream.failure_lane == number) & (lane.failure.code == 0)
+            with m.If((a_stream.failure.code != 0) & mine):
+                m.d.comb += control.failures[number].eq(a_stream.failure)
+        return a_stream
 
     def _cache(
         self,

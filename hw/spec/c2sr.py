@@ -97,14 +97,19 @@ class C2srLayout(Striping):
         )
 
     def csr_placement(
-        self, name: str, *, read: bool = True, room: Room | None = None
+        self,
+        name: str,
+        *,
+        read: bool = True,
+        room: Room | None = None,
+        pointers: str = "POINTERS",
     ) -> CsrPlacement:
-        """A matrix in CSR with the base registers ``name``_POINTERS and ``name``_ENTRIES."""
+        """A matrix in CSR with the base registers ``name``_``pointers`` and ``name``_ENTRIES."""
         start = {"start": Part(low=0, bits=8 * POINTER_BYTES)}
         return CsrPlacement(
             align=self.stripe_bytes,
             read_bytes=self.interleave if read else None,
-            pointers=Records(base=f"{name}_POINTERS", bytes=POINTER_BYTES, parts=start),
+            pointers=Records(base=f"{name}_{pointers}", bytes=POINTER_BYTES, parts=start),
             entries=self._entries(f"{name}_ENTRIES"),
             room=room,
         )

@@ -90,6 +90,9 @@ class MatRaptorConfig(C2srOperands, Config):
         allowed=IntRange(0, 1 << 22),
         doc="bytes of a cache of B, all channels together; 0: no cache",
     )
+    csr: bool = parameter(
+        False, allowed=Flag(), doc="whether a job may have A or B in CSR; C is always in C2SR"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -107,6 +110,8 @@ class MatRaptorConfig(C2srOperands, Config):
                 f"`cache_bytes` must be 0 or `channels` * `interleave` * {CACHE_WAYS}, {step}, "
                 f"times a power of two of at least 2, not {self.cache_bytes}"
             )
+        if self.csr and self.outer_product:
+            raise ValueError("`csr` must be false with `outer_product`, not true")
 
     @property
     def format(self) -> Format:
@@ -181,9 +186,19 @@ class MatRaptorConfig(C2srOperands, Config):
         return _UNIT_BITS + self.slot_bits
 
     @property
+    def read_ports(self) -> int:
+        """Ports of the crossbar of reads: one a lane, and one of the stream of A in CSR."""
+        return self.lanes + self.csr
+
+    @property
+    def stream_queue(self) -> int:
+        """Entries of A in CSR that may wait for each lane."""
+        return 4 * self.a_bursts
+
+    @property
     def id_bits(self) -> int:
         """Width of an AXI ID."""
-        return self.lane_id_bits + (self.lanes - 1).bit_length()
+        return self.lane_id_bits + (self.read_ports - 1).bit_length()
 
     @property
     def writer_outstanding(self) -> int:
@@ -197,18 +212,19 @@ class MatRaptorConfig(C2srOperands, Config):
         arrays = (*READS[:2], "b_blocks") if self.cache_bytes else READS
         readers = self.lanes * len(READS) // 2
         of_b = self.outstanding * (1 if self.cache_bytes else readers)
+        of_a = self.a_bursts * self.read_ports * len(READS) // 2
         parts = [
             IdPart(name="burst", low=0, bits=self.slot_bits, count=1 << self.slot_bits),
             IdPart(
                 name="array", low=self.slot_bits, bits=_UNIT_BITS, count=len(arrays), names=arrays
             ),
         ]
-        if self.lanes > 1:
-            bits = (self.lanes - 1).bit_length()
-            parts.append(IdPart(name="lane", low=self.lane_id_bits, bits=bits, count=self.lanes))
+        if self.read_ports > 1:
+            bits, count = (self.read_ports - 1).bit_length(), self.read_ports
+            parts.append(IdPart(name="lane", low=self.lane_id_bits, bits=bits, count=count))
         reads = BusSide(
             longest_beats=self.burst_beats,
-            outstanding=readers * self.a_bursts + of_b,
+            outstanding=of_a + of_b,
             outstanding_per_id=1,
             id_parts=tuple(parts),
         )

@@ -14,12 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.host.words import not_one_of
-from ...hw.spec.jobs.matraptor import job_spec, limits
+from ...hw.spec.jobs.matraptor import FORMAT_CODES, job_spec, limits
 from ...hw.spec.matraptor import MODES, MatRaptorConfig
 from ..device.driver import JobDriver, check_type
 from ..device.protocol import AcceleratorDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, starts_of
-from ..sparse.csr_image import join_rows, no_entries, take_columns, take_rows
+from ..sparse.csr_image import (
+    csr_image,
+    csr_image_sizes,
+    join_rows,
+    no_entries,
+    take_columns,
+    take_rows,
+)
 from ..sparse.image import entries_bytes, from_image, image, image_sizes, pairs_bytes
 from ..sparse.memory_blocks import write_blocks
 from .result.outer import Tiles, by_columns, tiles_of
@@ -121,9 +128,16 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         )
         self.jobs = []
         self._laid: C2sr | None = None
+        self._csr = False
 
     def multiply(
-        self, a: C2sr, b: C2sr, *, mode: str = "rows", columns: tuple[int, int] | None = None
+        self,
+        a: C2sr,
+        b: C2sr,
+        *,
+        mode: str = "rows",
+        columns: tuple[int, int] | None = None,
+        layout: str = "c2sr",
     ) -> C2sr:
         """Computes ``C = A (x) B`` in the semiring of the device.
 
@@ -137,16 +151,22 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
             products
         columns: first column of B and C to compute and the one after the last, by rows; C has no
             entries in the others. None: all
+        layout: format of A and B in the device's memory, "c2sr" or "csr"; C is in C2SR
 
         Raises
         ------
         TypeError: an operand that is not in C2SR; columns that are not two integers
-        ValueError: shapes or layouts that do not fit; a memory that is too small; a mode that the
-            device does not have; more columns of A than the mode accepts; columns that B does not
-            have, or with outer products
+        ValueError: shapes or layouts that do not fit; a memory that is too small; a mode or a
+            layout that the device does not have; more columns of A than the mode accepts; columns
+            that B does not have, or with outer products
         JobError: the device reports an error other than an overflow
         """
         self._check(a, b, mode)
+        if layout not in FORMAT_CODES:
+            raise ValueError(not_one_of("`layout`", FORMAT_CODES, layout))
+        self._csr = layout == "csr"
+        if self._csr and not self.config.csr:
+            raise ValueError('`layout` must be "c2sr": the device has no `csr`')
         if columns is not None:
             _check_columns(columns, b.shape[1], mode)
         self.jobs, self._laid = [], None
@@ -236,7 +256,7 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         tasks = list(self._tasks(matrices, right, parts))
         sizes = {}
         for name, matrix in matrices.items():
-            sizes[f"{name}_pairs"], sizes[f"{name}_entries"] = image_sizes(matrix)
+            sizes[f"{name}_pairs"], sizes[f"{name}_entries"] = self._sizes(matrix)
         for task in tasks:
             room = self._room(task.rows, task.capacity)
             for name, size in room.items():
@@ -290,8 +310,8 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         of C.
         """
         task = _Task("a", "b", "c", len(most), self._capacity(most), columns, mode=mode)
-        of_a = dict(zip(("a_pairs", "a_entries"), image_sizes(a), strict=True))
-        of_b = dict(zip(("b_pairs", "b_entries"), image_sizes(b), strict=True))
+        of_a = dict(zip(("a_pairs", "a_entries"), self._sizes(a), strict=True))
+        of_b = dict(zip(("b_pairs", "b_entries"), self._sizes(b), strict=True))
         # With a cache B comes first, so that it stays where it is from job to job.
         keeps = self.config.cache_bytes > 0 and self._laid is b
         room = self._room(task.rows, task.capacity)
@@ -314,8 +334,15 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         entries = entries_bytes(layout, capacity * self.config.channel_lanes)
         return {"pairs": pairs_bytes(layout, rows), "entries": entries}
 
+    def _sizes(self, matrix: C2sr) -> tuple[int, int]:
+        """Bytes of the two arrays of an operand."""
+        return csr_image_sizes(matrix) if self._csr else image_sizes(matrix)
+
     def _write(self, matrix: C2sr, pairs: int, entries: int) -> None:
-        blocks = image(matrix, pairs_base=pairs, entries_base=entries)
+        if self._csr:
+            blocks = csr_image(matrix, pointers_base=pairs, entries_base=entries)
+        else:
+            blocks = image(matrix, pairs_base=pairs, entries_base=entries)
         write_blocks(self._device.write_memory, blocks)
 
     def _run(
@@ -331,6 +358,9 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
             job["keep"] = int(keep)
         if self.config.outer_product:
             job |= {"mode": int(task.mode == "outer"), "columns": shape[1]}
+        if self.config.csr:
+            # Parts of B are results, in C2SR.
+            job |= {"a_format": int(self._csr), "b_format": int(self._csr and task.b != "part")}
         status = self._registers.submit({name.upper(): value for name, value in job.items()})
         self.jobs.append(
             SparseJob(

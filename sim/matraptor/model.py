@@ -12,6 +12,8 @@ import numpy.typing as npt
 from ...hw.spec.c2sr import PAIR_BYTES, C2srLayout
 from ...hw.spec.jobs.matraptor import (
     ARRAYS,
+    FORMAT_CODES,
+    FORMATS,
     counters,
     job_spec,
     limits,
@@ -19,7 +21,7 @@ from ...hw.spec.jobs.matraptor import (
 from ...hw.spec.matraptor import MatRaptorConfig
 from ..device.model import ModelDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, run_indices, starts_of, to_csr
-from ..sparse.image import StoredRows, filled, from_image, image, stored_rows
+from ..sparse.image import StoredRows, filled, image, stored_rows
 from ..sparse.memory_blocks import read_bytes
 from ..timing.dram import FLAT, MemoryModel
 from .cycles.cache_contents import contents, drop_blocks
@@ -29,6 +31,7 @@ from .cycles.rows import Cache, Cycles, simulate
 from .cycles.traffic import bytes_read
 from .result.outer import by_columns, outer_product, overflow_rows
 from .result.rows import SparseProduct, spgemm
+from .stored_csr import stored_csr
 
 Bools = npt.NDArray[np.bool_]
 
@@ -148,7 +151,9 @@ class MatRaptorModel(ModelDevice):
         super().__init__(job_spec(config), memory_bytes)
 
     def _start(self) -> None:
-        place = tuple(self._values[name] for name in ("B_PAIRS", "B_ENTRIES", "B_ROWS"))
+        place = tuple(
+            self._values.get(name, 0) for name in ("B_PAIRS", "B_ENTRIES", "B_ROWS", "B_FORMAT")
+        )
         asked = self._values.get("KEEP", 0) == 1
         self._kept = asked and not self._spoiled and place == self._last_b
         super()._start()
@@ -170,16 +175,25 @@ class MatRaptorModel(ModelDevice):
             return self._outer_job()
         rows, b_rows = self._values["ROWS"], self._values["B_ROWS"]
         try:
-            a, stored = self._left(rows), self._stored(b_rows)
+            a_stored, falls = self._stored("A", rows)
+            stored, b_falls = self._stored("B", b_rows)
         except IndexError:
             return "bus_read", self.memory_bytes, {}
+        if falls.any():
+            return "pointers", int(np.argmax(falls)), {}
+        a = self._matrix(a_stored, rows)
         b, unsorted = self._sorted(stored, b_rows)
         outside = a.patterns().columns >= b_rows
         if outside.any():
             return "index", first_row(a, outside), {}
+        fallen = b_falls[a.patterns().columns]
+        if fallen.any():
+            return "pointers", first_row(a, fallen), {}
         broken = unsorted[a.patterns().columns]
         if broken.any():
             return "unsorted", first_row(a, broken), {}
+        if self._in_csr and self._channel is not None:
+            raise ValueError("the cycle model has A and B in C2SR only")
         a = C2sr(layout=a.layout, shape=(rows, b_rows), lengths=a.lengths, pointers=a.pointers,
                  columns=a.columns, values=a.values)  # fmt: skip
         found = spgemm(self.config, a, b, capacity=self._values["CAPACITY"])
@@ -200,6 +214,11 @@ class MatRaptorModel(ModelDevice):
         return None if self._outer or first == end == 0 else (first, end or 1 << 32)
 
     @property
+    def _in_csr(self) -> bool:
+        codes = (self._values.get(name) for name in FORMATS)
+        return FORMAT_CODES["csr"] in codes
+
+    @property
     def _outer(self) -> bool:
         return self.config.outer_product and self._values["MODE"] == 1
 
@@ -210,7 +229,8 @@ class MatRaptorModel(ModelDevice):
         if len(too_large):
             return "overflow", int(too_large[0]), {}
         try:
-            t, stored = self._left(b_rows * config.lanes), self._stored(b_rows)
+            t = self._matrix(self._stored("A", b_rows * config.lanes)[0], b_rows * config.lanes)
+            stored, _ = self._stored("B", b_rows)
         except IndexError:
             return "bus_read", self.memory_bytes, {}
         b, unsorted = self._sorted(stored, b_rows)
@@ -242,14 +262,18 @@ class MatRaptorModel(ModelDevice):
             self.write_memory(block.address, content.tobytes())
             drop_blocks(self.config, self._cached, block.address, len(block.data))
 
-    def _left(self, rows: int) -> C2sr:
-        layout, shape = self.config.layout, (rows, limits(self.config)["ROWS"])
-        return from_image(self.read_memory, layout, shape, **self._bases("A"))
-
-    def _stored(self, rows: int) -> StoredRows:
-        """The rows of B in memory."""
+    def _matrix(self, stored: StoredRows, rows: int) -> C2sr:
         shape = rows, limits(self.config)["ROWS"]
-        return stored_rows(self.read_memory, self.config.layout, shape, **self._bases("B"))
+        return C2sr(layout=self.config.layout, shape=shape, **stored._asdict())
+
+    def _stored(self, name: str, rows: int) -> tuple[StoredRows, Bools]:
+        """The rows of an operand in memory, and those whose pointers descend."""
+        layout, bases = self.config.layout, self._bases(name)
+        if self._values.get(f"{name}_FORMAT", 0) == FORMAT_CODES["csr"]:
+            found = stored_csr(self.read_memory, layout, rows, **bases)
+            return found.rows, found.descending
+        shape = rows, limits(self.config)["ROWS"]
+        return stored_rows(self.read_memory, layout, shape, **bases), np.zeros(rows, np.bool_)
 
     def _sorted(
         self, stored: StoredRows, rows: int, *, whole: bool = False
@@ -269,7 +293,7 @@ class MatRaptorModel(ModelDevice):
 
     def _counts(self, a: C2sr, b: C2sr, found: SparseProduct) -> dict[str, int]:
         if self._channel is None:
-            return _untimed(found)
+            return _untimed(found) | _bytes_written(found)
         right = to_csr(b)
         right.resize(b.shape[0], int(right.indices.max(initial=0)) + 1)
         timed = simulate(

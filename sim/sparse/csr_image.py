@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from ...hw.spec.c2sr import C2srLayout
+from ...hw.spec.c2sr import POINTER_BYTES, C2srLayout
 from .c2sr import C2sr, CsrPatterns, check_shape, from_patterns, run_indices, starts_of
 from .image import check_rows, entry_type
 from .memory_blocks import Block, Read, read_bytes
@@ -67,6 +67,15 @@ def csr_image(c2sr: C2sr, *, pointers_base: int, entries_base: int) -> tuple[Blo
     entries["value"], entries["column"] = values, columns
     pointers = starts.astype("<u4").view(np.uint8)
     return Block(pointers_base, pointers), Block(entries_base, entries.view(np.uint8))
+
+
+def csr_image_sizes(c2sr: C2sr) -> tuple[int, int]:
+    """Bytes of a matrix in memory as plain CSR, of its pointers and of its entries: whole
+    stripes."""
+    layout = c2sr.layout
+    sizes = POINTER_BYTES * (c2sr.shape[0] + 1), layout.entry_bytes * c2sr.nnz
+    pointers, entries = (-(-size // layout.stripe_bytes) * layout.stripe_bytes for size in sizes)
+    return pointers, entries
 
 
 def from_csr_image(

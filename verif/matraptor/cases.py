@@ -14,7 +14,8 @@ from tilewright.hw.spec.jobs.matraptor import ARRAYS
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.matraptor.result.rows import SparseProduct, least_capacity, spgemm
 from tilewright.sim.sparse.c2sr import C2sr, CsrPatterns, from_csr, from_patterns, starts_of
-from tilewright.sim.sparse.image import entries_bytes, image_sizes, pairs_bytes
+from tilewright.sim.sparse.image import entries_bytes, image, image_sizes, pairs_bytes
+from tilewright.sim.sparse.memory_blocks import Block
 from tilewright.verif.c2sr.rows import NUMPY
 from tilewright.verif.channels.lane_rows import walk
 
@@ -74,6 +75,7 @@ class SparseCase:
     capacity: entries of a lane's region in a channel
     base: addresses of ``ARRAYS``
     column_range: columns, first and last; entries of B outside it are skipped
+    csr: which of "a" and "b" is in CSR
     """
 
     config: MatRaptorConfig
@@ -82,6 +84,15 @@ class SparseCase:
     capacity: int
     base: dict[str, int]
     column_range: tuple[int, int] = ALL
+    csr: str = ""
+
+    def blocks(self, name: str) -> tuple[Block, Block]:
+        """The two arrays of an operand in memory."""
+        matrix: C2sr = getattr(self, name)
+        places = self.base[f"{name}_pairs"], self.base[f"{name}_entries"]
+        if name in self.csr:
+            return csr_blocks(matrix, *places)
+        return image(matrix, pairs_base=places[0], entries_base=places[1])
 
     @property
     def kept(self) -> C2sr:
@@ -97,6 +108,8 @@ class SparseCase:
         sizes = {"rows": self.a.shape[0], "b_rows": self.b.shape[0], "capacity": self.capacity}
         first, last = self.column_range
         sizes |= {"first_column": first, "end_column": (last + 1) % (1 << 32)}
+        if self.config.csr:
+            sizes |= {f"{name}_format": int(name in self.csr) for name in "ab"}
         return {name.upper(): value for name, value in (sizes | self.base).items()}
 
     @property
@@ -182,6 +195,7 @@ def place_case(
     *,
     capacity: int | None = None,
     gap: int = 4,
+    csr: str = "",
 ) -> SparseCase:
     """Returns a case whose arrays are apart in memory, in any order; the capacity is by default the
     required one, or some blocks more. Raises ValueError if the memory is too small."""
@@ -189,8 +203,43 @@ def place_case(
         capacity = least_capacity(config, spgemm(config, a, b).lengths)
         capacity += int(rng.integers(0, 3)) * config.layout.block_entries
     room = a.shape[0], capacity * config.channel_lanes
-    base = place_arrays(rng, memory_bytes, a, b, room, gap=gap)
-    return SparseCase(config=config, a=a, b=b, capacity=capacity, base=base)
+    base = place_arrays(rng, memory_bytes, a, b, room, gap=gap, csr=csr)
+    return SparseCase(config=config, a=a, b=b, capacity=capacity, base=base, csr=csr)
+
+
+def csr_sizes(matrix: C2sr) -> tuple[int, int]:
+    """Bytes of a matrix in CSR in whole stripes: of its pointers, and of its entries."""
+    stripe = matrix.layout.stripe_bytes
+    sizes = 4 * (matrix.shape[0] + 1), (_FIRST + matrix.nnz) * matrix.layout.entry_bytes
+    return -(-sizes[0] // stripe) * stripe, -(-sizes[1] // stripe) * stripe
+
+
+_FIRST = 5
+"""Entries before those of the first row, in a matrix in CSR with an odd number of rows: it may be a
+part of another."""
+
+
+def csr_first(matrix: C2sr) -> int:
+    """The pointer of the first row of a matrix in CSR."""
+    return _FIRST * (matrix.shape[0] % 2)
+
+
+def csr_blocks(matrix: C2sr, pointers: int, entries: int) -> tuple[Block, Block]:
+    """A matrix in memory in CSR, byte by byte."""
+    layout, first = matrix.layout, csr_first(matrix)
+    starts, columns, values = matrix.patterns()
+    content = b"".join((first + start).to_bytes(4, "little") for start in starts.tolist())
+    value, column = layout.format.bits // 8, layout.index_bits // 8
+    pad = bytes(layout.entry_bytes - value - column)
+    words = b"".join(
+        v.to_bytes(value, "little") + c.to_bytes(column, "little") + pad
+        for v, c in zip(values.tolist(), columns.tolist(), strict=True)
+    )
+    at = entries + first * layout.entry_bytes
+    return (
+        Block(pointers, np.frombuffer(content, np.uint8)),
+        Block(at, np.frombuffer(words, np.uint8)),
+    )
 
 
 def place_arrays(
@@ -201,13 +250,18 @@ def place_arrays(
     room: tuple[int, int],
     *,
     gap: int = 4,
+    csr: str = "",
 ) -> dict[str, int]:
     """Returns the bases of arrays that are apart, in any order; ``room``: rows of C, and the
     capacity of each of its channels. Raises ValueError if the memory is too small."""
     layout = a.layout
+    sizes_a, sizes_b = (
+        csr_sizes(matrix) if name in csr else image_sizes(matrix)
+        for name, matrix in (("a", a), ("b", b))
+    )
     sizes = {
-        **dict(zip(("a_pairs", "a_entries"), image_sizes(a), strict=True)),
-        **dict(zip(("b_pairs", "b_entries"), image_sizes(b), strict=True)),
+        **dict(zip(("a_pairs", "a_entries"), sizes_a, strict=True)),
+        **dict(zip(("b_pairs", "b_entries"), sizes_b, strict=True)),
         "c_pairs": pairs_bytes(layout, room[0]),
         "c_entries": entries_bytes(layout, room[1]),
     }
@@ -236,7 +290,8 @@ def random_case(
         a = random_matrix(rng, config, (shape[0], shape[1]), share, any_bits=any_bits)
         b = random_matrix(rng, config, (shape[1], shape[2]), share, any_bits=any_bits)
         if not len(spgemm(config, a, b).overflow):
-            case = place_case(rng, config, memory_bytes, a, b)
+            csr = str(rng.choice(["", "a", "b", "ab", "ab"])) if config.csr else ""
+            case = place_case(rng, config, memory_bytes, a, b, csr=csr)
             return replace(case, column_range=random_columns(rng, config, shape[2]))
 
 

@@ -16,19 +16,22 @@ _SHAPES = (1, 1, 1), (9, 7, 8)
 
 
 def exercise(device: SparseDevice, rng: np.random.Generator) -> int:
-    """Products in every mode of the device, held against the model. Returns their number."""
+    """Products in every mode of the device, and of operands in CSR where it reads that, held
+    against the model. Returns their number."""
     config = device.config
     count = 0
-    for mode in MODES if config.outer_product else MODES[:1]:
+    modes = [(mode, "c2sr") for mode in (MODES if config.outer_product else MODES[:1])]
+    for mode, layout in [*modes, *([("rows", "csr")] if config.csr else [])]:
         for rows, inner, cols in _SHAPES:
             a = random_matrix(rng, config, (rows, inner), 0.4)
             b = random_matrix(rng, config, (inner, cols), 0.4)
             model = MatRaptorModel(config, device.memory_bytes)
             found, expected = (
-                SparseDriver(on).multiply(a, b, mode=mode).patterns() for on in (device, model)
+                SparseDriver(on).multiply(a, b, mode=mode, layout=layout).patterns()
+                for on in (device, model)
             )
             for one, other in zip(found, expected, strict=True):
-                assert np.array_equal(one, other), mode
+                assert np.array_equal(one, other), (mode, layout)
             count += 1
     return count
 

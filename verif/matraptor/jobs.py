@@ -4,6 +4,7 @@ end."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from tilewright.sim.sparse.c2sr import C2sr, CsrPatterns, from_patterns, starts_
 from tilewright.sim.sparse.image import from_image, image
 from tilewright.verif.channels.lane_rows import walk
 from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd
-from tilewright.verif.matraptor.cases import SparseCase
+from tilewright.verif.matraptor.cases import SparseCase, csr_first
 
 
 def result_pointers(config: MatRaptorConfig, lengths: Ints, capacity: int) -> Ints:
@@ -100,9 +101,8 @@ SparseRtl = JobRtl[MatRaptorConfig]
 def load_case(rng: np.random.Generator, device: SparseRtl, case: SparseCase) -> Bytes:
     """Put the operands into a memory full of random bytes; returns its content."""
     memory = rng.integers(0, 256, device.memory_bytes, dtype=np.uint8)
-    for name, matrix in (("a", case.a), ("b", case.b)):
-        pairs, entries = case.base[f"{name}_pairs"], case.base[f"{name}_entries"]
-        for block in image(matrix, pairs_base=pairs, entries_base=entries):
+    for name in "ab":
+        for block in case.blocks(name):
             memory[block.address : block.address + len(block.data)] = block.data
     device.write_memory(0, memory.tobytes())
     return memory
@@ -207,9 +207,13 @@ def _beats(config: MatRaptorConfig, matrix: C2sr) -> npt.NDArray[np.int64]:
 
 def _blocks_of_a(case: SparseCase) -> tuple[int, int]:
     """Counts the blocks of A's pairs and of its entries that the lanes read; a block counts once
-    for successive rows in it."""
+    for successive rows in it. In CSR each is read once."""
     config, a = case.config, case.a
     layout = config.layout
+    if "a" in case.csr:
+        first, size = csr_first(a), layout.block_entries
+        blocks = (first + a.nnz - 1) // size - first // size + 1 if a.nnz else 0
+        return a.shape[0] * 4 // config.interleave + 1, blocks
     pairs = entries = 0
     for lane in range(config.lanes):
         held, end = (-1, -1), 0
@@ -226,13 +230,23 @@ def _blocks_of_a(case: SparseCase) -> tuple[int, int]:
     return pairs, entries
 
 
+def _beats_of_b(case: SparseCase) -> tuple[int, int]:
+    """Counts the beats of B's pairs, or of its pointers in CSR, and of its entries."""
+    config, rows = case.config, case.rows_of_b
+    if "b" not in case.csr:
+        return len(rows), int(_beats(config, case.b)[rows].sum())
+    in_two = (rows + 1) * 4 % config.beat_bytes == 0
+    flat = replace(case.b, pointers=case.b.patterns().starts[:-1] + csr_first(case.b))
+    return len(rows) + int(in_two.sum()), int(_beats(config, flat)[rows].sum())
+
+
 def _check_counts(
     case: SparseCase, product: SparseProduct, counts: dict[str, int], seen: dict[str, int]
 ) -> None:
     """The counters, against what the operands need, and what was ``seen`` on the bus."""
     config, statistics = case.config, product.statistics
-    of_a = case.a.patterns().columns
     pairs, entries = _blocks_of_a(case)
+    b_pairs, b_entries = _beats_of_b(case)
     wanted = {
         "operations": statistics.products,
         "results": statistics.results,
@@ -241,8 +255,8 @@ def _check_counts(
         "lane_busy_min": int(statistics.lane_products.min()),
         "bytes_a_pairs": pairs * config.interleave,
         "bytes_a_entries": entries * config.interleave,
-        "bytes_b_pairs": len(of_a) * config.beat_bytes,
-        "bytes_b_entries": int(_beats(config, case.b)[of_a].sum()) * config.beat_bytes,
+        "bytes_b_pairs": b_pairs * config.beat_bytes,
+        "bytes_b_entries": b_entries * config.beat_bytes,
         "bytes_c_pairs": case.a.shape[0] * PAIR_BYTES,
         "bytes_c_entries": statistics.results * config.layout.entry_bytes,
     }
@@ -268,7 +282,7 @@ def _check_counts(
         busy <= counts["operations"] <= busy * config.lanes,
         busy >= counts["lane_busy_max"],
         span < counts["cycles"],
-        counts["conflicts"] <= (config.lanes - 1) * counts["cycles"],
+        counts["conflicts"] <= (config.read_ports - 1) * counts["cycles"],
     )
     if not all(fits):
         raise Mismatch(f"counters do not fit each other: {counts}")

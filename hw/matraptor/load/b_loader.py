@@ -7,6 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...axi.layouts import data_layout
+from ...axi.ordered_reader import OrderedReader
 from ...channels.array_readers import (
     array_reader,
     connect_readers,
@@ -16,14 +17,15 @@ from ...channels.array_readers import (
     reader_members,
 )
 from ...channels.channel_of_row import ChannelOfRow
-from ...channels.stripe_walk import StripeWalk, span_layout
-from ...spec.c2sr import PAIR_BYTES
+from ...channels.stripe_walk import FlatSpans, StripeWalk, span_layout
+from ...spec.c2sr import PAIR_BYTES, POINTER_BYTES
 from ...spec.matraptor import MatRaptorConfig
 from ...stream.fork_join import Fork, Join, connect_fields
 from ...stream.queue import DeepQueue
 from ...stream.stream_registers import OutputRegister
 from ..layouts import job_layout, left_layout, product_layout, row_layout
 from .column_range import ColumnRange
+from .csr_pointers import PointerPairs, pointer_bits
 
 _ENDS = ("present", "row_last", "lane_last", "row")
 
@@ -36,11 +38,13 @@ def _row_of_b(config: MatRaptorConfig, fields: dict[str, ShapeLike]) -> data.Str
 
 def asked_row_layout(config: MatRaptorConfig) -> data.StructLayout:
     """``a`` and the row of B that it is for: ``channel``, and which ``pair`` of the beat (no field
-    if there is one); the rest as in ``left_layout``."""
+    if there is one), or with CSR which ``pointer``; the rest as in ``left_layout``."""
     fields: dict[str, ShapeLike] = {"channel": config.layout.channel_bits}
     pairs = config.beat_bytes // PAIR_BYTES
     if pairs > 1:
         fields["pair"] = (pairs - 1).bit_length()
+    if config.csr:
+        fields["pointer"] = pointer_bits(config)
     return _row_of_b(config, fields)
 
 
@@ -66,6 +70,7 @@ class PairedRows(wiring.Component):
     -------
     i: see :func:`asked_row_layout`
     beats: one for each row that is ``present``
+    csr: (``csr``) in; the pair is the first of its beat, whatever the row is
     o: see :func:`described_row_layout`
     clear: in; forgets everything at the end of the cycle
     """
@@ -78,6 +83,7 @@ class PairedRows(wiring.Component):
                 "beats": In(stream.Signature(data_layout(config.data_bits))),
                 "o": Out(stream.Signature(described_row_layout(config))),
                 "clear": In(1),
+                **({"csr": In(1)} if config.csr else {}),
             }
         )
 
@@ -94,6 +100,8 @@ class PairedRows(wiring.Component):
         wiring.connect(m, wiring.flipped(self.beats), join.i_beat)
         asked = join.o.payload.row
         number = asked.pair if config.beat_bytes > PAIR_BYTES else Const(0)
+        if config.csr:
+            number = Mux(self.csr, 0, number)
         length, pointer = pair_of(join.o.payload.beat.data, number)
         m.d.comb += [
             join.needs_beat.eq(self.i.payload.present),
@@ -212,12 +220,13 @@ class RowProducts(wiring.Component):
 
 
 class RowLookup(wiring.Component):
-    """Requests the pair of the row of B that each entry of A names.
+    """Requests the pair of the row of B that each entry of A names, or its two pointers in CSR.
 
     One entry a cycle, in as many cycles as ``ChannelOfRow`` takes.
 
     Members
     -------
+    csr: (``csr``) in; B has pointers. Constant while there are tokens
     i: see ``left_layout``
     o: see ``asked_row_layout``; every token, in order
     spans: see ``span_layout``; one for each that is ``present``
@@ -232,6 +241,7 @@ class RowLookup(wiring.Component):
                 "o": Out(stream.Signature(asked_row_layout(config))),
                 "spans": Out(stream.Signature(span_layout(config.geometry))),
                 "clear": In(1),
+                **({"csr": In(1)} if config.csr else {}),
             }
         )
 
@@ -258,12 +268,31 @@ class RowLookup(wiring.Component):
         row = {name: token[name] for name in ("present", "row_last", "lane_last", "row")}
         if beat_bits:
             row["pair"] = kept.payload.index[:beat_bits]
+        if config.csr:
+            row["pointer"] = token.column[: pointer_bits(config)]
         connect_fields(m, kept, self.o, **row, a=token.value, channel=kept.payload.channel)
         span = {"channel": place.channel, "block": place.index[block_bits:], "beats": 1}
         if config.burst_beats > 1:
             span["beat"] = place.index[beat_bits:block_bits]
         connect_fields(m, asked, self.spans, **span)
+        if config.csr:
+            self._pointers(m, locate, place)
         return m
+
+    def _pointers(self, m: Module, locate: ChannelOfRow, place: data.View) -> None:
+        """The block of the pointers in place of the row, and the beats there: two if a row's
+        pointers are in two."""
+        config, span = self._config, self.spans.payload
+        block_bits = (config.interleave // POINTER_BYTES).bit_length() - 1
+        number, beat_bits = place.carried.column, pointer_bits(config)
+        with m.If(self.csr):
+            m.d.comb += [
+                locate.i.payload.row.eq(self.i.payload.column[block_bits:]),
+                span.block.eq(place.index),
+                span.beats.eq(Mux(number[:beat_bits].all(), 2, 1)),
+            ]
+            if config.burst_beats > 1:
+                m.d.comb += span.beat.eq(number[beat_bits:block_bits])
 
 
 _WALKED = 4
@@ -274,6 +303,8 @@ class SparseBLoader(wiring.Component):
     """Fetches the pair of row k of B for each (a, k), then the row, and sends a with each entry.
 
     A row of B is read whole. Of a job with a range of columns the entries outside it are not sent.
+    With B in CSR the pair is made of two pointers, and blocks of entries follow each other from
+    channel to channel.
 
     Pairs and entries are read by the beats that they are in, bursts ending at the blocks of
     the interleaving. One product a cycle, rows of one entry included, if each reader has a bus of
@@ -296,6 +327,7 @@ class SparseBLoader(wiring.Component):
     error, error_address: out; a bad response has come and no ``stop`` since, and where
     index_error, index_row: out; an entry of A named a row that B does not have, and no ``stop``
         since; the entry's row. The entry and what follows it is not taken
+    pointers_error, pointers_row: (``csr``) out; likewise, of a row of B whose pointers descend
     """
 
     def __init__(self, config: MatRaptorConfig) -> None:
@@ -308,6 +340,11 @@ class SparseBLoader(wiring.Component):
                 **reader_members(config.geometry, config.outstanding),
                 "index_error": Out(1),
                 "index_row": Out(row_layout(config)),
+                **(
+                    {"pointers_error": Out(1), "pointers_row": Out(row_layout(config))}
+                    if config.csr
+                    else {}
+                ),
             }
         )
 
@@ -315,9 +352,10 @@ class SparseBLoader(wiring.Component):
         m = Module()
         config = self._config
         busy = Signal()
-        # A pair is in one beat.
+        # A pair is in one beat, two pointers in up to two of a block.
+        most = min(1 + config.csr, config.burst_beats)
         readers = {
-            "pairs": array_reader(config.geometry, config.outstanding, beats=1),
+            "pairs": array_reader(config.geometry, config.outstanding, beats=most),
             "entries": array_reader(config.geometry, config.outstanding),
         }
         for name, reader in readers.items():
@@ -325,20 +363,27 @@ class SparseBLoader(wiring.Component):
         connect_readers(m, self, readers, busy)
         depth = config.outstanding + _WALKED
         m.submodules.lookup = lookup = RowLookup(config)
-        m.submodules.pairs_walk = pairs_walk = StripeWalk(config.geometry, skid=True)
+        m.submodules.pairs_walk = pairs_walk = StripeWalk(
+            config.geometry, skid=True, flat=config.csr
+        )
         m.submodules.asked = asked = DeepQueue(asked_row_layout(config), depth, register=True)
         m.submodules.paired = paired = PairedRows(config)
         m.submodules.rows = rows = ProductRows(config)
-        m.submodules.entries_walk = entries_walk = StripeWalk(config.geometry, skid=True)
+        m.submodules.entries_walk = entries_walk = StripeWalk(
+            config.geometry, skid=True, flat=config.csr
+        )
         m.submodules.waiting = waiting = DeepQueue(product_row_layout(config), depth, register=True)
         m.submodules.products = products = RowProducts(config)
         wiring.connect(m, lookup.spans, pairs_walk.i)
         wiring.connect(m, pairs_walk.o, readers["pairs"].request)
         wiring.connect(m, lookup.o, asked.i)
         wiring.connect(m, asked.o, paired.i)
-        wiring.connect(m, readers["pairs"].o, paired.beats)
         wiring.connect(m, paired.o, rows.i)
-        wiring.connect(m, rows.spans, entries_walk.i)
+        if config.csr:
+            self._connect_csr(m, readers["pairs"], lookup, asked, paired, rows)
+        else:
+            wiring.connect(m, readers["pairs"].o, paired.beats)
+            wiring.connect(m, rows.spans, entries_walk.i)
         wiring.connect(m, entries_walk.o, readers["entries"].request)
         wiring.connect(m, rows.o, waiting.i)
         wiring.connect(m, waiting.o, products.i)
@@ -357,6 +402,39 @@ class SparseBLoader(wiring.Component):
             m.d.comb += part.clear.eq(self.stop)
         self._take(m, lookup, busy)
         return m
+
+    def _connect_csr(
+        self,
+        m: Module,
+        reader: OrderedReader,
+        lookup: RowLookup,
+        asked: DeepQueue,
+        paired: PairedRows,
+        rows: ProductRows,
+    ) -> None:
+        """The parts that B in CSR needs between those of C2SR."""
+        config, csr = self._config, self.job.b_format
+        m.submodules.pointers = pointers = PointerPairs(config)
+        m.submodules.flat_spans = flat = FlatSpans(config.geometry)
+        wiring.connect(m, reader.o, pointers.beats)
+        wiring.connect(m, pointers.o, paired.beats)
+        wiring.connect(m, rows.spans, flat.i)
+        wiring.connect(m, flat.o, m.submodules.entries_walk.i)
+        row = asked.o.payload
+        m.d.comb += [
+            pointers.wanted.eq(asked.o.valid & row.present),
+            pointers.number.eq(row.pointer),
+            pointers.row.eq(row.row),
+            self.pointers_error.eq(pointers.error),
+            self.pointers_row.eq(pointers.error_row),
+            *(part.clear.eq(self.stop) for part in (pointers, flat)),
+            *(part.enable.eq(csr) for part in (pointers, flat)),
+            *(part.csr.eq(csr) for part in (lookup, paired)),
+            *(
+                m.submodules[f"{name}_walk"].consecutive.eq(csr)
+                for name in ("pairs", "entries")
+            ),
+        ]
 
     def _take(self, m: Module, lookup: RowLookup, busy: Signal) -> None:
         """Tokens of A, up to one that names a row that does not exist."""

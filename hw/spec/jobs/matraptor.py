@@ -9,14 +9,17 @@ from ..matraptor import MatRaptorConfig
 from ..registers.job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
 from ..registers.register_map import Register, constants, number
 from ..sidecar.operation import Compute, Factor, Limit, Operand, OperationEntry, Size
-from ..sidecar.placement import C2srPlacement, Room, Setting
+from ..sidecar.placement import C2srPlacement, CsrPlacement, Room, Setting
 
 _SHAPES = {"a": ("M", "K"), "b": ("K", "N"), "c": ("M", "N")}
 
 
 def operations(config: MatRaptorConfig) -> tuple[OperationEntry, ...]:
-    """The product by rows, and, where there is the mode, by outer products."""
+    """The product by rows, where there are formats of A and B also of CSR, and, where there is the
+    mode, by outer products."""
     found = [_by_rows(config)]
+    if config.csr:
+        found.append(_by_rows(config, csr=True))
     if config.outer_product:
         found.append(_outer(config))
     return tuple(found)
@@ -31,15 +34,20 @@ def _sizes(config: MatRaptorConfig, columns: str | None) -> tuple[Size, ...]:
     )
 
 
-def _operands(config: MatRaptorConfig, lanes: int | None) -> tuple[Operand, ...]:
-    """Operands of a product; ``lanes``: a is stored by columns for so many."""
+def _operands(
+    config: MatRaptorConfig, lanes: int | None, *, csr: bool = False
+) -> tuple[Operand, ...]:
+    """Operands of a product; ``lanes``: a is stored by columns for so many; ``csr``: a and b are in
+    CSR."""
     layout = config.layout
     room = Room(register="CAPACITY", times=config.channel_lanes, multiple_of=layout.block_entries)
-    places: dict[str, C2srPlacement] = {
+    places: dict[str, C2srPlacement | CsrPlacement] = {
         "a": layout.placement("A", lanes=lanes),
         "b": layout.placement("B"),
         "c": layout.placement("C", read=False, room=room),
     }
+    if csr:
+        places |= {name: layout.csr_placement(name.upper(), pointers="PAIRS") for name in "ab"}
     return tuple(
         Operand(
             name=name,
@@ -63,15 +71,16 @@ def _compute(config: MatRaptorConfig, how: str) -> Compute:
     )
 
 
-def _settings(config: MatRaptorConfig, mode: int) -> tuple[Setting, ...]:
+def _settings(config: MatRaptorConfig, mode: int, *, csr: bool = False) -> tuple[Setting, ...]:
     """The registers of a whole product in a mode, whose B is not in the cache."""
     values = {"MODE": mode} if config.outer_product else {}
+    values |= dict.fromkeys(FORMATS, FORMAT_CODES["csr" if csr else "c2sr"]) if config.csr else {}
     values |= {"KEEP": 0} if config.cache_bytes else {}
     values |= {"FIRST_COLUMN": 0, "END_COLUMN": 0}
     return tuple(Setting(register=name, value=value) for name, value in values.items())
 
 
-def _by_rows(config: MatRaptorConfig) -> OperationEntry:
+def _by_rows(config: MatRaptorConfig, *, csr: bool = False) -> OperationEntry:
     limit = Limit(
         product_of=(Factor(size="N"),),
         at_most=config.queue_depth,
@@ -79,11 +88,11 @@ def _by_rows(config: MatRaptorConfig) -> OperationEntry:
         doc="a row of c that fits a queue never overflows; a longer one may",
     )
     return OperationEntry(
-        name="rows",
-        select=_settings(config, 0),
-        compute=_compute(config, "row by row"),
+        name="rows_csr" if csr else "rows",
+        select=_settings(config, 0, csr=csr),
+        compute=_compute(config, "row by row" + (", a and b in CSR" if csr else "")),
         sizes=_sizes(config, None),
-        operands=_operands(config, None),
+        operands=_operands(config, None, csr=csr),
         limits=(limit,),
     )
 
@@ -110,6 +119,8 @@ def _outer(config: MatRaptorConfig) -> OperationEntry:
 
 ARRAYS = tuple(f"{operand}_{what}" for operand in "abc" for what in ("pairs", "entries"))
 """Arrays in memory whose bases are in the job registers: members and, in upper case, registers."""
+
+_POINTERS = ("a_pairs", "b_pairs")
 
 COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
@@ -168,6 +179,15 @@ ERRORS = (
 )
 """Rows are those of C; in the outer-product mode, of ``index`` and ``unsorted`` they are those of A
 as it is stored, ``k * lanes + lane``."""
+
+CSR_ERRORS = (Error("pointers", 12, "row", "the pointers of a row of A or B in CSR descend"),)
+"""Those of a job with A or B in CSR; of B the row is that of A which names it."""
+
+FORMATS = ("A_FORMAT", "B_FORMAT")
+"""Registers of the formats of A and B, of an accelerator that reads CSR."""
+
+FORMAT_CODES = {"c2sr": 0, "csr": 1}
+"""Their values."""
 
 MODES = {"rows": 0, "outer": 1}
 """Values of MODE, of an accelerator that has both."""
@@ -260,10 +280,20 @@ def _constants(config: MatRaptorConfig) -> tuple[Register, ...]:
             "memory",
             ("interleave", 16, config.interleave, "bytes of a block of the interleaving"),
             ("addr_bits", 8, config.addr_bits, "width of an address"),
-            ("outer_product", 8, int(config.outer_product), "1: the mode is present"),
+            *_modes(config),
         ),
         *((cache,) if config.cache_bytes else ()),
         *((more,) if config.a_outstanding or others else ()),
+    )
+
+
+def _modes(config: MatRaptorConfig) -> tuple[tuple[str, int, int, str], ...]:
+    """What the accelerator has beside products by rows of matrices in C2SR."""
+    if not config.csr:
+        return (("outer_product", 8, int(config.outer_product), "1: the mode is present"),)
+    return (
+        ("outer_product", 4, 0, "1: the mode is present"),
+        ("csr", 4, 1, "1: A and B may be in CSR"),
     )
 
 
@@ -289,8 +319,13 @@ def _job(config: MatRaptorConfig) -> list[Register]:
     ]
     for index, name in enumerate(ARRAYS):
         operand, what = name.upper().split("_")
-        doc = f"byte address of {operand}'s {what.lower()}, a multiple of {config.interleave}"
-        rows.append(number(name.upper(), 0x120 + 8 * index, "rw", 64, doc))
+        pointers = " (in CSR its pointers)" if config.csr and name in _POINTERS else ""
+        doc = f"byte address of {operand}'s {what.lower()}{pointers}, a multiple of "
+        rows.append(number(name.upper(), 0x120 + 8 * index, "rw", 64, f"{doc}{config.interleave}"))
+    if config.csr:
+        for index, name in enumerate(FORMATS):
+            doc = f"format of {name[0]}; 0: C2SR; 1: CSR"
+            rows.append(number(name, 0x150 + 4 * index, "rw", 1, doc, FORMAT_CODES))
     return rows
 
 
@@ -299,11 +334,11 @@ def job_spec(config: MatRaptorConfig) -> JobSpec:
     return JobSpec(
         accelerator="accelerator",
         letters=b"TWMR",
-        version=0x0001_0002,
+        version=0x0001_0003 if config.csr else 0x0001_0002,
         constants=_constants(config),
         detail="wrong register, bus address or row of C",
         counters=counters(config),
-        errors=ERRORS,
+        errors=(*ERRORS, *CSR_ERRORS) if config.csr else ERRORS,
         job=tuple(_job(config)),
         checks=_checks(config),
         operations=operations(config),

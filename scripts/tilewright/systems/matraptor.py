@@ -30,6 +30,7 @@ SYSTEM = System(
                 {"outer_product": True, "value": "int32", "index_bits": 16},
                 {"outer_product": True, "queues": 10, "queue_depth": 1024},
                 {"cache_bytes": 1024, "beat_queue": 2},
+                {"csr": True},
             ),
         ),
     ),

@@ -39,6 +39,7 @@ LIMITS = Limits(
         one_of("value", "fp16", "bf16", "fp32", "fp64", "int32"),
         one_of("semiring", *SEMIRINGS),
         flag("outer_product"),
+        flag("csr"),
         *MEMORY,
     ),
     job={"ROWS": 1, "B_ROWS": 1, "CAPACITY": 8},

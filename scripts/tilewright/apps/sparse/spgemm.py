@@ -105,6 +105,7 @@ def multiply_sparse(
     details: dict[str, Any] = {
         "published_us": published,
         "mode": choice.mode,
+        "layout": choice.layout,
         "a": _operand(of.a, left),
         "b": {**_operand(of.b or of.a, right), "transposed": of.transposed},
         "c": {"shape": list(c.shape), "entries": c.nnz},

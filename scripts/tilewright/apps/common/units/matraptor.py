@@ -9,6 +9,7 @@ import typer
 
 from ....errors import UserError
 from ....hw.spec.host.words import not_one_of
+from ....hw.spec.jobs.matraptor import FORMAT_CODES
 from ....hw.spec.matraptor import MATRAPTOR, MODES, MatRaptorConfig
 from ....hw.spec.unit import Unit
 from ....numbers_given import whole
@@ -44,10 +45,12 @@ LanesOption = Annotated[int | None, lanes_option()]
 
 @dataclass(frozen=True, kw_only=True)
 class SparseChoice(Choice[MatRaptorConfig]):
-    """The accelerator, checked. ``mode``: by rows or by outer products."""
+    """The accelerator, checked. ``mode``: by rows or by outer products; ``layout``: of A and B in
+    memory."""
 
     unit: Unit = MATRAPTOR
     mode: str = "rows"
+    layout: str = "c2sr"
 
     def check_shape(self, what: object, rows: int, cols: int) -> None:
         """Raise UserError if an operand has no row or column, more than indices can tell apart, or
@@ -71,15 +74,20 @@ def choose_sparse_unit(
     app: str = "",
     value: str | None = None,
     mode: str = "rows",
+    layout: str = "c2sr",
 ) -> SparseChoice:
     """Check what the command line says; UserError if it cannot be run.
 
-    ``semiring``, ``lanes``, ``mode``: what the application or the user asks for; ``app``: the
-    application's name, if it takes no other semiring; ``value``: a format that it takes unless the
+    ``semiring``, ``lanes``, ``mode``, ``layout``: what the application or the user asks for;
+    ``app``: the application's name, if it takes no other semiring; ``value``: a format that it takes unless the
     user sets one.
     """
     if mode not in MODES:
         raise UserError(not_one_of("mode", MODES, mode))
+    if layout not in FORMAT_CODES:
+        raise UserError(not_one_of("layout", FORMAT_CODES, layout))
+    if layout != "c2sr" and mode != "rows":
+        raise UserError(f"--layout {layout} needs --mode rows, not {mode}")
     semiring = named_semiring(semiring)
     device = options.checked()
     given = list(options.settings or ())
@@ -98,10 +106,16 @@ def choose_sparse_unit(
         given.append(f"value={value}")
     if mode == "outer" and "outer_product" not in names:
         given.append("outer_product=true")
+    if layout != "c2sr" and "csr" not in names:
+        given.append("csr=true")
     config: Any = read_config(MATRAPTOR, options.config_file, given)
     if app and config.semiring != semiring:
         raise UserError(f"`semiring` must be {semiring} for {app}, not {config.semiring!r}")
     if mode == "outer" and not config.outer_product:
         raise UserError("`outer_product` must be true for mode outer, not false")
+    if layout != "c2sr" and not config.csr:
+        raise UserError(f"`csr` must be true for layout {layout}, not false")
+    if layout != "c2sr" and device["backend"] == "cycles":
+        raise UserError(f"--layout {layout} needs --backend rtl or model, not cycles")
     check_report_and_tools(options.json_file, options.backend, options.wire)
-    return SparseChoice(config=config, mode=mode, **device)
+    return SparseChoice(config=config, mode=mode, layout=layout, **device)

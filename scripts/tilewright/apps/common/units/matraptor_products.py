@@ -82,7 +82,9 @@ class SparseProducts:
         self._session = Session(choice, SparseDriver)
         self._model: Session[SparseDriver] | None = None
         if choice.backend == "rtl":
-            self._model = Session(choice, SparseDriver, backend="cycles")
+            # The cycle model has no CSR.
+            timed = choice.layout == "c2sr"
+            self._model = Session(choice, SparseDriver, backend="cycles" if timed else "model")
         self.tally = SparseTally()
 
     def __enter__(self) -> Self:
@@ -120,7 +122,7 @@ class SparseProducts:
                 self._session.device.log = True
             if choice.mode == "outer" and a.shape[0] and b.shape[1]:
                 _check_tiles(driver.tiles(a, b).count)
-            return driver.multiply(a, b, mode=choice.mode)
+            return driver.multiply(a, b, mode=choice.mode, layout=choice.layout)
 
         if self._model:
             expected = self._model.run(work)
@@ -140,7 +142,7 @@ class SparseProducts:
             tally.mismatches += self._count_differences(driver, self._model.driver)
         if choice.backend != "model":
             self._take_times((self._model or self._session).device.cycles)
-            if driver.jobs:
+            if driver.jobs and choice.layout == "c2sr":
                 tally.whole.append(self._whole(a, b, result))
         return result
 

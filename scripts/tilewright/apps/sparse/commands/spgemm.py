@@ -35,6 +35,9 @@ def spgemm(
             "on chip, for small operands that are less sparse."
         ),
     ] = "rows",
+    layout: Annotated[
+        str, typer.Option(help="Format of A and B in memory: c2sr or csr; C is in C2SR.")
+    ] = "c2sr",
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Write the product, .mtx, .mtx.gz or .npz (SciPy's)."),
@@ -60,7 +63,7 @@ def spgemm(
     any machine that reads a row of B for each use (with --mode outer, for each lane). The product
     is checked against SciPy.
     """
-    choice = choose_sparse_unit(options, semiring, lanes=lanes, mode=mode)
+    choice = choose_sparse_unit(options, semiring, lanes=lanes, mode=mode, layout=layout)
     if output:
         check_output(output, (*MARKET, ".npz"))
     if picture:

@@ -1,0 +1,231 @@
+"""Reads A in CSR once, for all lanes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Module, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...axi.interconnect import ReadInterconnect
+from ...axi.layouts import beat_layout, routed_layout, supervise
+from ...axi.ordered_reader import OrderedReader
+from ...channels.array_readers import READERS, array_reader
+from ...channels.stripe_walk import FlatBlocks, FlatSpans, StripeWalk
+from ...spec.c2sr import POINTER_BYTES
+from ...spec.jobs.matraptor import job_spec
+from ...spec.matraptor import MatRaptorConfig
+from ...stream.fork_join import connect_fields
+from ...stream.queue import DeepQueue
+from ..control import failure_layout
+from ..layouts import job_layout, left_layout
+from .a_loader import BlockRows, RowEntries, held_row_layout
+from .csr_pointers import RowStarts
+
+
+class RowDealer(wiring.Component):
+    """Deals the rows of A to the lanes in turn, each to a queue of its lane. One token per cycle.
+
+    A token waits for its lane's queue, and holds back those after it.
+
+    Members
+    -------
+    start: in, a pulse while nothing is inside
+    rows: in; rows of A, sampled with ``start``
+    i: see ``left_layout``; ``lane_last`` means nothing
+    o: array of streams, one a lane; see ``left_layout``
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: MatRaptorConfig) -> None:
+        self._config = config
+        tokens = stream.Signature(left_layout(config))
+        super().__init__(
+            {
+                "start": In(1),
+                "rows": In(32),
+                "i": In(tokens),
+                "o": Out(tokens).array(config.lanes),
+                "clear": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, token = self._config, self.i.payload
+        lane = Signal(config.lane_bits)
+        left = Signal(32)
+        moved = Signal()
+        ready = []
+        for number in range(config.lanes):
+            queue = DeepQueue(left_layout(config), config.stream_queue, register=True)
+            m.submodules[f"tokens_{number}"] = queue
+            wiring.connect(m, queue.o, wiring.flipped(self.o[number]))
+            m.d.comb += [
+                queue.clear.eq(self.clear),
+                queue.i.valid.eq(self.i.valid & (lane == number)),
+                queue.i.payload.eq(token),
+                queue.i.payload.lane_last.eq(token.row_last & (left <= config.lanes)),
+            ]
+            ready.append(queue.i.ready)
+        m.d.comb += [
+            self.i.ready.eq(Array(ready)[lane]),
+            moved.eq(self.i.valid & self.i.ready & token.row_last),
+        ]
+        with m.If(moved):
+            m.d.sync += [lane.eq(lane + 1), left.eq(left - 1)]
+            with m.If(lane == config.lanes - 1):
+                m.d.sync += lane.eq(0)
+        with m.If(self.start):
+            m.d.sync += [lane.eq(0), left.eq(self.rows)]
+        return m
+
+
+class CsrStream(wiring.Component):
+    """Reads A in CSR from begin to end and sends each lane the entries of its rows.
+
+    Pointers and entries are read by whole blocks, each once. One pointer, and one entry or empty
+    row a cycle, for all lanes together. Its requests have IDs as those of A in a lane.
+
+    Members
+    -------
+    job: in; constant from ``start`` on
+    start: in, a pulse when ``idle``
+    o: array of streams, one a lane; see ``left_layout``
+    ar, r: its readers, to and from the crossbar
+    read_beats_pairs, read_beats_entries: out; a beat of pointers, of entries has come
+    stop: in, a pulse or longer; drops everything, from the next cycle on
+    idle: out; nothing is left to be done, the bus owes nothing
+    failure, failure_lane: out; see ``failure_layout``; until ``stop``; the lane of its row
+    """
+
+    def __init__(self, config: MatRaptorConfig) -> None:
+        self._config = config
+        self._channel_bits = config.geometry.channel_bits
+        id_bits = config.lane_id_bits
+        reads = routed_layout(config.addr_bits, self._channel_bits, id_bits)
+        beat = beat_layout(config.data_bits, id_bits)
+        super().__init__(
+            {
+                "job": In(job_layout(config)),
+                "start": In(1),
+                "o": Out(stream.Signature(left_layout(config))).array(config.lanes),
+                "ar": Out(stream.Signature(reads)),
+                "r": In(stream.Signature(beat, always_ready=True)),
+                **{f"read_beats_{name}": Out(1) for name in READERS},
+                "stop": In(1),
+                "idle": Out(1),
+                "error": Out(1),
+                "error_address": Out(config.addr_bits),
+                "failure": Out(failure_layout(config)),
+                "failure_lane": Out(config.lane_bits),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        readers = self._read(m)
+        m.submodules.starts = starts = RowStarts(config)
+        m.submodules.rows = rows = BlockRows(config)
+        m.submodules.waiting = waiting = DeepQueue(
+            held_row_layout(config), config.a_bursts, register=True
+        )
+        m.submodules.entries = entries = RowEntries(config)
+        m.submodules.flat_spans = flat = FlatSpans(config.geometry)
+        m.submodules.entries_walk = walk = StripeWalk(config.geometry, skid=True, flat=True)
+        m.submodules.dealer = dealer = RowDealer(config)
+        self._request_pointers(m, readers["pairs"])
+        wiring.connect(m, readers["pairs"].o, starts.beats)
+        wiring.connect(m, starts.o, rows.i)
+        wiring.connect(m, rows.spans, flat.i)
+        wiring.connect(m, flat.o, walk.i)
+        wiring.connect(m, walk.o, readers["entries"].request)
+        wiring.connect(m, rows.o, waiting.i)
+        wiring.connect(m, waiting.o, entries.i)
+        wiring.connect(m, readers["entries"].o, entries.beats)
+        wiring.connect(m, entries.o, dealer.i)
+        for number in range(config.lanes):
+            wiring.connect(m, dealer.o[number], wiring.flipped(self.o[number]))
+        m.d.comb += [
+            flat.enable.eq(1),
+            walk.consecutive.eq(1),
+            walk.base.eq(self.job.a_entries),
+        ]
+        for part in (starts, dealer):
+            m.d.comb += [part.start.eq(self.start), part.rows.eq(self.job.rows)]
+        for part in (starts, rows, waiting, entries, flat, walk, dealer):
+            m.d.comb += part.clear.eq(self.stop)
+        busy = Signal()
+        with m.If(self.start):
+            m.d.sync += busy.eq(1)
+        with m.Elif(entries.o.valid & entries.o.ready & entries.o.payload.lane_last):
+            m.d.sync += busy.eq(0)
+        with m.If(self.stop):
+            m.d.sync += busy.eq(0)
+        supervise(m, self, [readers[name] for name in READERS], busy=busy)
+        self._fail(m, starts)
+        return m
+
+    def _read(self, m: Module) -> dict[str, OrderedReader]:
+        """The readers of pointers and entries, at one port of the crossbar."""
+        config = self._config
+        m.submodules.readers = port = ReadInterconnect(
+            len(READERS),
+            addr_bits=config.addr_bits,
+            data_bits=config.data_bits,
+            id_bits=config.lane_id_bits,
+            slot_bits=config.slot_bits,
+            channel_bits=self._channel_bits,
+        )
+        wiring.connect(m, port.ar, wiring.flipped(self.ar))
+        wiring.connect(m, wiring.flipped(self.r), port.r)
+        readers = {}
+        for index, name in enumerate(READERS):
+            reader = array_reader(config.geometry, config.a_bursts)
+            m.submodules[f"{name}_reader"] = readers[name] = reader
+            # It may have fewer slots than a reader of B, thus shorter IDs.
+            beat = port.reader_r[index]
+            connect_fields(m, reader.ar, port.reader_ar[index], **_fields(reader.ar))
+            connect_fields(m, beat, reader.r, **_fields(beat))
+            m.d.comb += getattr(self, f"read_beats_{name}").eq(reader.r.valid)
+        return readers
+
+    def _request_pointers(self, m: Module, reader: OrderedReader) -> None:
+        """All blocks of pointers: there is one more than rows."""
+        config = self._config
+        m.submodules.pointer_blocks = blocks = FlatBlocks(config.geometry)
+        m.submodules.pointers_walk = walk = StripeWalk(config.geometry, skid=True)
+        wiring.connect(m, blocks.spans, walk.i)
+        wiring.connect(m, walk.o, reader.request)
+        shift = (config.interleave // POINTER_BYTES).bit_length() - 1
+        left = Signal(33 - shift)
+        m.d.comb += [
+            blocks.start.eq(self.start),
+            blocks.want.eq(left != 0),
+            walk.base.eq(self.job.a_pairs),
+            walk.clear.eq(self.stop),
+        ]
+        with m.If(self.start):
+            m.d.sync += left.eq(self.job.rows[shift:] + 1)
+        with m.Elif(blocks.taken):
+            m.d.sync += left.eq(left - 1)
+        with m.If(self.stop):
+            m.d.sync += left.eq(0)
+
+    def _fail(self, m: Module, starts: RowStarts) -> None:
+        failure, spec = self.failure, job_spec(self._config)
+        m.d.comb += [
+            failure.address.eq(self.error_address),
+            failure.row.eq(starts.error_row),
+            self.failure_lane.eq(starts.error_lane),
+        ]
+        with m.If(self.error):
+            m.d.comb += failure.code.eq(spec.code("bus_read"))
+        with m.Elif(starts.error):
+            m.d.comb += failure.code.eq(spec.code("pointers"))
+
+
+def _fields(source: Any) -> dict[str, Value]:
+    return {name: Value.cast(source.payload[name]) for name, _ in source.payload.shape()}
