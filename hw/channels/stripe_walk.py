@@ -54,7 +54,9 @@ class StripeWalk(wiring.Component):
     clear: in; forgets everything at the end of the cycle
     """
 
-    def __init__(self, geometry: ChannelGeometry, *, skid: bool = False, flat: bool = False) -> None:
+    def __init__(
+        self, geometry: ChannelGeometry, *, skid: bool = False, flat: bool = False
+    ) -> None:
         self._geometry = geometry
         self._skid, self._flat = skid, flat
         request = routed_layout(geometry.addr_bits, geometry.channel_bits)

@@ -321,12 +321,10 @@ class MatRaptor(AcceleratorTop):
         lanes: list[Lane],
         crossbar: ReadCrossbar,
     ) -> CsrStream:
-        """The reader of A in CSR, at the port behind the lanes'. Its beats count as the first
-        lane's, its failure as that of the row's lane."""
+        """The reader of A in CSR. Its beats count as the first lane's, a failure as its row's."""
         m.submodules.a_stream = a_stream = CsrStream(self.config)
-        number = self.config.lanes
-        wiring.connect(m, a_stream.ar, crossbar.lane_ar[number])
-        wiring.connect(m, crossbar.lane_r[number], a_stream.r)
+        wiring.connect(m, a_stream.ar, crossbar.lane_ar[-1])
+        wiring.connect(m, crossbar.lane_r[-1], a_stream.r)
         m.d.comb += [
             a_stream.job.eq(control.job),
             a_stream.start.eq(control.go & control.job.a_format),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, SupportsIndex
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from ...hw.spec.jobs.matraptor import FORMAT_CODES, job_spec, limits
 from ...hw.spec.matraptor import MODES, MatRaptorConfig
 from ..device.driver import JobDriver, check_type
 from ..device.protocol import AcceleratorDevice
-from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, starts_of
+from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns
 from ..sparse.csr_image import (
     csr_image,
     csr_image_sizes,
@@ -30,7 +30,7 @@ from ..sparse.csr_image import (
 from ..sparse.image import entries_bytes, from_image, image, image_sizes, pairs_bytes
 from ..sparse.memory_blocks import write_blocks
 from .result.outer import Tiles, by_columns, tiles_of
-from .splits import Part, parts_of, products_in, sure_rows
+from .splits import Part, check_columns, most_entries, parts_of, products_in, sure_rows
 
 Ints = npt.NDArray[np.int64]
 
@@ -77,12 +77,6 @@ class _Task(NamedTuple):
     whole: bool = False
     trial: bool = False
     mode: str = "rows"
-
-
-def most_entries(a: CsrPatterns, b: CsrPatterns, cols: int) -> Ints:
-    """Returns for each row of A the most entries that its row of the product can have."""
-    products = starts_of(np.diff(b.starts)[a.columns])
-    return np.minimum(products[a.starts[1:]] - products[a.starts[:-1]], cols)
 
 
 class SparseDriver(JobDriver[MatRaptorConfig]):
@@ -168,7 +162,7 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         if self._csr and not self.config.csr:
             raise ValueError('`layout` must be "c2sr": the device has no `csr`')
         if columns is not None:
-            _check_columns(columns, b.shape[1], mode)
+            check_columns(columns, b.shape[1], mode)
         self.jobs, self._laid = [], None
         shape = a.shape[0], b.shape[1]
         if not a.shape[0] or not b.shape[0]:
@@ -397,16 +391,3 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
                 f"{limits(self.config)['CAPACITY']} can be addressed"
             )
         return capacity
-
-
-def _check_columns(columns: tuple[int, int], count: int, mode: str) -> None:
-    if mode != "rows":
-        raise ValueError(f'`columns` must be None for mode "outer", not {columns}')
-    if not (
-        isinstance(columns, tuple)
-        and len(columns) == 2
-        and all(isinstance(column, SupportsIndex) for column in columns)
-    ):
-        raise TypeError(f"`columns` must be two integers, not {columns!r}")
-    if not 0 <= columns[0] < columns[1] <= count:
-        raise ValueError(f"`columns` must be a range within 0..{count}, not {columns}")

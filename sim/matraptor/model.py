@@ -21,7 +21,8 @@ from ...hw.spec.jobs.matraptor import (
 from ...hw.spec.matraptor import MatRaptorConfig
 from ..device.model import ModelDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, run_indices, starts_of, to_csr
-from ..sparse.image import StoredRows, filled, image, stored_rows
+from ..sparse.csr_image import stored_csr
+from ..sparse.image import StoredRows, filled, image, sorted_rows, stored_rows, within
 from ..sparse.memory_blocks import read_bytes
 from ..timing.dram import FLAT, MemoryModel
 from .cycles.cache_contents import contents, drop_blocks
@@ -31,47 +32,8 @@ from .cycles.rows import Cache, Cycles, simulate
 from .cycles.traffic import bytes_read
 from .result.outer import by_columns, outer_product, overflow_rows
 from .result.rows import SparseProduct, spgemm
-from .stored_csr import stored_csr
 
 Bools = npt.NDArray[np.bool_]
-
-
-def sorted_rows(
-    layout: C2srLayout, shape: tuple[int, int], stored: StoredRows
-) -> tuple[C2sr, Bools]:
-    """The matrix with nothing in rows whose columns do not ascend, and which those are."""
-    channels = layout.channels
-    unsorted = np.zeros(shape[0], np.bool_)
-    columns, values = list(stored.columns), list(stored.values)
-    for channel in range(channels):
-        rows = np.repeat(np.arange(channel, shape[0], channels), stored.lengths[channel::channels])
-        falls = (columns[channel][1:] <= columns[channel][:-1]) & (rows[1:] == rows[:-1])
-        unsorted[rows[1:][falls]] = True
-        good = ~unsorted[rows]
-        columns[channel], values[channel] = columns[channel][good], values[channel][good]
-    matrix = C2sr(
-        layout=layout,
-        shape=shape,
-        lengths=np.where(unsorted, 0, stored.lengths),
-        pointers=stored.pointers,
-        columns=tuple(columns),
-        values=tuple(values),
-    )
-    return matrix, unsorted
-
-
-def within(layout: C2srLayout, stored: StoredRows, columns: tuple[int, int]) -> StoredRows:
-    """The rows without their entries outside a range of columns, begin and end."""
-    lengths = stored.lengths.copy()
-    parts, values = [], []
-    for channel in range(layout.channels):
-        found = stored.columns[channel]
-        kept = (found >= columns[0]) & (found < columns[1])
-        starts = starts_of(stored.lengths[channel :: layout.channels])
-        lengths[channel :: layout.channels] = np.diff(starts_of(kept.astype(np.int64))[starts])
-        parts.append(found[kept])
-        values.append(stored.values[channel][kept])
-    return StoredRows(lengths, stored.pointers, tuple(parts), tuple(values))
 
 
 def first_row(a: C2sr, found: Bools) -> int:

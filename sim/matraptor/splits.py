@@ -10,7 +10,7 @@ in that range. Ranges have about equal numbers of products.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,17 @@ from ..sparse.c2sr import CsrPatterns, starts_of
 from ..sparse.csr_image import take_rows
 from ..timing.compiled import allocating, compiled
 
-__all__ = ["Part", "RangeJob", "fitting", "identity_rows", "parts_of", "products_in", "sure_rows"]
+__all__ = [
+    "Part",
+    "RangeJob",
+    "check_columns",
+    "fitting",
+    "identity_rows",
+    "most_entries",
+    "parts_of",
+    "products_in",
+    "sure_rows",
+]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -305,3 +315,23 @@ def _copied(config: MatRaptorConfig, b: CsrPatterns, classes: _Classes, count: i
     """Whether rows of so many parts of B fit a queue, so that they can be made."""
     ends = _ends(b.starts, b.columns, np.array(classes.bounds[count], np.int64))
     return int(np.diff(ends, axis=1).max(initial=0)) <= config.queue_depth
+
+
+def most_entries(a: CsrPatterns, b: CsrPatterns, cols: int) -> Ints:
+    """Returns for each row of A the most entries that its row of the product can have."""
+    products = starts_of(np.diff(b.starts)[a.columns])
+    return np.minimum(products[a.starts[1:]] - products[a.starts[:-1]], cols)
+
+
+def check_columns(columns: tuple[int, int], count: int, mode: str) -> None:
+    """Raises TypeError or ValueError unless it is a range of ``count`` columns, by rows."""
+    if mode != "rows":
+        raise ValueError(f'`columns` must be None for mode "outer", not {columns}')
+    if not (
+        isinstance(columns, tuple)
+        and len(columns) == 2
+        and all(isinstance(column, SupportsIndex) for column in columns)
+    ):
+        raise TypeError(f"`columns` must be two integers, not {columns!r}")
+    if not 0 <= columns[0] < columns[1] <= count:
+        raise ValueError(f"`columns` must be a range within 0..{count}, not {columns}")

@@ -22,7 +22,9 @@ __all__ = [
     "image",
     "image_sizes",
     "pairs_bytes",
+    "sorted_rows",
     "stored_rows",
+    "within",
 ]
 
 Bytes = npt.NDArray[np.uint8]
@@ -189,6 +191,44 @@ def stored_rows(
         columns.append(found["column"].astype(np.int64))
         values.append(found["value"].astype(np.uint64))
     return StoredRows(lengths, pointers, tuple(columns), tuple(values))
+
+
+def sorted_rows(
+    layout: C2srLayout, shape: tuple[int, int], stored: StoredRows
+) -> tuple[C2sr, npt.NDArray[np.bool_]]:
+    """The matrix with nothing in rows whose columns do not ascend, and which those are."""
+    channels = layout.channels
+    unsorted = np.zeros(shape[0], np.bool_)
+    columns, values = list(stored.columns), list(stored.values)
+    for channel in range(channels):
+        rows = np.repeat(np.arange(channel, shape[0], channels), stored.lengths[channel::channels])
+        falls = (columns[channel][1:] <= columns[channel][:-1]) & (rows[1:] == rows[:-1])
+        unsorted[rows[1:][falls]] = True
+        good = ~unsorted[rows]
+        columns[channel], values[channel] = columns[channel][good], values[channel][good]
+    matrix = C2sr(
+        layout=layout,
+        shape=shape,
+        lengths=np.where(unsorted, 0, stored.lengths),
+        pointers=stored.pointers,
+        columns=tuple(columns),
+        values=tuple(values),
+    )
+    return matrix, unsorted
+
+
+def within(layout: C2srLayout, stored: StoredRows, columns: tuple[int, int]) -> StoredRows:
+    """The rows without their entries outside a range of columns, begin and end."""
+    lengths = stored.lengths.copy()
+    parts, values = [], []
+    for channel in range(layout.channels):
+        found = stored.columns[channel]
+        kept = (found >= columns[0]) & (found < columns[1])
+        starts = starts_of(stored.lengths[channel :: layout.channels])
+        lengths[channel :: layout.channels] = np.diff(starts_of(kept.astype(np.int64))[starts])
+        parts.append(found[kept])
+        values.append(stored.values[channel][kept])
+    return StoredRows(lengths, stored.pointers, tuple(parts), tuple(values))
 
 
 def entry_type(layout: C2srLayout) -> np.dtype[np.void]:

@@ -13,45 +13,22 @@ from ...channels.array_readers import (
     connect_readers,
     entry_of,
     entry_place,
-    pair_of,
     reader_members,
 )
-from ...channels.channel_of_row import ChannelOfRow
 from ...channels.stripe_walk import FlatSpans, StripeWalk, span_layout
-from ...spec.c2sr import PAIR_BYTES, POINTER_BYTES
 from ...spec.matraptor import MatRaptorConfig
-from ...stream.fork_join import Fork, Join, connect_fields
+from ...stream.fork_join import Fork, connect_fields
 from ...stream.queue import DeepQueue
 from ...stream.stream_registers import OutputRegister
 from ..layouts import job_layout, left_layout, product_layout, row_layout
-from .column_range import ColumnRange
-from .csr_pointers import PointerPairs, pointer_bits
-
-_ENDS = ("present", "row_last", "lane_last", "row")
-
-
-def _row_of_b(config: MatRaptorConfig, fields: dict[str, ShapeLike]) -> data.StructLayout:
-    ends: dict[str, ShapeLike] = {"present": 1, "row_last": 1, "lane_last": 1}
-    row = row_layout(config)
-    return data.StructLayout({"a": config.format.bits, **fields, **ends, "row": row})
-
-
-def asked_row_layout(config: MatRaptorConfig) -> data.StructLayout:
-    """``a`` and the row of B that it is for: ``channel``, and which ``pair`` of the beat (no field
-    if there is one), or with CSR which ``pointer``; the rest as in ``left_layout``."""
-    fields: dict[str, ShapeLike] = {"channel": config.layout.channel_bits}
-    pairs = config.beat_bytes // PAIR_BYTES
-    if pairs > 1:
-        fields["pair"] = (pairs - 1).bit_length()
-    if config.csr:
-        fields["pointer"] = pointer_bits(config)
-    return _row_of_b(config, fields)
-
-
-def described_row_layout(config: MatRaptorConfig) -> data.StructLayout:
-    """The same with ``length`` and ``pointer`` of the row of B."""
-    fields: dict[str, ShapeLike] = {"channel": config.layout.channel_bits}
-    return _row_of_b(config, {**fields, "length": 32, "pointer": 32})
+from .b_lookup import (
+    PairedRows,
+    PointerPairs,
+    RowLookup,
+    asked_row_layout,
+    described_row_layout,
+    row_of_b,
+)
 
 
 def product_row_layout(config: MatRaptorConfig) -> data.StructLayout:
@@ -60,56 +37,7 @@ def product_row_layout(config: MatRaptorConfig) -> data.StructLayout:
     fields: dict[str, ShapeLike] = {"length": 32}
     if config.beat_entries > 1:
         fields["place"] = (config.beat_entries - 1).bit_length()
-    return _row_of_b(config, fields)
-
-
-class PairedRows(wiring.Component):
-    """Joins rows of B and the beats with their pairs. One row per cycle, latency one cycle.
-
-    Members
-    -------
-    i: see :func:`asked_row_layout`
-    beats: one for each row that is ``present``
-    csr: (``csr``) in; the pair is the first of its beat, whatever the row is
-    o: see :func:`described_row_layout`
-    clear: in; forgets everything at the end of the cycle
-    """
-
-    def __init__(self, config: MatRaptorConfig) -> None:
-        self._config = config
-        super().__init__(
-            {
-                "i": In(stream.Signature(asked_row_layout(config))),
-                "beats": In(stream.Signature(data_layout(config.data_bits))),
-                "o": Out(stream.Signature(described_row_layout(config))),
-                "clear": In(1),
-                **({"csr": In(1)} if config.csr else {}),
-            }
-        )
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        config = self._config
-        m.submodules.described = described = OutputRegister(
-            described_row_layout(config), clearable=True
-        )
-        wiring.connect(m, described.o, wiring.flipped(self.o))
-        shapes = {"row": self.i.payload.shape(), "beat": self.beats.payload.shape()}
-        m.submodules.row_join = join = Join(shapes)
-        wiring.connect(m, wiring.flipped(self.i), join.i_row)
-        wiring.connect(m, wiring.flipped(self.beats), join.i_beat)
-        asked = join.o.payload.row
-        number = asked.pair if config.beat_bytes > PAIR_BYTES else Const(0)
-        if config.csr:
-            number = Mux(self.csr, 0, number)
-        length, pointer = pair_of(join.o.payload.beat.data, number)
-        m.d.comb += [
-            join.needs_beat.eq(self.i.payload.present),
-            described.clear.eq(self.clear),
-        ]
-        row = {name: asked[name] for name in ("a", "channel", *_ENDS)}
-        connect_fields(m, join.o, described.i, **row, length=length, pointer=pointer)
-        return m
+    return row_of_b(config, fields)
 
 
 class ProductRows(wiring.Component):
@@ -219,80 +147,85 @@ class RowProducts(wiring.Component):
         return m
 
 
-class RowLookup(wiring.Component):
-    """Requests the pair of the row of B that each entry of A names, or its two pointers in CSR.
+class ColumnRange(wiring.Component):
+    """Drops the products whose columns are outside a range, and marks those that are last then.
 
-    One entry a cycle, in as many cycles as ``ChannelOfRow`` takes.
+    A token a cycle, kept or skipped. Latency one cycle while ``enable`` is 0. Otherwise a product
+    waits until the next entry in the range has come, or the end of the row of B: only then it is
+    known whether it is the last one. A row of B of which nothing is left disappears, unless the
+    row of A ends with it: that takes a token that is not ``present``.
 
     Members
     -------
-    csr: (``csr``) in; B has pointers. Constant while there are tokens
-    i: see ``left_layout``
-    o: see ``asked_row_layout``; every token, in order
-    spans: see ``span_layout``; one for each that is ``present``
+    i, o: see ``product_layout``; a token of ``i`` that is not ``present`` ends a row of A
+    enable: in; 0: everything passes. Constant, like the range, while tokens come
+    first_column, end_column: in; the range's first column and the one after its last
     clear: in; forgets everything at the end of the cycle
     """
 
     def __init__(self, config: MatRaptorConfig) -> None:
-        self._config = config
+        self._layout = product_layout(config)
         super().__init__(
             {
-                "i": In(stream.Signature(left_layout(config))),
-                "o": Out(stream.Signature(asked_row_layout(config))),
-                "spans": Out(stream.Signature(span_layout(config.geometry))),
+                "i": In(stream.Signature(self._layout)),
+                "o": Out(stream.Signature(self._layout)),
+                "enable": In(1),
+                "first_column": In(32),
+                "end_column": In(33),
                 "clear": In(1),
-                **({"csr": In(1)} if config.csr else {}),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
-        carried = left_layout(config)
-        m.submodules.locate = locate = ChannelOfRow(config.index_bits, config.channels, carried)
-        # Rows go to the row queue, and to the spans if a row of B exists.
-        m.submodules.row_fork = fork = Fork(locate.o.payload.shape(), 2)
-        wiring.connect(m, locate.o, fork.i)
-        beat_bits = (config.beat_bytes // PAIR_BYTES).bit_length() - 1
-        block_bits = (config.layout.block_pairs - 1).bit_length()
+        m.submodules.sent = sent = OutputRegister(self._layout, clearable=True)
+        wiring.connect(m, sent.o, wiring.flipped(self.o))
+        token = self.i.payload
+        held = Signal(self._layout, reset_less=True)
+        waits = Signal()
+        # It is the last one of its row of B.
+        closed = Signal(reset_less=True)
+        inside = Signal()
+        # The end of a row of A, of whose last row of B nothing is left.
+        bare = Signal()
+        taken = Signal()
+        leaves = Signal()
         m.d.comb += [
-            locate.clear.eq(self.clear),
-            locate.i.valid.eq(self.i.valid),
-            self.i.ready.eq(locate.i.ready),
-            locate.i.payload.row.eq(self.i.payload.column),
-            locate.i.payload.carried.eq(self.i.payload),
-            fork.to.eq(Cat(1, locate.o.payload.carried.present)),
+            inside.eq(
+                token.present
+                & (token.column >= self.first_column)
+                & (token.column < self.end_column)
+            ),
+            bare.eq(~inside & token.row_last & (~waits | closed)),
+            # If the held one is not the last of its row, an entry inside is of the same row.
+            leaves.eq(waits & (closed | (self.i.valid & inside))),
+            sent.clear.eq(self.clear),
+            sent.i.valid.eq(Mux(self.enable, leaves, self.i.valid)),
+            sent.i.payload.eq(Mux(self.enable, held.as_value(), token.as_value())),
+            # Not on the token, which arrives late.
+            self.i.ready.eq(sent.i.ready | (self.enable & ~waits)),
+            taken.eq(self.enable & self.i.valid & self.i.ready),
         ]
-        kept, asked = fork.o
-        token, place = kept.payload.carried, asked.payload
-        row = {name: token[name] for name in ("present", "row_last", "lane_last", "row")}
-        if beat_bits:
-            row["pair"] = kept.payload.index[:beat_bits]
-        if config.csr:
-            row["pointer"] = token.column[: pointer_bits(config)]
-        connect_fields(m, kept, self.o, **row, a=token.value, channel=kept.payload.channel)
-        span = {"channel": place.channel, "block": place.index[block_bits:], "beats": 1}
-        if config.burst_beats > 1:
-            span["beat"] = place.index[beat_bits:block_bits]
-        connect_fields(m, asked, self.spans, **span)
-        if config.csr:
-            self._pointers(m, locate, place)
-        return m
-
-    def _pointers(self, m: Module, locate: ChannelOfRow, place: data.View) -> None:
-        """The block of the pointers in place of the row, and the beats there: two if a row's
-        pointers are in two."""
-        config, span = self._config, self.spans.payload
-        block_bits = (config.interleave // POINTER_BYTES).bit_length() - 1
-        number, beat_bits = place.carried.column, pointer_bits(config)
-        with m.If(self.csr):
-            m.d.comb += [
-                locate.i.payload.row.eq(self.i.payload.column[block_bits:]),
-                span.block.eq(place.index),
-                span.beats.eq(Mux(number[:beat_bits].all(), 2, 1)),
+        with m.If(leaves & sent.i.ready):
+            m.d.sync += waits.eq(0)
+        with m.If(taken & (inside | bare)):
+            m.d.sync += [
+                waits.eq(1),
+                held.eq(token),
+                held.present.eq(inside),
+                held.b_last.eq(inside & token.b_last),
+                closed.eq(token.b_last | bare),
             ]
-            if config.burst_beats > 1:
-                m.d.comb += span.beat.eq(number[beat_bits:block_bits])
+        with m.Elif(taken & token.b_last & waits & ~closed):
+            m.d.sync += [
+                closed.eq(1),
+                held.b_last.eq(1),
+                held.row_last.eq(token.row_last),
+                held.lane_last.eq(token.lane_last),
+            ]
+        with m.If(self.clear):
+            m.d.sync += waits.eq(0)
+        return m
 
 
 _WALKED = 4
@@ -430,10 +363,7 @@ class SparseBLoader(wiring.Component):
             *(part.clear.eq(self.stop) for part in (pointers, flat)),
             *(part.enable.eq(csr) for part in (pointers, flat)),
             *(part.csr.eq(csr) for part in (lookup, paired)),
-            *(
-                m.submodules[f"{name}_walk"].consecutive.eq(csr)
-                for name in ("pairs", "entries")
-            ),
+            *(m.submodules[f"{name}_walk"].consecutive.eq(csr) for name in ("pairs", "entries")),
         ]
 
     def _take(self, m: Module, lookup: RowLookup, busy: Signal) -> None:

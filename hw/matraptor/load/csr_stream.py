@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Module, Signal, Value
+from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...axi.interconnect import ReadInterconnect
-from ...axi.layouts import beat_layout, routed_layout, supervise
+from ...axi.layouts import beat_layout, data_layout, routed_layout, supervise
 from ...axi.ordered_reader import OrderedReader
 from ...channels.array_readers import READERS, array_reader
 from ...channels.stripe_walk import FlatBlocks, FlatSpans, StripeWalk
@@ -18,10 +18,101 @@ from ...spec.jobs.matraptor import job_spec
 from ...spec.matraptor import MatRaptorConfig
 from ...stream.fork_join import connect_fields
 from ...stream.queue import DeepQueue
+from ...stream.stream_registers import SkidBuffer
 from ..control import failure_layout
-from ..layouts import job_layout, left_layout
-from .a_loader import BlockRows, RowEntries, held_row_layout
-from .csr_pointers import RowStarts
+from ..layouts import job_layout, left_layout, row_layout
+from .a_loader import BlockRows, RowEntries, held_row_layout, paired_row_layout
+from .b_lookup import POINTER_BITS, pointer_bits, pointers_of
+
+
+class RowStarts(wiring.Component):
+    """Makes rows of the pointers of a matrix in CSR, in order. One row per cycle.
+
+    Beats after that of the last pointer are dropped. A row whose pointers descend leaves as an
+    empty one.
+
+    Members
+    -------
+    start: in, a pulse while nothing is inside
+    rows: in; rows of the matrix, at least one; sampled with ``start``
+    beats: the pointers' beats, from the first one on
+    o: see ``paired_row_layout``; ``last`` is that of the matrix; ``channel`` means nothing
+    error, error_row, error_lane: out; pointers have descended and no ``clear`` since; the first
+        such row, and its lane
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: MatRaptorConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "start": In(1),
+                "rows": In(32),
+                "beats": In(stream.Signature(data_layout(config.data_bits))),
+                "o": Out(stream.Signature(paired_row_layout(config))),
+                "error": Out(1),
+                "error_row": Out(row_layout(config)),
+                "error_lane": Out(config.lane_bits),
+                "clear": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.found = found = SkidBuffer(paired_row_layout(config), clearable=True)
+        wiring.connect(m, found.o, wiring.flipped(self.o))
+        # Rows whose end has not been seen; whether the begin of the next one has.
+        left = Signal(32)
+        begun = Signal()
+        begins = Signal(POINTER_BITS, reset_less=True)
+        number = Signal(pointer_bits(config))
+        ends = Signal(POINTER_BITS)
+        descends = Signal()
+        moved = Signal()
+        row, lane = self._rows(m, found.i.valid & found.i.ready)
+        m.d.comb += [
+            ends.eq(Array(pointers_of(self.beats.payload.data))[number]),
+            descends.eq(ends < begins),
+            found.clear.eq(self.clear),
+            found.i.valid.eq(self.beats.valid & begun & (left != 0)),
+            moved.eq(self.beats.valid & (left != 0) & (~begun | found.i.ready)),
+            self.beats.ready.eq((left == 0) | (moved & number.all())),
+            found.i.payload.row.eq(row),
+            found.i.payload.last.eq(left == 1),
+            found.i.payload.length.eq(Mux(descends, 0, (ends - begins)[:POINTER_BITS])),
+            found.i.payload.pointer.eq(begins),
+        ]
+        with m.If(moved):
+            m.d.sync += [begun.eq(1), begins.eq(ends), number.eq(number + 1)]
+            m.d.sync += left.eq(left - begun)
+        with m.If(moved & begun & descends & ~self.error):
+            m.d.sync += [self.error.eq(1), self.error_row.eq(row), self.error_lane.eq(lane)]
+        with m.If(self.start):
+            m.d.sync += [left.eq(self.rows), begun.eq(0), number.eq(0)]
+        with m.If(self.clear):
+            m.d.sync += [left.eq(0), self.error.eq(0)]
+        return m
+
+    def _rows(self, m: Module, advance: Value) -> tuple[Any, Signal]:
+        """The row at hand within its lane, and the lane."""
+        config = self._config
+        row = Signal(row_layout(config))
+        lane = Signal(config.lane_bits)
+        channel = Signal(config.geometry.channel_bits)
+        with m.If(advance):
+            m.d.sync += [lane.eq(lane + 1), channel.eq(channel + 1)]
+            with m.If(lane == config.lanes - 1):
+                m.d.sync += lane.eq(0)
+                if config.lane_channels > 1:
+                    m.d.sync += row.slot.eq(row.slot + 1)
+            with m.If(channel == config.channels - 1):
+                m.d.sync += [channel.eq(0), row.index.eq(row.index + 1)]
+                if config.lane_channels > 1:
+                    m.d.sync += row.slot.eq(0)
+        with m.If(self.start):
+            m.d.sync += [lane.eq(0), channel.eq(0), row.eq(0)]
+        return row, lane
 
 
 class RowDealer(wiring.Component):

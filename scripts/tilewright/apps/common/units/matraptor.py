@@ -79,8 +79,8 @@ def choose_sparse_unit(
     """Check what the command line says; UserError if it cannot be run.
 
     ``semiring``, ``lanes``, ``mode``, ``layout``: what the application or the user asks for;
-    ``app``: the application's name, if it takes no other semiring; ``value``: a format that it takes unless the
-    user sets one.
+    ``app``: the application's name, if it takes no other semiring; ``value``: a format that it
+    takes unless the user sets one.
     """
     if mode not in MODES:
         raise UserError(not_one_of("mode", MODES, mode))

@@ -14,8 +14,9 @@ from ....sim.matraptor.cycles.plan import Places
 from ....sim.matraptor.cycles.reasons import REASONS
 from ....sim.matraptor.cycles.rows import Cycles
 from ....sim.matraptor.cycles.traffic import by_outer_products
-from ....sim.matraptor.driver import SparseDriver, most_entries
+from ....sim.matraptor.driver import SparseDriver
 from ....sim.matraptor.result.outer import by_columns
+from ....sim.matraptor.splits import most_entries
 from ....sim.sparse.c2sr import C2sr, from_csr, to_csr
 from ....sim.timing.bound_broken import BoundBroken
 from ..limits import other_backend
