@@ -15,7 +15,7 @@ from ..axi.layouts import Supervision, address_layout, beat_layout, data_layout,
 from ..spec.channels import ChannelGeometry
 from ..stream.fork_join import Fork
 from ..stream.queue import DeepQueue
-from ..stream.stream_registers import OutputRegister
+from ..stream.stream_registers import OutputRegister, SkidBuffer
 from .channel_of_row import ChannelOfRow
 
 
@@ -226,7 +226,8 @@ class StripedReader(wiring.Component):
         block_bits = geometry.addr_bits - shift
         carried = data.StructLayout({"block": block_bits, "blocks": BYTES_BITS - shift})
         m.submodules.located = located = ChannelOfRow(block_bits, geometry.channels, carried)
-        m.submodules.first = first = OutputRegister(run.shape(), clearable=True)
+        # The shares count from a run's channel: the requests are not to wait for that.
+        m.submodules.first = first = SkidBuffer(run.shape(), clearable=True)
         most = self._requests
         pending = Signal(range(most + 1))
         left = Signal()

@@ -151,11 +151,11 @@ class Bus(NamedTuple):
     """Everything: what does not change is in ``c``, and the fields of sizes.
 
     ``readers``; ``units`` [reader, channel]; ``channels``; ``located`` [reader, stage] -> (valid,
-    block, blocks, channel); ``lines`` [reader, place] -> (blocks, channel): runs whose lines are to
-    be put together; ``shares`` [reader, channel, place] -> (block, blocks); ``whole`` [reader,
-    channel, slot]: from which cycle on the block is there. ``members`` [group] -> (first reader,
-    readers); ``joints`` [group, channel]. ``writer`` [0]; ``divided`` [stage] -> (valid, block,
-    left): extents whose block is divided by the channels; ``stores`` [channel];
+    block, blocks, channel), the last one a spare; ``lines`` [reader, place] -> (blocks, channel):
+    runs whose lines are to be put together; ``shares`` [reader, channel, place] -> (block, blocks);
+    ``whole`` [reader, channel, slot]: from which cycle on the block is there. ``members`` [group]
+    -> (first reader, readers); ``joints`` [group, channel]. ``writer`` [0]; ``divided`` [stage] ->
+    (valid, block, left): extents whose block is divided by the channels; ``stores`` [channel];
     ``lengths`` [channel, place] -> (beats, block); ``answers`` [channel, place]: cycle.
     """
 
@@ -267,7 +267,7 @@ def bus(
         readers=records,
         units=np.zeros((count, ways), _UNIT),
         channels=np.zeros(ways, _CHANNEL),
-        located=zeros(count, c.stages, 4),
+        located=zeros(count, c.stages + 1, 4),
         # One more is at the output of such a queue.
         lines=zeros(count, requests + 1, 2),
         shares=zeros(count, ways, BEHIND + 1, 2),

@@ -170,39 +170,44 @@ def _fork(b: Bus, reader: int, full: int) -> int:
 
 
 @inlined
+def _move(b: Bus, reader: int, source: int, target: int) -> None:
+    """Moves a request that is on its way to the fork."""
+    before, here = b.located[reader, source], b.located[reader, target]
+    for field in range(4):
+        here[field] = before[field]
+    before[0] = 0
+
+
+@inlined
 def _located(b: Bus, reader: int) -> bool:
-    """Requests on their way to the fork; whether the first register would take one."""
+    """Requests on their way to the fork; whether the first register would take one.
+
+    The skid buffer at the fork is the last stage and, behind it in the array, its spare register.
+    """
     record = b.readers[reader]
-    for stage in range(b.c.stages - 1, 0, -1):
-        before, here = b.located[reader, stage - 1], b.located[reader, stage]
-        if before[0] and not here[0]:
-            for field in range(4):
-                here[field] = before[field]
-            before[0] = 0
+    last = b.c.stages - 1
+    spare = b.c.stages
+    takes = b.located[reader, spare, 0] == 0
+    if not takes and not b.located[reader, last, 0]:
+        _move(b, reader, spare, last)
+    enters = spare if b.located[reader, last, 0] else last
+    if last and takes and b.located[reader, last - 1, 0]:
+        _move(b, reader, last - 1, enters)
+    for stage in range(last - 1, 0, -1):
+        if b.located[reader, stage - 1, 0] and not b.located[reader, stage, 0]:
+            _move(b, reader, stage - 1, stage)
     if record.asked:
-        first = b.located[reader, 0]
+        first = b.located[reader, 0 if last else enters]
         first[0] = 1
         first[1] = record.block
         first[2] = record.blocks
         first[3] = record.channel
         record.asked = 0
         record.pending += 1
-    for stage in range(b.c.stages):
+    for stage in range(last):
         if not b.located[reader, stage, 0]:
             return True
-    # All are taken: whether the last one leaves.
-    run = b.located[reader, b.c.stages - 1]
-    waits = record.full & ~record.forked
-    if not waits:
-        return True
-    if waits >> b.c.channels & 1:
-        return False
-    channel = run[3]
-    for _ in range(min(run[2], b.c.channels)):
-        if waits >> channel & 1:
-            return False
-        channel = channel + 1 if channel + 1 < b.c.channels else 0
-    return True
+    return not b.located[reader, spare, 0]
 
 
 @inlined
