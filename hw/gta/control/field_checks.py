@@ -142,7 +142,7 @@ _PLANES = LEFT_WORD_BYTES // OCTET
 
 
 class VectorCheck(wiring.Component):
-    """Checks the fields of an EXECUTE in SIMD, but for its group. Latency 2.
+    """Checks the fields of an EXECUTE in SIMD, but for its group. Latency 3.
 
     Parameters
     ----------
@@ -219,16 +219,24 @@ class VectorCheck(wiring.Component):
         ]
         # Results of a dot product have 4 bytes, or 8.
         width = Mux(dot, Mux(self.sizes[0], 2, 3), self.element)
-        operands, results = _words(octets, self.element), _words(time, width)
+        operand_words, result_words = _words(octets, self.element), _words(time, width)
+        operands = Signal(len(operand_words), reset_less=True)
+        results = Signal(len(result_words), reset_less=True)
+        too_wide = Signal(reset_less=True)
         edge = lane_words(config, "left")
         has_top = self._chosen(lambda name, memories: "top" in (memories or ()))
         over = Signal(reset_less=True)
-        m.d.sync += over.eq(
-            wide
-            | (command.left_base + operands > edge)
-            | (has_top & (command.top_base + operands > edge))
-            | (command.result_base + results > lane_words(config, "result"))
-        )
+        m.d.sync += [
+            operands.eq(operand_words),
+            results.eq(result_words),
+            too_wide.eq(wide),
+            over.eq(
+                too_wide
+                | (command.left_base + operands > edge)
+                | (has_top & (command.top_base + operands > edge))
+                | (command.result_base + results > lane_words(config, "result"))
+            ),
+        ]
         return over
 
     def _too_many(self, chain: Value) -> Value:

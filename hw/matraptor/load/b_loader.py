@@ -150,10 +150,11 @@ class RowProducts(wiring.Component):
 class ColumnRange(wiring.Component):
     """Drops the products whose columns are outside a range, and marks those that are last then.
 
-    A token a cycle, kept or skipped. Latency one cycle while ``enable`` is 0. Otherwise a product
-    waits until the next entry in the range has come, or the end of the row of B: only then it is
-    known whether it is the last one. A row of B of which nothing is left disappears, unless the
-    row of A ends with it: that takes a token that is not ``present``.
+    A token a cycle, kept or skipped. Latency one cycle while ``enable`` is 0. Otherwise two, for
+    the entries come late, from memory; and a product waits until the next entry in the range has
+    come, or the end of the row of B: only then it is known whether it is the last one. A row of B
+    of which nothing is left disappears, unless the row of A ends with it: that takes a token that
+    is not ``present``.
 
     Members
     -------
@@ -180,7 +181,8 @@ class ColumnRange(wiring.Component):
         m = Module()
         m.submodules.sent = sent = OutputRegister(self._layout, clearable=True)
         wiring.connect(m, sent.o, wiring.flipped(self.o))
-        token = self.i.payload
+        m.submodules.came = came = OutputRegister(self._layout, clearable=True)
+        token = came.o.payload
         held = Signal(self._layout, reset_less=True)
         waits = Signal()
         # It is the last one of its row of B.
@@ -198,13 +200,16 @@ class ColumnRange(wiring.Component):
             ),
             bare.eq(~inside & token.row_last & (~waits | closed)),
             # If the held one is not the last of its row, an entry inside is of the same row.
-            leaves.eq(waits & (closed | (self.i.valid & inside))),
+            leaves.eq(waits & (closed | (came.o.valid & inside))),
+            came.clear.eq(self.clear),
+            came.i.valid.eq(self.i.valid & self.enable),
+            came.i.payload.eq(self.i.payload),
+            came.o.ready.eq(sent.i.ready | ~waits),
             sent.clear.eq(self.clear),
             sent.i.valid.eq(Mux(self.enable, leaves, self.i.valid)),
-            sent.i.payload.eq(Mux(self.enable, held.as_value(), token.as_value())),
-            # Not on the token, which arrives late.
-            self.i.ready.eq(sent.i.ready | (self.enable & ~waits)),
-            taken.eq(self.enable & self.i.valid & self.i.ready),
+            sent.i.payload.eq(Mux(self.enable, held.as_value(), self.i.payload.as_value())),
+            self.i.ready.eq(Mux(self.enable, came.i.ready, sent.i.ready)),
+            taken.eq(came.o.valid & came.o.ready),
         ]
         with m.If(leaves & sent.i.ready):
             m.d.sync += waits.eq(0)

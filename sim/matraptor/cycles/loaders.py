@@ -22,6 +22,8 @@ NOTHING = -1
 ENDS = 2
 _OPEN, _CLOSED = 1, 2
 """Of an entry within the range of columns that waits: whether it is the last of its row of B."""
+_CAME, _INSIDE, _ROW_ENDS = 16, 32, 64
+"""Of what waits before the range of columns, beside ``ENDS``; see ``_came``."""
 _QUEUE = 3
 """Cycles through a queue of rows, from its input to its output."""
 
@@ -251,33 +253,52 @@ def _entries_of_b(c: Shape, s: State, p: Plan, lane: int, now: int) -> int:
 
 
 @inlined
-def _in_range(c: Shape, s: State, p: Plan, lane: int, now: int, held: bool) -> int:
-    """An entry of B within the job's range of columns: the one before that which comes, as soon as
-    it is known whether that is of the same row of B. ``kept_waits``: whether one waits, ``_OPEN``
-    or ``_CLOSED``; ``kept_present``: whether it is one, or only ends a row of A."""
+def _came(c: Shape, s: State, p: Plan, lane: int, now: int) -> int:
+    """What comes from memory before the range of columns, 0: nothing; else ``_CAME``, and whether
+    it is an entry ``_INSIDE`` the range, ``ENDS`` a row of B, and with it a row of A:
+    ``_ROW_ENDS``."""
     record = s.lanes[lane]
-    if record.kept_waits and held:
-        return NOTHING
     token, entry = s.kept[lane, record.kept_out % LONG_RING], record.entry_out
-    came = _entries_of_b(c, s, p, lane, now)
-    inside = False
-    if came != NOTHING and came & 1:
-        column = p.ask_column[token]
+    found = _entries_of_b(c, s, p, lane, now)
+    if found == NOTHING:
+        return 0
+    column = p.ask_column[token]
+    code = _CAME | found & ENDS
+    if found & 1:
         place = entry - p.b_before[column]
-        inside = place >= 0 and place < p.b_length[column]
+        if place >= 0 and place < p.b_length[column]:
+            code |= _INSIDE
+    if found & ENDS and p.ask_flags[token] & LAST:
+        code |= _ROW_ENDS
+    return code
+
+
+@inlined
+def _in_range(c: Shape, s: State, p: Plan, lane: int, now: int, held: bool) -> int:
+    """An entry of B within the job's range of columns: the one before that which came, as soon as
+    it is known whether that is of the same row of B. ``kept_waits``: whether one waits, ``_OPEN``
+    or ``_CLOSED``; ``kept_present``: whether it is one, or only ends a row of A; ``kept_came``:
+    what came, see ``_came``."""
+    record = s.lanes[lane]
+    came = record.kept_came
     sent = NOTHING
-    if record.kept_waits == _CLOSED or (record.kept_waits and inside):
-        sent = record.kept_present
-        record.kept_waits = 0
-    if inside:
-        record.kept_waits = _CLOSED if came & ENDS else _OPEN
-        record.kept_present = 1
-    elif came != NOTHING and came & ENDS:
-        if record.kept_waits:
-            record.kept_waits = _CLOSED
-        elif p.ask_flags[token] & LAST:
-            record.kept_waits = _CLOSED
-            record.kept_present = 0
+    if not (record.kept_waits and held):
+        inside = came & _INSIDE
+        if record.kept_waits == _CLOSED or (record.kept_waits and inside):
+            sent = record.kept_present
+            record.kept_waits = 0
+        if inside:
+            record.kept_waits = _CLOSED if came & ENDS else _OPEN
+            record.kept_present = 1
+        elif came & ENDS:
+            if record.kept_waits:
+                record.kept_waits = _CLOSED
+            elif came & _ROW_ENDS:
+                record.kept_waits = _CLOSED
+                record.kept_present = 0
+        record.kept_came = 0
+    if not record.kept_came:
+        record.kept_came = _came(c, s, p, lane, now)
     return sent
 
 

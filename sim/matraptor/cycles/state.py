@@ -88,7 +88,9 @@ _LANE = _fields(
     # The loader of B: tokens into the division, asked for (and when the last one went on), the
     # one whose pair is there; rows of B asked for, and done (and when last); rows with their pair.
     *("token_placed", "token_lookup", "token_row", "row_taken_at", "described"),
-    *("kept_in", "kept_out", "kept_out_at", "entry_out", "kept_waits", "kept_present"),
+    *("kept_in", "kept_out", "kept_out_at", "entry_out"),
+    # Before and behind the comparison with the range of columns.
+    *("kept_came", "kept_waits", "kept_present"),
     # Products into the register before the multiplier, the multiplier, the one behind it, and out;
     # the multiplier's steps.
     *("products_in", "multiplied", "products_made", "products_out", "multiplier"),
