@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
+
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -177,14 +180,18 @@ class RowWalk(wiring.Component):
         """Byte w of element t of a row is byte w of element t / banks in bank t mod banks."""
         turn = Signal(log2(BANKS))
         byte = Signal(len(self.at))
+        # Of the deals; a place is needed early in the cycle.
+        chosen = Signal(len(DEALS), reset_less=True)
+        with m.If(self.start):
+            m.d.sync += chosen.eq(Cat(self.rows.deal == number for number in range(len(DEALS))))
         turns, places = [], []
-        for deal in DEALS:
+        for number, deal in enumerate(DEALS):
             low, high = log2(deal.element), log2(deal.element) + log2(deal.banks)
-            turns.append(self.at[low:high])
-            places.append(Cat(self.at[:low], self.at[high:]))
+            turns.append(Mux(chosen[number], self.at[low:high], 0))
+            places.append(Mux(chosen[number], Cat(self.at[:low], self.at[high:]), 0))
         m.d.comb += [
-            turn.eq(Array(turns)[self.rows.deal]),
-            byte.eq(Array(places)[self.rows.deal]),
+            turn.eq(reduce(or_, turns)),
+            byte.eq(reduce(or_, places)),
             self.place.lane.eq(lane),
             self.place.bank.eq(bank + turn),
             self.place.word.eq(word + byte[log2(LEFT_WORD_BYTES) :]),
