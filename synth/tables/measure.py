@@ -38,18 +38,21 @@ def measure(
     progress: Progress,
     *,
     together: bool = True,
+    period: float = 0.0,
 ) -> dict[str, AsicReport]:
     """Synthesize the designs, label -> (unit, configuration), for standard cells; ``together``: see
-    ``synthesize_verilog``.
+    ``synthesize_verilog``. Mapped for area, or with a ``period`` in ns as the smallest ones that
+    are found to meet it.
 
     ``progress`` is called with a line of text before each. Raises ValueError for another target.
     """
     if target_library(target) is None:
         raise ValueError(f"table {table} needs target cmos or liberty:FILE, not {target!r}")
     reports: dict[str, AsicReport] = {}
+    how: dict[str, Any] = {"effort": "speed", "period": period} if period else {}
     for label, (unit, config) in designs.items():
         progress(f"{label}: {len(reports) + 1} of {len(designs)}")
-        report = synthesize(unit, config, target, together=together)
+        report = synthesize(unit, config, target, together=together, **how)
         assert isinstance(report, AsicReport)
         reports[label] = report
     return reports

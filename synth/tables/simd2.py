@@ -88,6 +88,13 @@ def simd2_designs(tile: int = 4, pipeline: int = 4) -> dict[str, tuple[str, Simd
     return {label: ("simd2", config) for label, config in found.items()}
 
 
+def _equal_designs(tile: int, pipeline: int) -> dict[str, tuple[str, Simd2Config]]:
+    """Those that are compared at an equal period."""
+    kinds = ("", f", window {SMALLEST_WINDOW}", ", int16")
+    labels = {f"{label}{kind}" for label in ("mma", _ALL) for kind in kinds}
+    return {name: one for name, one in simd2_designs(tile, pipeline).items() if name in labels}
+
+
 def _ratio(reports: Reports, label: str, base: str) -> float | None:
     return reports[label].area / reports[base].area if label in reports else None
 
@@ -175,7 +182,12 @@ def _product_rows(reports: Reports, tile: int) -> list[Row]:
 
 
 def simd2_area(
-    target: str = "cmos", *, tile: int = 4, pipeline: int = 4, progress: Progress = quiet
+    target: str = "cmos",
+    *,
+    tile: int = 4,
+    pipeline: int = 4,
+    period: float = 0.0,
+    progress: Progress = quiet,
 ) -> Table:
     """Compares the area of operations: added to mma, each alone, in other formats and sizes.
 
@@ -187,12 +199,19 @@ def simd2_area(
     ----------
     target: ``cmos`` or ``liberty:FILE``
     tile, pipeline: of all designs, but one pair that has twice the tile
+    period: in ns; measures mma and all nine only, the smallest designs that are found to meet it.
+        0: mapped for area
     progress: called with a line of text before each design
     """
-    reports = measure("simd2-area", simd2_designs(tile, pipeline), target, progress)
+    designs = (_equal_designs if period else simd2_designs)(tile, pipeline)
+    reports = measure("simd2-area", designs, target, progress, period=period)
+    columns = _columns(reports["mma"].area_unit)
+    if period:
+        rows = [_row(reports, label, "mma") for label in ("mma", _ALL)]
+        return Table(f"simd2-area, for {period:g} ns", target, columns, rows)
     rows = [_row(reports, label, "mma") for label in (*_TOGETHER, *_ALONE)]
     rows += [_sum_row(reports), _row(reports, _SEPARATE, "mma")]
     for size in (_DOUBLE, *_SIZES):
         rows += [_row(reports, f"{size}, {what}", f"{size}, mma") for what in ("mma", _ALL)]
     rows += _product_rows(reports, tile)
-    return Table("simd2-area", target, _columns(reports["mma"].area_unit), rows)
+    return Table("simd2-area", target, columns, rows)

@@ -113,6 +113,28 @@ def test_the_command_says_how_far_it_is_and_not_to_a_pipe(
     assert not captured.err
 
 
+def test_designs_for_one_period(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def report(unit: str, config: Any, target: str, **how: Any) -> AsicReport:
+        asked.append((how["effort"], how["period"]))
+        return _report("m3xu", BaselineConfig(alignment_bits=56), target)
+
+    monkeypatch.setattr(measure, "synthesize", report)
+    table = simd2_area("cmos", period=1.25)
+    assert asked == 6 * [("speed", 1.25)]
+    assert (table.name, [row.label for row in table.rows]) == (
+        "simd2-area, for 1.25 ns",
+        ["mma", "all nine"],
+    )
+    monkeypatch.setattr(measure, "synthesize", _report)
+    rows = m3xu_area("cmos", period=1.25).rows
+    assert rows[0].label == "area, all windows 56, for 1.25 ns"
+    assert list(rows[0].paper) == [1, 3.55, None, None, 1.47]
+    with pytest.raises(ValueError, match="`period` must be positive"):
+        m3xu_area("cmos", period=-1.0)
+
+
 @pytest.mark.long
 def test_two_small_designs() -> None:
     """Two of the table's designs, as small as they can be."""
