@@ -30,6 +30,8 @@ _FMA_AREA = (6466, 18268, None, None, None)
 """Area of an open fused multiply-add (CVFPU, one rounding mode), fp16 and fp32, in that library:
 measured once, by hand; its version was not recorded."""
 
+AREA_PIPELINE = 4
+"""Stages of the designs that are mapped for area."""
 SHARED_WINDOW = 56
 BASELINE_WINDOWS = (BaselineConfig().alignment_bits, 28)
 """The baseline's own window, the smallest that keeps all of its numerics; and one with which its
@@ -42,7 +44,7 @@ def _ratios(figures: Sequence[float]) -> list[float]:
 
 
 def _rows(
-    reports: Sequence[AsicReport], title: str, *, parts: bool = True, period: float = 0.0
+    reports: Sequence[AsicReport], title: str, *, parts: bool = True, period: float | None = None
 ) -> list[Row]:
     """Figures of the five designs; with ``parts`` of what they are made of, too."""
     if period:
@@ -88,8 +90,8 @@ def m3xu_area(
     rows: int = 8,
     cols: int = 4,
     depth: int = 8,
-    pipeline: int = 4,
-    period: float = 0.0,
+    pipeline: int | None = None,
+    period: float | None = None,
     progress: Progress = quiet,
 ) -> Table:
     """Area and cycle time of M3XU against the unit it extends and the brute-force alternative.
@@ -100,11 +102,14 @@ def m3xu_area(
     Parameters
     ----------
     target: ``cmos`` or ``liberty:FILE``
-    rows, cols, depth, pipeline: of all designs
-    period: in ns; all designs are the smallest that are found to meet it. 0: mapped for area
+    rows, cols, depth, pipeline: of all designs; the pipeline is by default 4 stages, or with a
+        ``period`` those that the units have by default
+    period: in ns; all designs are the smallest that are found to meet it. None: mapped for area
     progress: called with a line of text before each design
     """
-    shape: dict[str, Any] = {"rows": rows, "cols": cols, "depth": depth, "pipeline": pipeline}
+    shape: dict[str, Any] = {"rows": rows, "cols": cols, "depth": depth}
+    if pipeline or not period:
+        shape["pipeline"] = pipeline or AREA_PIPELINE
     wide = {**shape, "alignment_bits": SHARED_WINDOW}
     configs = (
         ("m3xu_baseline", BaselineConfig(**wide)),

@@ -38,7 +38,7 @@ def measure(
     progress: Progress,
     *,
     together: bool = True,
-    period: float = 0.0,
+    period: float | None = None,
 ) -> dict[str, AsicReport]:
     """Synthesize the designs, label -> (unit, configuration), for standard cells; ``together``: see
     ``synthesize_verilog``. Mapped for area, or with a ``period`` in ns as the smallest ones that

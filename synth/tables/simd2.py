@@ -185,8 +185,8 @@ def simd2_area(
     target: str = "cmos",
     *,
     tile: int = 4,
-    pipeline: int = 4,
-    period: float = 0.0,
+    pipeline: int | None = None,
+    period: float | None = None,
     progress: Progress = quiet,
 ) -> Table:
     """Compares the area of operations: added to mma, each alone, in other formats and sizes.
@@ -198,12 +198,16 @@ def simd2_area(
     Parameters
     ----------
     target: ``cmos`` or ``liberty:FILE``
-    tile, pipeline: of all designs, but one pair that has twice the tile
+    tile, pipeline: of all designs, but one pair that has twice the tile; the pipeline is by default
+        4 stages, or with a ``period`` those that the unit has by default
     period: in ns; measures mma and all nine only, the smallest designs that are found to meet it.
-        0: mapped for area
+        None: mapped for area
     progress: called with a line of text before each design
     """
-    designs = (_equal_designs if period else simd2_designs)(tile, pipeline)
+    if period:
+        designs = _equal_designs(tile, pipeline or Simd2Config().pipeline)
+    else:
+        designs = simd2_designs(tile, pipeline or 4)
     reports = measure("simd2-area", designs, target, progress, period=period)
     columns = _columns(reports["mma"].area_unit)
     if period:

@@ -72,6 +72,14 @@ def table(
             help="Folder of the known libraries (clocks), by default that of TILEWRIGHT_LIBERTY.",
         ),
     ] = None,
+    period: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NS",
+            help="Measure the smallest designs that meet this clock period (m3xu-area, "
+            "simd2-area).",
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter (some tables); repeatable."),
@@ -87,6 +95,7 @@ def table(
 ) -> None:
     """Measure a table of results, with the papers' numbers beside them."""
     from ..registry import tables
+    from .synth import clock_period
 
     known = tables()
     if name not in known:
@@ -99,6 +108,7 @@ def table(
     given |= {
         "kept": kept or None,
         "liberty_path": liberty_path,
+        "period": clock_period(period, None),
         "settings": settings,
     }
     measured = measured_table(name, known[name].function, target, given)
