@@ -86,15 +86,14 @@ class ImplementationRequest:
             if value not in allowed:
                 raise ValueError(not_one_of(name, allowed, value))
 
-    def wire_load(self, library: Library) -> WireLoad | None:
-        """The model of the wires; None for free ones. Raises ValueError if the library has none."""
-        if self.wires == "none":
-            return None
-        if library.wire_load is None:
+    def wired(self, library: Library) -> bool:
+        """Whether wires have a load. Raises ValueError if the library has no model of it."""
+        wired = self.wires == "wireload"
+        if wired and library.wires(0.0) is None:
             raise ValueError(
                 f"`wires` must be none: library {library.name} has no default wire-load model"
             )
-        return library.wire_load
+        return wired
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ class Implementer:
     Parameters
     ----------
     mapped: from the name of a mapping to the modules of the design
-    wires: model of the wires, free without one
+    wired: whether wires have a load, by the library's model for a design of this area
     progress: is told what comes next
     """
 
@@ -138,10 +137,10 @@ class Implementer:
         design: Design,
         library: Library,
         mapped: Callable[[str], Modules],
-        wires: WireLoad | None = None,
+        wired: bool = False,
         progress: Callable[[str], None] = lambda text: None,
     ) -> None:
-        self.design, self.library, self.wires = design, library, wires
+        self.design, self.library, self._wired = design, library, wired
         self._mapped, self._progress = mapped, progress
         self._mappings: dict[str, Modules] = {}
         self._merged = merged_arcs(library)
@@ -157,6 +156,13 @@ class Implementer:
         if name not in self._mappings:
             self._mappings[name] = self._mapped(name)
         return self._mappings[name]
+
+    @cached_property
+    def wires(self) -> WireLoad | None:
+        """The model of the wires, by the area of the cells mapped for area; None for free ones."""
+        if not self._wired:
+            return None
+        return self.library.wires(sum(map(self._area, self.mapping("area").values())))
 
     @cached_property
     def flat(self) -> bool:

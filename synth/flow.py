@@ -158,18 +158,20 @@ def _chosen(implementer: Implementer, asked: _Asked) -> tuple[Implementation, di
 def _asic(
     verilog: str, top: str, target: str, library: Library, asked: _Asked, config: dict[str, Any]
 ) -> AsicReport:
-    wires = asked.wire_load(library)
+    wired = asked.wired(library)
     with activity("reading the Verilog"):
         design = split_design(verilog, top)
     held = {name: one.memory for name, one in design.modules.items() if one.memory}
     library, estimates, law = with_memories(library, held)
     buffer_area, buffers, path, flat = 0.0, 0, None, True
+    wires: WireLoad | None = None
     facts: dict[str, Any] = {}
     mapped = partial(map_modules, design, library)
     if asked.together:
         with activity("putting the modules together") as shown:
-            implementer = Implementer(design, library, mapped, wires, shown.about)
+            implementer = Implementer(design, library, mapped, wired, shown.about)
             chosen, facts = _chosen(implementer, asked)
+            wires = implementer.wires
         modules, buffers, flat = chosen.modules, chosen.buffers, chosen.netlist is not None
         buffer_area = buffers * chosen.buffer.area if chosen.buffer else 0.0
         checked = _checked(chosen.netlist, library, wires) if asked.cross_check else None
@@ -261,7 +263,8 @@ def synthesize_verilog(
         timing; else there are only their areas, each module's as often as there are instances
     effort: "area" maps all modules for area, at any period. "speed" chooses mappings and sizes for
         the fastest design, or for the smallest one that meets the period; see :mod:`.effort`
-    wires: "none", or "wireload" for those of the library's default wire-load model
+    wires: "none", or "wireload" for those of the library's wire-load model for a design of this
+        area, or its default one
     curve: find the smallest designs for a series of periods, too
 
     Raises ValueError for an unknown target, a bad library file or bad Verilog, MissingExtra

@@ -230,7 +230,7 @@ class AsicReport(Report):
     efforts: figures of each effort that was tried
     least_period_ns: of the fastest design that was found, where speed was looked for
     curve: areas over periods, where these were asked for
-    wires: "none", or "wireload" for those of the library's default wire-load model
+    wires: "none", or "wireload" for those of the library's wire-load model
     """
 
     library: str

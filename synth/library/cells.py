@@ -162,6 +162,7 @@ class Library:
     gates: Liberty text of the usable cells without state, with timing
     cells: by name, those that are not usable included
     wire_load: its default wire-load model, if it has one
+    wire_areas: the models of its default selection, each with the least area that it is for
     files: that it was read from; none for a library that is made here
     added: Liberty text of cells that are in none of these, as those of memories
     """
@@ -172,8 +173,15 @@ class Library:
     gates: str = field(repr=False)
     cells: dict[str, Cell]
     wire_load: WireLoad | None = None
+    wire_areas: tuple[tuple[float, WireLoad], ...] = ()
     files: tuple[Path, ...] = ()
     added: str = field(default="", repr=False)
+
+    def wires(self, area: float) -> WireLoad | None:
+        """The wire-load model for a design with cells of this area: that of the default selection,
+        else the default one; None without any."""
+        fitting = [model for least, model in self.wire_areas if least <= area]
+        return fitting[-1] if fitting else self.wire_load
 
     def smallest(self, inputs: int, *truths: tuple[bool, ...]) -> Cell | None:
         """Returns the smallest usable cell with these outputs, in any order; None if none

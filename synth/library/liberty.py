@@ -130,22 +130,34 @@ class _Reader(TableReader):
         )
 
 
-def _wire_load(tree: Group) -> WireLoad | None:
-    """The library's default wire-load model."""
-    default = tree.attributes.get("default_wire_load", "")
+def _wire_loads(tree: Group) -> dict[str, WireLoad]:
+    """The library's wire-load models, by name."""
+    found = {}
     for group in tree.named("wire_load"):
-        if group.arguments == [default]:
-            facts = group.attributes
-            pairs = [[float(x) for x in pair[:2]] for pair in group.lists.get("fanout_length", [])]
-            _, load = units(tree)
-            return WireLoad(
-                name=default,
-                lengths=tuple(sorted((pins, length) for pins, length in pairs)),
-                slope=float(facts.get("slope", 0)),
-                capacitance=float(facts.get("capacitance", 0)) * load,
-                resistance=float(facts.get("resistance", 0)) * resistance_unit(tree),
-            )
-    return None
+        facts, name = group.attributes, group.arguments[0] if group.arguments else ""
+        pairs = [[float(x) for x in pair[:2]] for pair in group.lists.get("fanout_length", [])]
+        _, load = units(tree)
+        found[name] = WireLoad(
+            name=name,
+            lengths=tuple(sorted((pins, length) for pins, length in pairs)),
+            slope=float(facts.get("slope", 0)),
+            capacitance=float(facts.get("capacitance", 0)) * load,
+            resistance=float(facts.get("resistance", 0)) * resistance_unit(tree),
+        )
+    return found
+
+
+def _wire_areas(tree: Group, models: dict[str, WireLoad]) -> tuple[tuple[float, WireLoad], ...]:
+    """The models of the default selection by area, each with the area from which on it holds."""
+    default = tree.attributes.get("default_wire_load_selection", "")
+    rows = [
+        row
+        for group in tree.named("wire_load_selection")
+        if group.arguments == [default]
+        for row in group.lists.get("wire_load_from_area", [])
+    ]
+    known = [(float(row[0]), models[row[2]]) for row in rows if len(row) == 3 and row[2] in models]
+    return tuple(sorted(known, key=lambda pair: pair[0]))
 
 
 def load_library(text: str, dont_use: Sequence[str] = ()) -> Library:
@@ -168,7 +180,8 @@ def load_library(text: str, dont_use: Sequence[str] = ()) -> Library:
             usable.append(group)
     if not cells:
         raise ValueError("it has no cells")
-    wire_load = _wire_load(tree)
+    wire_loads = _wire_loads(tree)
+    wire_areas = _wire_areas(tree, wire_loads)
     head = [group for group in tree.groups if group.name != "cell"]
     gates = [group for group in usable if not cells[group.arguments[0]].sequential]
     tree.groups = [*head, *gates]
@@ -183,7 +196,8 @@ def load_library(text: str, dont_use: Sequence[str] = ()) -> Library:
         outlines=tree.written(),
         gates=gates_text,
         cells=cells,
-        wire_load=wire_load,
+        wire_load=wire_loads.get(tree.attributes.get("default_wire_load", "")),
+        wire_areas=wire_areas,
     )
 
 

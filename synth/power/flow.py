@@ -170,7 +170,7 @@ def prepare(
     not known; ToolError for a tool that fails.
     """
     library = request.library()
-    wires = request.wire_load(library)
+    wired = request.wired(library)
     with activity("reading the Verilog"):
         design = split_design(verilog, top)
     held = {name: one.memory for name, one in design.modules.items() if one.memory}
@@ -179,14 +179,14 @@ def prepare(
     bits = sum(design.modules[name].memory_bits * counts[name] for name in held)
     with activity("putting the modules together") as shown:
         mapped = partial(map_modules, design, library)
-        implementer = Implementer(design, library, mapped, wires, shown.about)
+        implementer = Implementer(design, library, mapped, wired, shown.about)
         one = implementer.plain
         if request.effort == "speed":
             fits = request.period is not None
             one = implementer.smallest(request.period or 0.0) if fits else implementer.fastest()
         netlist = implementer.netlist(one)
     with activity("reading the power of cells"):
-        powered = PoweredNetlist(netlist, library, wires)
+        powered = PoweredNetlist(netlist, library, implementer.wires)
     period = request.period or one.ns
     if not period:
         raise ValueError(f"`{top}` has no path: give a period")

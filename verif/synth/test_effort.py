@@ -67,7 +67,7 @@ def _real(name: str) -> Library:
 def _implementer(library: Library, wires: bool = False) -> Implementer:
     design = split_design(ACCUMULATOR, "accumulator")
     mapped = partial(_mapped, design, library)
-    return Implementer(design, library, mapped, library.wire_load if wires else None)
+    return Implementer(design, library, mapped, wires)
 
 
 def _mapped(design: Design, library: Library, mapping: str = "area") -> dict[str, MappedModule]:
@@ -273,16 +273,33 @@ def test_wires_of_a_model_by_hand() -> None:
     assert paths[1].total > paths[0].total
 
 
-def _with_wires() -> Library:
-    """The library ``cmos`` with a wire-load model."""
+def test_wires_by_the_area() -> None:
+    library = _with_wires("""
+      wire_load (long) { capacitance : 0.02; slope : 20; }
+      wire_load_selection (other) { wire_load_from_area (0, 1e9, long); }
+      wire_load_selection (metals) {
+        wire_load_from_area (500, 1000, long); wire_load_from_area (100, 500, short);
+        wire_load_from_area (1000, 2000, unknown); }
+      default_wire_load_selection : metals;""")
+    names = [model.name for model in map(library.wires, (99, 100, 499, 500, 1e9)) if model]
+    assert names == ["short", "short", "short", "long", "long"]
+    assert len(library.wire_areas) == 2
+    design = split_design("module t(input clk, a, output q); assign q = ~a; endmodule", "t")
+    for wired in (False, True):
+        implementer = Implementer(design, library, lambda mapping: _mapped(design, library), wired)
+        assert implementer.wires == (library.wire_load if wired else None)
+
+
+def _with_wires(more: str = "") -> Library:
+    """The library ``cmos`` with a wire-load model, and more of them."""
     from tilewright.synth.cells import library_text
     from tilewright.synth.library.liberty import load_library
 
     wires = """
       wire_load (short) { capacitance : 0.02; resistance : 0.5; slope : 10;
         fanout_length (1, 10); fanout_length (3, 40); fanout_length (2, 30); }
-      default_wire_load : short;
-      lu_table_template"""
+      default_wire_load : short;"""
+    wires += more + "lu_table_template"
     return load_library(library_text().replace("lu_table_template", wires, 1))
 
 

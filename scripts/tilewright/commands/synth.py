@@ -161,7 +161,8 @@ def synth(
         str | None,
         typer.Option(
             metavar="WIRES",
-            help="none (default), or wireload: by the default wire-load model of the library.",
+            help="none (default), or wireload: by the library's wire-load model for a design of "
+            "this area.",
             autocompletion=lambda: ["none", "wireload"],
         ),
     ] = None,
