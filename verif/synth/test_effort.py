@@ -276,7 +276,7 @@ def test_wires_of_a_model_by_hand() -> None:
 def test_wires_by_the_area() -> None:
     library = _with_wires("""
       wire_load (long) { capacitance : 0.02; slope : 20; }
-      wire_load_selection (other) { wire_load_from_area (0, 1e9, long); }
+      wire_load_selection (other) { wire_load_from_area (0, 9000, long); }
       wire_load_selection (metals) {
         wire_load_from_area (500, 1000, long); wire_load_from_area (100, 500, short);
         wire_load_from_area (1000, 2000, unknown); }
@@ -284,10 +284,8 @@ def test_wires_by_the_area() -> None:
     names = [model.name for model in map(library.wires, (99, 100, 499, 500, 1e9)) if model]
     assert names == ["short", "short", "short", "long", "long"]
     assert len(library.wire_areas) == 2
-    design = split_design("module t(input clk, a, output q); assign q = ~a; endmodule", "t")
-    for wired in (False, True):
-        implementer = Implementer(design, library, lambda mapping: _mapped(design, library), wired)
-        assert implementer.wires == (library.wire_load if wired else None)
+    assert _implementer(library).wires is None
+    assert _implementer(library, wires=True).wires == library.wires(1e9) != library.wire_load
 
 
 def _with_wires(more: str = "") -> Library:
