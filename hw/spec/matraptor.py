@@ -191,9 +191,14 @@ class MatRaptorConfig(C2srOperands, Config):
         return self.lanes + self.csr
 
     @property
+    def stream_rows(self) -> int:
+        """Rows of A in CSR whose blocks may be requested ahead."""
+        return 4 * self.a_bursts
+
+    @property
     def stream_queue(self) -> int:
         """Entries of A in CSR that may wait for each lane."""
-        return 4 * self.a_bursts
+        return 2 * self.a_bursts
 
     @property
     def id_bits(self) -> int:

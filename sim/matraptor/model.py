@@ -21,7 +21,7 @@ from ...hw.spec.jobs.matraptor import (
 from ...hw.spec.matraptor import MatRaptorConfig
 from ..device.model import ModelDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, run_indices, starts_of, to_csr
-from ..sparse.csr_image import stored_csr
+from ..sparse.csr_image import StoredCsr, stored_csr
 from ..sparse.image import StoredRows, filled, image, sorted_rows, stored_rows, within
 from ..sparse.memory_blocks import read_bytes
 from ..timing.dram import FLAT, MemoryModel
@@ -137,25 +137,22 @@ class MatRaptorModel(ModelDevice):
             return self._outer_job()
         rows, b_rows = self._values["ROWS"], self._values["B_ROWS"]
         try:
-            a_stored, falls = self._stored("A", rows)
-            stored, b_falls = self._stored("B", b_rows)
+            left, right = self._stored("A", rows), self._stored("B", b_rows)
         except IndexError:
             return "bus_read", self.memory_bytes, {}
-        if falls.any():
-            return "pointers", int(np.argmax(falls)), {}
-        a = self._matrix(a_stored, rows)
-        b, unsorted = self._sorted(stored, b_rows)
+        if left.descending.any():
+            return "pointers", int(np.argmax(left.descending)), {}
+        a = self._matrix(left.rows, rows)
+        b, unsorted = self._sorted(right.rows, b_rows)
         outside = a.patterns().columns >= b_rows
         if outside.any():
             return "index", first_row(a, outside), {}
-        fallen = b_falls[a.patterns().columns]
+        fallen = right.descending[a.patterns().columns]
         if fallen.any():
             return "pointers", first_row(a, fallen), {}
         broken = unsorted[a.patterns().columns]
         if broken.any():
             return "unsorted", first_row(a, broken), {}
-        if self._in_csr and self._channel is not None:
-            raise ValueError("the cycle model has A and B in C2SR only")
         a = C2sr(layout=a.layout, shape=(rows, b_rows), lengths=a.lengths, pointers=a.pointers,
                  columns=a.columns, values=a.values)  # fmt: skip
         found = spgemm(self.config, a, b, capacity=self._values["CAPACITY"])
@@ -164,8 +161,8 @@ class MatRaptorModel(ModelDevice):
                 return error, int(wrong[0]), {}
         assert found.c is not None
         # Whole rows of B are read, whatever the range is.
-        whole = b if self._columns is None else self._sorted(stored, b_rows, whole=True)[0]
-        counts = self._counts(a, whole, found)
+        whole = b if self._columns is None else self._sorted(right.rows, b_rows, whole=True)[0]
+        counts = self._counts(a, whole, found, Places(left.starts, right.starts, self._csr))
         self._store(found.c)
         return "none", 0, counts
 
@@ -176,9 +173,10 @@ class MatRaptorModel(ModelDevice):
         return None if self._outer or first == end == 0 else (first, end or 1 << 32)
 
     @property
-    def _in_csr(self) -> bool:
-        codes = (self._values.get(name) for name in FORMATS)
-        return FORMAT_CODES["csr"] in codes
+    def _csr(self) -> str:
+        """Which of "a" and "b" are in CSR."""
+        csr = FORMAT_CODES["csr"]
+        return "".join(name[0].lower() for name in FORMATS if self._values.get(name) == csr)
 
     @property
     def _outer(self) -> bool:
@@ -191,11 +189,12 @@ class MatRaptorModel(ModelDevice):
         if len(too_large):
             return "overflow", int(too_large[0]), {}
         try:
-            t = self._matrix(self._stored("A", b_rows * config.lanes)[0], b_rows * config.lanes)
-            stored, _ = self._stored("B", b_rows)
+            t_rows = b_rows * config.lanes
+            t = self._matrix(self._stored("A", t_rows).rows, t_rows)
+            stored = self._stored("B", b_rows)
         except IndexError:
             return "bus_read", self.memory_bytes, {}
-        b, unsorted = self._sorted(stored, b_rows)
+        b, unsorted = self._sorted(stored.rows, b_rows)
         # Lanes without rows of C have nothing to do.
         t = needed(t, np.arange(t.shape[0]) % config.lanes < rows)
         used = t.lengths.reshape(-1, config.lanes).sum(axis=1) > 0
@@ -228,14 +227,14 @@ class MatRaptorModel(ModelDevice):
         shape = rows, limits(self.config)["ROWS"]
         return C2sr(layout=self.config.layout, shape=shape, **stored._asdict())
 
-    def _stored(self, name: str, rows: int) -> tuple[StoredRows, Bools]:
-        """The rows of an operand in memory, and those whose pointers descend."""
+    def _stored(self, name: str, rows: int) -> StoredCsr:
+        """The rows of an operand in memory, in either format."""
         layout, bases = self.config.layout, self._bases(name)
-        if self._values.get(f"{name}_FORMAT", 0) == FORMAT_CODES["csr"]:
-            found = stored_csr(self.read_memory, layout, rows, **bases)
-            return found.rows, found.descending
+        if name.lower() in self._csr:
+            return stored_csr(self.read_memory, layout, rows, **bases)
         shape = rows, limits(self.config)["ROWS"]
-        return stored_rows(self.read_memory, layout, shape, **bases), np.zeros(rows, np.bool_)
+        found = stored_rows(self.read_memory, layout, shape, **bases)
+        return StoredCsr(found, found.pointers, np.zeros(rows, np.bool_))
 
     def _sorted(
         self, stored: StoredRows, rows: int, *, whole: bool = False
@@ -253,7 +252,7 @@ class MatRaptorModel(ModelDevice):
             "entries_base": self._values[f"{name}_ENTRIES"],
         }
 
-    def _counts(self, a: C2sr, b: C2sr, found: SparseProduct) -> dict[str, int]:
+    def _counts(self, a: C2sr, b: C2sr, found: SparseProduct, places: Places) -> dict[str, int]:
         if self._channel is None:
             return _untimed(found) | _bytes_written(found)
         right = to_csr(b)
@@ -264,7 +263,7 @@ class MatRaptorModel(ModelDevice):
             right,
             memory=self._channel,
             gigahertz=self._gigahertz,
-            places=Places(a.pointers, b.pointers),
+            places=places,
             cache=self._cache(),
             log=self.log,
             columns=self._columns,

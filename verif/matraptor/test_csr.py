@@ -12,9 +12,14 @@ from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.jobs.matraptor import job_spec
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.device.driver import JobRegisters
+from tilewright.sim.matraptor.cycles.plan import Places, canonical
+from tilewright.sim.matraptor.cycles.rows import simulate
 from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+from tilewright.sim.timing.dram import FLAT, HBM, HBM_32, MemoryModel
+from tilewright.tables.cycle_deviation import CONFIGS as RATED
+from tilewright.tables.cycle_deviation import INPUTS, compare, device_of, uniform
 from tilewright.verif.kit.job_checks import soft_reset_after
 from tilewright.verif.kit.reports import any_behaviour
 from tilewright.verif.kit.sampling import cases, rng_of, slow_but
@@ -204,6 +209,61 @@ def test_a_cache_keeps_b_of_one_format(device: Device) -> None:
         device.write_memory(0, memory.tobytes())
         assert run_case(device, changed, {"KEEP": 1}).error == "none"
         check_result(device, changed, memory)
+
+
+def _differences(device: Device, shape: tuple[int, int, int], seed: int) -> list[object]:
+    """Counters that differ between RTL and cycle model, on memories without times of their own."""
+    rows, inner, cols = shape
+    operands = uniform(rows, inner, 0.15, seed), uniform(inner, cols, 0.3, seed + 50)
+    found = []
+    for latency in (1, 20, 100):
+        for csr in ("ab", ""):
+            counts = compare(device, operands, latency, csr=csr)
+            wrong = {key: pair for key, pair in counts.items() if pair[0] != pair[1]}
+            found += [(shape, latency, csr, wrong)] if wrong else []
+    return found
+
+
+def test_the_cycle_model_counts_as_the_rtl(device: Device) -> None:
+    """Every counter, cycles included; also of operands in C2SR, beside the parts for CSR."""
+    for seed in range(cases(15)):
+        shape = tuple(int(size) for size in rng_of(seed).integers(1, (90, 60, 25)))
+        assert not _differences(device, shape, seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", RATED)
+def test_the_cycle_model_on_many_inputs(name: str) -> None:
+    with device_of(MatRaptorConfig(**RATED[name], csr=True)) as rtl:
+        for shape in INPUTS:
+            for latency in (1, 100):
+                counts = compare(rtl, INPUTS[shape](), latency, csr="ab")
+                wrong = {key: pair for key, pair in counts.items() if pair[0] != pair[1]}
+                assert not wrong, (shape, latency)
+
+
+@pytest.mark.parametrize("memory", [FLAT, HBM, HBM_32], ids=lambda memory: memory.name)
+def test_the_bound_with_csr(memory: MemoryModel) -> None:
+    """Holds, with the bytes counted one by one."""
+    config = MatRaptorConfig(lanes=2, channels=2, csr=True)
+    a, b = canonical(uniform(60, 50, 0.05, 3)), canonical(uniform(50, 40, 0.1, 4))
+    places = Places(*(m.indptr[:-1].astype(np.int64) for m in (a, b)), csr="ab")
+    found = simulate(config, a, b, memory=memory, places=places)
+    assert found.ratio >= 1
+    size = found.bound.memory.piece_bytes
+    piece = min(size, config.interleave)
+
+    def pieces(first: int, count: int, word: int) -> set[int]:
+        return {at // piece for at in range(first * word, (first + count) * word)}
+
+    per_channel = [0, 0]
+    read = [*pieces(0, 61, 4)], [*pieces(0, a.nnz, 8)]
+    for k in a.indices.tolist():
+        read[0].extend(pieces(k, 2, 4))
+        read[1].extend(pieces(int(b.indptr[k]), int(b.indptr[k + 1] - b.indptr[k]), 8))
+    for number in (*read[0], *read[1]):
+        per_channel[number * piece // config.interleave % 2] += 1
+    assert list(found.bound.memory.reads) == per_channel
 
 
 def test_what_the_driver_refuses() -> None:

@@ -221,7 +221,7 @@ class CsrStream(wiring.Component):
         m.submodules.starts = starts = RowStarts(config)
         m.submodules.rows = rows = BlockRows(config)
         m.submodules.waiting = waiting = DeepQueue(
-            held_row_layout(config), config.a_bursts, register=True
+            held_row_layout(config), config.stream_rows, register=True
         )
         m.submodules.entries = entries = RowEntries(config)
         m.submodules.flat_spans = flat = FlatSpans(config.geometry)

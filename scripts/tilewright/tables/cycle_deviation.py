@@ -14,6 +14,7 @@ from ..hw.emit.unit import emit
 from ..hw.spec.jobs.matraptor import counters
 from ..hw.spec.matraptor import MatRaptorConfig
 from ..sim.matraptor.cycles.outer import simulate_outer
+from ..sim.matraptor.cycles.plan import Places
 from ..sim.matraptor.cycles.rows import simulate
 from ..sim.matraptor.driver import SparseDriver
 from ..sim.matraptor.result.outer import by_columns
@@ -151,21 +152,24 @@ def device_of(config: MatRaptorConfig) -> SparseNative:
 
 def compare(
     rtl: SparseNative, operands: Operands, latency: int, *, mode: str = "rows",
-    columns: tuple[int, int] | None = None,
+    columns: tuple[int, int] | None = None, csr: str = "",
 ) -> Counters:  # fmt: skip
     """Compares all counters of a product after a reset, on a memory that answers after ``latency``
-    cycles; ``mode``: of the driver; ``columns``: begin and end of a range of them, not of all.
+    cycles; ``mode``: of the driver; ``columns``: begin and end of a range of them, not of all;
+    ``csr``: "ab" if the operands are in CSR.
     Arbiters keep their turn from job to job, which the model does not."""
     rtl.reset()
     rtl.behave(AxiBehaviour(latency=(latency, latency)))
     driver = SparseDriver(rtl)
     a, b = (from_csr(m, rtl.config.layout) for m in operands)
-    driver.multiply(a, b, mode=mode, columns=columns)
+    driver.multiply(a, b, mode=mode, columns=columns, layout="csr" if csr else "c2sr")
     if [job.error for job in driver.jobs] != ["none"]:
         raise ValueError("the product must fit the queues")
     memory = replace(FLAT, latency=latency)
     if mode == "rows":
-        model = simulate(rtl.config, *operands, memory=memory, columns=columns)
+        starts = [matrix.patterns().starts[:-1] for matrix in (a, b)]
+        places = Places(*starts, csr=csr) if csr else None
+        model = simulate(rtl.config, *operands, memory=memory, columns=columns, places=places)
     else:
         stored = by_columns(rtl.config, a)
         model = simulate_outer(rtl.config, stored, b, a.shape[0], memory=memory)

@@ -59,7 +59,7 @@ def _queue_beat(c: Shape, s: State, channel: int, tag: int, now: int) -> bool:
 def _queued_beats(c: Shape, s: State, now: int) -> None:
     """Each lane takes a beat of the queues that the channels have for it, in turn. What comes in
     this cycle has been queued already, and is not seen yet."""
-    for lane in range(c.lanes):
+    for lane in range(c.ports):
         record = s.lanes[lane]
         for step in range(1, c.channels + 1):
             channel = (record.beat_mux + step) % c.channels
@@ -87,7 +87,7 @@ def _cached_beats(c: Shape, s: State, now: int) -> None:
         if not record.offered or sooner(channel, record.offer, record.beat_mux):
             record.offer = channel
             record.offered = 1
-    for lane in range(c.lanes):
+    for lane in range(c.ports):
         record = s.lanes[lane]
         if not record.offered:
             continue
@@ -122,7 +122,7 @@ def _beats(c: Shape, s: State, now: int) -> None:
             record.offered = 1
     if not offered:
         return
-    for lane in range(c.lanes):
+    for lane in range(c.ports):
         record = s.lanes[lane]
         if not record.offered:
             continue

@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from ....hw.spec.c2sr import PAIR_BYTES
+from ....hw.spec.c2sr import PAIR_BYTES, POINTER_BYTES
 from ....hw.spec.matraptor import MatRaptorConfig
 from ...timing.dram import MemoryModel, timing
 from .plan import Places, in_range
@@ -172,6 +172,7 @@ class Work:
     uses: how often each row of B is used
     products: by lane
     rows: of C
+    csr: which of the operands, "a" and "b", are in CSR; pointers of these are those of CSR
     """
 
     left_rows: Ints
@@ -182,6 +183,7 @@ class Work:
     uses: Ints
     products: Counts
     rows: int
+    csr: str = ""
 
     @property
     def most_requests(self) -> int:
@@ -215,6 +217,7 @@ def by_rows(
         uses=np.bincount(a.indices, minlength=a.shape[1]),
         products=tuple(products.tolist()),
         rows=a.shape[0],
+        csr=places.csr,
     )
 
 
@@ -277,17 +280,9 @@ def _demand(
 ) -> Demand:
     """Returns the traffic in pieces of ``size`` bytes, each of which moves ``bytes_moved``."""
     channels, entry = config.channels, config.layout.entry_bytes
-    left = work.left_rows[work.left_lengths[work.left_rows] > 0]
-    first, last = _pieces(work.left_pointers[left], work.left_lengths[left], entry, size)
-    reads = _pairs(work.left_rows, channels, size) + _distinct(left, first, last, channels)
-    used = np.flatnonzero(work.uses)
-    once = reads + _pairs(used, channels, size)
-    filled = used[work.right_lengths[used] > 0]
-    first, last = _pieces(work.right_pointers[filled], work.right_lengths[filled], entry, size)
-    once += _distinct(filled, first, last, channels)
-    each = work.uses.astype(np.int64)
-    each[filled] *= 1 + last - first + 1
-    reads = reads + _by_channel(np.arange(len(each)), each, channels)
+    left = _left(config, work, size)
+    right, right_once = _right(config, work, size)
+    reads, once = left + right, left + right_once
     if config.cache_bytes:
         reads = once
     writes = _pairs(np.arange(work.rows), channels, size)
@@ -301,6 +296,60 @@ def _demand(
         writes=tuple(writes.tolist()),
         reads_once=tuple(once.tolist()),
     )
+
+
+def _left(config: MatRaptorConfig, work: Work, size: int) -> Ints:
+    """Pieces of the left operand, by channel."""
+    entry = config.layout.entry_bytes
+    if "a" in work.csr:
+        rows = len(work.left_lengths) + 1
+        one = np.ones(rows, np.int64)
+        _, pointers = _flat(config, np.arange(rows), one, 1, POINTER_BYTES, size)
+        _, entries = _flat(config, work.left_pointers, work.left_lengths, 1, entry, size)
+        return pointers + entries
+    left = work.left_rows[work.left_lengths[work.left_rows] > 0]
+    first, last = _pieces(work.left_pointers[left], work.left_lengths[left], entry, size)
+    distinct = _distinct(left, first, last, config.channels)
+    return _pairs(work.left_rows, config.channels, size) + distinct
+
+
+def _right(config: MatRaptorConfig, work: Work, size: int) -> tuple[Ints, Ints]:
+    """Pieces of B, by channel, as often as they are used; each once."""
+    channels, entry, uses = config.channels, config.layout.entry_bytes, work.uses
+    if "b" in work.csr:
+        two = np.where(uses > 0, 2, 0)
+        pointers = _flat(config, np.arange(len(uses)), two, uses, POINTER_BYTES, size)
+        lengths = np.where(uses > 0, work.right_lengths, 0)
+        entries = _flat(config, work.right_pointers, lengths, uses, entry, size)
+        return pointers[0] + entries[0], pointers[1] + entries[1]
+    used = np.flatnonzero(uses)
+    filled = used[work.right_lengths[used] > 0]
+    first, last = _pieces(work.right_pointers[filled], work.right_lengths[filled], entry, size)
+    once = _pairs(used, channels, size) + _distinct(filled, first, last, channels)
+    each = uses.astype(np.int64)
+    each[filled] *= 1 + last - first + 1
+    return _by_channel(np.arange(len(each)), each, channels), once
+
+
+def _flat(
+    config: MatRaptorConfig, first: Ints, count: Ints, uses: Ints | int, word: int, size: int
+) -> tuple[Ints, Ints]:
+    """Pieces of ``size`` bytes of an array at consecutive addresses, with words of ``word`` bytes:
+    of each channel, as often as ranges of ``count`` words are used, and each once."""
+    some = count > 0
+    uses = np.broadcast_to(uses, count.shape)[some]
+    begin = first[some] * word // size
+    end = ((first + count)[some] * word - 1) // size
+    changes = np.zeros(int(end.max(initial=-1)) + 2, np.int64)
+    np.add.at(changes, begin, uses)
+    np.add.at(changes, end + 1, -uses)
+    used = np.cumsum(changes)
+    channel = np.arange(len(used)) * size // config.interleave % config.channels
+    each, once = (
+        np.bincount(channel, counts, config.channels).astype(np.int64)
+        for counts in (used, used > 0)
+    )
+    return each, once
 
 
 def _by_channel(rows: Ints, counts: Ints, channels: int) -> Ints:

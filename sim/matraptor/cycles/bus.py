@@ -10,10 +10,10 @@ from ...timing.dram import MemoryModel, channels, push, serve, timing
 from .beats import next_beat, sooner, take_beats
 from .cache import cache_arrives, cache_step
 from .request_log import log_request
-from .state import NEVER, SLOT, SPANS, TAG, UNITS, Shape, State, shape
+from .state import NEVER, SLOT, SPAN_RING, SPANS, TAG, UNITS, Shape, State, shape
 from .writers import store_step
 
-__all__ = ["bus", "bus_step", "has_beat", "span", "span_fits", "take_beat"]
+__all__ = ["bus", "bus_step", "flat_span", "has_beat", "span", "span_fits", "take_beat"]
 
 A_PAIRS, A_ENTRIES, B_PAIRS, B_ENTRIES = range(4)
 
@@ -32,22 +32,49 @@ def bus(config: MatRaptorConfig, memory: MemoryModel, gigahertz: float) -> tuple
 
 
 @inlined
-def span_fits(s: State, lane: int, unit: int) -> bool:
-    """Returns whether the registers before a reader accept a span."""
+def span_fits(s: State, lane: int, unit: int, more: int) -> bool:
+    """Returns whether the registers before a reader, ``more`` than the usual ones, accept a
+    span."""
     reader = s.readers[lane, unit]
-    return reader.span_in - reader.span_out < SPANS
+    return reader.span_in - reader.span_out < SPANS + more
 
 
 @inlined
-def span(s: State, lane: int, unit: int, channel: int, beat: int, beats: int, now: int) -> None:
-    """Ask for beats of an array in a channel, counted from the channel's beginning."""
+def span(
+    s: State, lane: int, unit: int, channel: int, beat: int, beats: int, more: int, now: int
+) -> None:
+    """Ask for beats of an array in a channel, counted from the channel's beginning; ``more``:
+    registers than the usual ones."""
     reader = s.readers[lane, unit]
-    place = reader.span_in % SPANS
+    place = reader.span_in % SPAN_RING
     s.spans[lane, unit, place, 0] = channel
     s.spans[lane, unit, place, 1] = beat
     s.spans[lane, unit, place, 2] = beats
-    s.spans[lane, unit, place, 3] = now + SPANS
+    s.spans[lane, unit, place, 3] = now + SPANS + more
     reader.span_in += 1
+
+
+@inlined
+def flat_span(
+    c: Shape,
+    s: State,
+    lane: int,
+    unit: int,
+    first: int,
+    count: int,
+    block_words: int,
+    base: int,
+    more: int,
+    now: int,
+) -> None:
+    """Ask for the beats with ``count`` words, from number ``first`` on, of an array at consecutive
+    addresses; a block has ``block_words``."""
+    beat_words = block_words // c.burst_beats
+    beat, block = first // beat_words, first // block_words
+    beats = (first + count - 1) // beat_words + 1 - beat
+    within = beat - block * c.burst_beats
+    place = base // c.beat_bytes + block // c.channels * c.burst_beats + within
+    span(s, lane, unit, block % c.channels, place, beats, more, now)
 
 
 @inlined
@@ -120,9 +147,17 @@ def _walk(c: Shape, s: State, lane: int, unit: int, now: int) -> None:
             reader.skid_beats = beats
         reader.beat += beats
         reader.left -= beats
+        flat = lane == c.lanes or (c.b_csr and unit >= B_PAIRS)
+        if flat and reader.beat % c.burst_beats == 0:
+            # The next block is in the next channel.
+            reader.channel += 1
+            if reader.channel < c.channels:
+                reader.beat -= c.burst_beats
+            else:
+                reader.channel = 0
     if reader.left:
         return
-    place = reader.span_out % SPANS
+    place = reader.span_out % SPAN_RING
     if reader.span_out < reader.span_in and s.spans[lane, unit, place, 3] <= now:
         reader.channel = s.spans[lane, unit, place, 0]
         reader.beat = s.spans[lane, unit, place, 1]
@@ -221,7 +256,7 @@ def _through_cache(c: Shape, s: State, d: Any, channel: int, now: int) -> None:
 def _addresses(c: Shape, s: State, d: Any, now: int) -> None:
     """Each channel takes a request of one of the lanes, in turn."""
     offered = False
-    for lane in range(c.lanes):
+    for lane in range(c.ports):
         if s.lanes[lane].port_count and s.port[lane, 0, 4] <= now:
             offered = True
             record = s.channels[s.port[lane, 0, 0]]
@@ -270,6 +305,6 @@ def bus_step(c: Shape, s: State, d: Any, dram: Any, t: Any, now: int) -> None:
                 cycle = int(ready + dram.controller) + 1
                 _answer(s, channel, cycle, tag, tag % TAG)
     take_beats(c, s, now)
-    for lane in range(c.lanes):
+    for lane in range(c.ports):
         _lane_port(c, s, lane, now)
     _addresses(c, s, d, now)

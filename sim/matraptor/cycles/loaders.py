@@ -8,6 +8,7 @@ from .bus import (
     A_PAIRS,
     B_ENTRIES,
     B_PAIRS,
+    flat_span,
     has_beat,
     span,
     span_fits,
@@ -16,7 +17,7 @@ from .bus import (
 from .plan import DONE, FIRST, LAST, Plan
 from .state import LONG_RING, RING, Latency, Shape, State
 
-__all__ = ["ENDS", "NOTHING", "asked", "has_left", "has_room", "load_a", "load_b"]
+__all__ = ["ENDS", "NOTHING", "QUEUE", "asked", "has_left", "has_room", "load_a", "load_b"]
 
 NOTHING = -1
 ENDS = 2
@@ -24,7 +25,7 @@ _OPEN, _CLOSED = 1, 2
 """Of an entry within the range of columns that waits: whether it is the last of its row of B."""
 _CAME, _INSIDE, _ROW_ENDS = 16, 32, 64
 """Of what waits before the range of columns, beside ``ENDS``; see ``_came``."""
-_QUEUE = 3
+QUEUE = 3
 """Cycles through a queue of rows, from its input to its output."""
 
 
@@ -43,11 +44,11 @@ def _pair_blocks(c: Shape, s: State, p: Plan, lane: int, now: int) -> None:
     if row == p.row_start[lane + 1]:
         return
     if p.row_flags[row] & FIRST:
-        if not span_fits(s, lane, A_PAIRS):
+        if not span_fits(s, lane, A_PAIRS, 0):
             return
         block = record.block
         beat = p.bases[0] // c.beat_bytes + p.block_index[block] * c.burst_beats
-        span(s, lane, A_PAIRS, p.block_channel[block], beat, c.burst_beats, now)
+        span(s, lane, A_PAIRS, p.block_channel[block], beat, c.burst_beats, 0, now)
         record.block = block + 1
     record.row_block = row + 1
 
@@ -89,11 +90,11 @@ def _blocks_of_a(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -
         return
     blocks = p.row_blocks[row]
     if blocks:
-        if not span_fits(s, lane, A_ENTRIES):
+        if not span_fits(s, lane, A_ENTRIES, 0):
             return
         beat = p.bases[1] // c.beat_bytes + p.row_first[row] * c.burst_beats
-        span(s, lane, A_ENTRIES, p.row_channel[row], beat, blocks * c.burst_beats, now)
-    s.row_time[lane, row % LONG_RING] = now + _QUEUE
+        span(s, lane, A_ENTRIES, p.row_channel[row], beat, blocks * c.burst_beats, 0, now)
+    s.row_time[lane, row % LONG_RING] = now + QUEUE
     record.row = row + 1
 
 
@@ -136,8 +137,12 @@ def asked(s: State, t: Latency, lane: int) -> int:
 
 
 @inlined
-def has_left(s: State, lane: int, token: int, now: int) -> bool:
-    """Returns whether a token of A is at its loader's output, once those before it are taken."""
+def has_left(c: Shape, s: State, lane: int, token: int, now: int) -> bool:
+    """Returns whether a token of A is at its loader's output, or that of its lane's queue, once
+    those before it are taken."""
+    if c.a_csr:
+        there = s.dealt_time[lane, token % s.dealt_time.shape[1]]
+        return token < s.lanes[lane].token_a and there <= now
     return token < s.lanes[lane].token_a and s.left_time[lane, token % RING] <= now
 
 
@@ -160,6 +165,7 @@ def _place(s: State, t: Latency, lane: int, now: int) -> None:
     if token - record.token_lookup < t.place:
         s.placed_time[lane, token % RING] = now + t.place
         record.token_placed = token + 1
+        record.token_taken_at = now
 
 
 @inlined
@@ -176,12 +182,35 @@ def _look_up(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int, offer
         return
     column = p.ask_column[token]
     if column >= 0:
-        if not span_fits(s, lane, B_PAIRS):
+        if not span_fits(s, lane, B_PAIRS, 0):
             return
-        beat = (p.bases[2] + column // c.channels * 8) // c.beat_bytes
-        span(s, lane, B_PAIRS, column % c.channels, beat, 1, now)
-    s.asked_time[lane, token % LONG_RING] = now + _QUEUE
+        if c.b_csr:
+            flat_span(c, s, lane, B_PAIRS, column, 2, c.block_pointers, p.bases[2], 0, now)
+        else:
+            beat = (p.bases[2] + column // c.channels * 8) // c.beat_bytes
+            span(s, lane, B_PAIRS, column % c.channels, beat, 1, 0, now)
+    s.asked_time[lane, token % LONG_RING] = now + QUEUE
     record.token_lookup = token + 1
+    if not t.place:
+        record.token_taken_at = now
+
+
+@inlined
+def _first_pointer(c: Shape, s: State, p: Plan, lane: int, now: int) -> bool:
+    """The first of the two beats that the pointers of a row of B may be in; returns whether it is
+    taken in this cycle."""
+    record = s.lanes[lane]
+    token = record.token_row
+    if token == record.token_lookup or s.asked_time[lane, token % LONG_RING] > now or record.half:
+        return False
+    column = p.ask_column[token]
+    if column < 0 or column % c.beat_pointers < c.beat_pointers - 1:
+        return False
+    if not has_beat(s, lane, B_PAIRS, now):
+        return False
+    take_beat(c, s, lane, B_PAIRS)
+    record.half = 1
+    return True
 
 
 @inlined
@@ -195,6 +224,7 @@ def _pairs_of_b(c: Shape, s: State, p: Plan, lane: int, now: int) -> None:
         if not has_beat(s, lane, B_PAIRS, now):
             return
         take_beat(c, s, lane, B_PAIRS)
+    record.half = 0
     record.described = token
     record.token_row = token + 1
     record.row_taken_at = now
@@ -214,15 +244,19 @@ def _rows_of_b(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> 
         if not has_room(held, record.kept_out_at, t.context_depth, now):
             return
         if length > 0:
-            if not span_fits(s, lane, B_ENTRIES):
+            if not span_fits(s, lane, B_ENTRIES, c.flat_stages):
                 return
             first = p.b_pointer[column]
-            beat = first // c.beat_entries
-            beats = (first + length - 1) // c.beat_entries + 1 - beat
-            beat += p.bases[3] // c.beat_bytes
-            span(s, lane, B_ENTRIES, column % c.channels, beat, beats, now)
+            if c.b_csr:
+                flat_span(c, s, lane, B_ENTRIES, first, length, c.block_entries, p.bases[3],
+                          c.flat_stages, now)  # fmt: skip
+            else:
+                beat = first // c.beat_entries
+                beats = (first + length - 1) // c.beat_entries + 1 - beat
+                beat += p.bases[3] // c.beat_bytes
+                span(s, lane, B_ENTRIES, column % c.channels, beat, beats, c.flat_stages, now)
         s.kept[lane, record.kept_in % LONG_RING] = token
-        s.kept_time[lane, record.kept_in % LONG_RING] = now + _QUEUE
+        s.kept_time[lane, record.kept_in % LONG_RING] = now + QUEUE
         record.kept_in += 1
     record.described = -1
 
@@ -318,7 +352,7 @@ def load_b(
     elif not held:
         sent = _entries_of_b(c, s, p, lane, now)
     _rows_of_b(c, s, p, t, lane, now)
-    if s.lanes[lane].described < 0:
+    if not (c.b_csr and _first_pointer(c, s, p, lane, now)) and s.lanes[lane].described < 0:
         _pairs_of_b(c, s, p, lane, now)
     _look_up(c, s, p, t, lane, now, offered)
     if t.place and offered:

@@ -152,7 +152,7 @@ def is_offered(c: Shape, s: State, p: Plan, o: OuterState, lane: int, now: int) 
     token = record.taken
     if record.closing:
         return True
-    if not has_left(s, lane, token, now) or p.token_column[token] < 0:
+    if not has_left(c, s, lane, token, now) or p.token_column[token] < 0:
         return False
     if token > p.token_start[lane] and not p.token_flags[token - 1] & LAST:
         return False
@@ -171,7 +171,7 @@ def take_columns(
         record.closing = 1 - asked
         return
     token = record.taken
-    if not has_left(s, lane, token, now):
+    if not has_left(c, s, lane, token, now):
         return
     if p.token_column[token] >= 0:
         first = token == p.token_start[lane] or p.token_flags[token - 1] & LAST

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from ....hw.spec.c2sr import PAIR_BYTES
+from ....hw.spec.c2sr import PAIR_BYTES, POINTER_BYTES
 from ....hw.spec.matraptor import MatRaptorConfig
 
 __all__ = [
@@ -36,10 +36,12 @@ _OPERANDS = ("a_pairs", "a_entries", "b_pairs", "b_entries", "c_pairs", "c_entri
 
 
 class Places(NamedTuple):
-    """Offsets of each row of the left operand and of B in its channel, in entries."""
+    """Offsets of each row of the left operand and of B in its channel, in entries; of those that
+    ``csr`` names, "a" and "b", in all entries, which are at consecutive addresses."""
 
     left: Ints
     right: Ints
+    csr: str = ""
 
 
 class Plan(NamedTuple):
@@ -53,7 +55,8 @@ class Plan(NamedTuple):
     (column or -1, flags). ``c_*``: rows of C (number, slot). By rows these are the tokens, and the
     rows of A. ``b_*``: rows of B (entries in the range of columns, all, those before the range,
     pointer), where their entries in the range begin, and columns.
-    ``bases``: where each operand begins in a channel, in bytes.
+    ``bases``: where each operand begins in a channel, in bytes. ``stream_*``: of A in CSR, in
+    order; rows (blocks of entries read for it: first, number) and tokens (also their lanes).
     """
 
     block_start: Ints
@@ -84,6 +87,12 @@ class Plan(NamedTuple):
     b_start: Ints
     b_columns: Any
     bases: Ints
+    stream_first: Ints
+    stream_blocks: Ints
+    stream_column: Ints
+    stream_flags: Any
+    stream_beat: Ints
+    stream_lane: Ints
 
 
 def canonical(matrix: Any) -> csr_array:
@@ -120,12 +129,12 @@ def ranges(lengths: Ints) -> Ints:
     return np.arange(total, dtype=np.int64) - np.repeat(ends - lengths, lengths)
 
 
-def _walk(config: MatRaptorConfig, rows: int) -> tuple[Ints, Ints, Ints, Ints]:
+def _walk(config: MatRaptorConfig, rows: int, *, csr: bool) -> tuple[Ints, Ints, Ints, Ints]:
     """Rows in the lanes' order; their lanes, slots and blocks of pairs."""
     row = np.arange(rows, dtype=np.int64)
     lane, slot = row % config.lanes, row % config.channels // config.lanes
     block = row // config.channels // config.layout.block_pairs
-    order = np.lexsort((row, slot, block, lane))
+    order = np.lexsort((row, lane) if csr else (row, slot, block, lane))
     return row[order], lane[order], slot[order], block[order]
 
 
@@ -173,7 +182,7 @@ def plan(
     layout, channels = config.layout, config.channels
     lengths = np.diff(a.indptr).astype(np.int64)
     rows = a.shape[0] if rows is None else rows
-    walked = _walk(config, a.shape[0])
+    walked = _walk(config, a.shape[0], csr="a" in places.csr)
     row, lane, slot, block = (each[walked[1] < rows] for each in walked)
     channel = row % channels
     first_of_block = _first_of_runs(lane, slot, block)
@@ -226,7 +235,29 @@ def plan(
         b_start=b.indptr[:-1].astype(np.int64) + before,
         b_columns=b.indices.astype(np.int32),
         bases=_bases(config, rows, lengths, b_read, places),
+        **_stream(config, a, places),
     )
+
+
+def _stream(config: MatRaptorConfig, a: csr_array, places: Places) -> dict[str, Any]:
+    """The sequences of A in CSR; nothing if it is in C2SR."""
+    lengths = np.diff(a.indptr).astype(np.int64)
+    if "a" not in places.csr:
+        lengths = lengths[:0]
+    row, one = np.arange(len(lengths)), np.zeros_like(lengths)
+    start = places.left[: len(lengths)]
+    first, blocks = _blocks(config, lengths, start, one, one)
+    column, beat, flags = _tokens(config, a, row, lengths, start, one, blocks, first)
+    tokens = np.maximum(lengths, 1)
+    flags[np.cumsum(tokens) - 1] |= LAST
+    return {
+        "stream_first": first,
+        "stream_blocks": blocks,
+        "stream_column": column,
+        "stream_flags": flags,
+        "stream_beat": beat,
+        "stream_lane": np.repeat(row % config.lanes, tokens),
+    }
 
 
 def in_range(b: csr_array, columns: tuple[int, int] | None) -> tuple[Ints, Ints]:
@@ -291,7 +322,11 @@ def _bases(
 
     counts = (len(a_length), len(b_length), rows)
     pairs = [-(-count // channels) * PAIR_BYTES for count in counts]
-    entries = most(a_length, places.left), most(b_length, places.right)
+    entries = [most(a_length, places.left), most(b_length, places.right)]
+    for index, name in enumerate("ab"):
+        if name in places.csr:
+            pairs[index] = -(-POINTER_BYTES * (counts[index] + 1) // channels)
+            entries[index] = -(-entries[index] // channels)
     sizes = (pairs[0], entries[0], pairs[1], entries[1], pairs[2], 0)
     bases = np.zeros(len(_OPERANDS), np.int64)
     for index in range(1, len(_OPERANDS)):

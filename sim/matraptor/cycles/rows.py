@@ -22,6 +22,7 @@ from ...timing.requests import Requests
 from .bound import Bound, bound, by_rows
 from .bus import bus, bus_step
 from .cache_contents import Contents, contents, forget
+from .csr import load_stream
 from .element import emit, merge, multiply, offer
 from .loaders import NOTHING, asked, has_left, load_a, load_b
 from .plan import Places, Plan, canonical, packed, plan
@@ -167,6 +168,7 @@ def report(
     if cycles < limit.cycles:
         raise BoundBroken(cycles, limit.cycles)
     lanes = machine.lanes
+    products = lanes["products"][: config.lanes]
     sums = {name: int(lanes[name].sum()) for name in ("conflicts", "merge_steps", "results")}
     read = [int(total) for total in machine.readers["bytes"].sum(axis=0)]
     blocks = int(machine.caches["misses"].sum()) * config.interleave
@@ -185,8 +187,8 @@ def report(
         bytes_c_pairs=written[0],
         bytes_c_entries=written[1],
         **sums,
-        lane_busy_max=int(np.max(lanes["products"])),
-        lane_busy_min=int(np.min(lanes["products"])),
+        lane_busy_max=int(np.max(products)),
+        lane_busy_min=int(np.min(products)),
         **{name: int(machine.caches[name[6:]].sum()) for name in CACHE_COUNTERS},
         lanes=config.lanes,
         gigahertz=gigahertz,
@@ -304,12 +306,15 @@ def _run(c: Shape, s: State, d: Any, dram: Any, p: Plan, t: Latency, most: int) 
             account(s, lane, waiting, took, s.lanes[lane].multiplied > before, 0, now)
             emit(c, s, t, lane, now, results)
             token = asked(s, t, lane)
-            offered = has_left(s, lane, token, now)
+            offered = has_left(c, s, lane, token, now)
             held = s.lanes[lane].products_in > s.lanes[lane].multiplied
             sent = load_b(c, s, p, t, lane, now, offered, held)
             if sent != NOTHING:
                 offer(s, lane, sent & 1)
-            load_a(c, s, p, t, lane, now, token)
+            if not c.a_csr:
+                load_a(c, s, p, t, lane, now, token)
+        if c.a_csr:
+            load_stream(c, s, p, t, now)
         if products:
             busy += 1
             last = now
@@ -343,7 +348,7 @@ def simulate(
     memory: each channel's
     gigahertz: clock of the accelerator
     latencies: of its parts, if not those of the hardware
-    places: where the rows of a and b are, if there is anything between them
+    places: where the rows of a and b are, if there is anything between them, or if they are in CSR
     cache: what the cache of B has kept, changed by the job; None: nothing, as after a reset
     log: whether the result has the requests to memory
     columns: begin and end of the job's range of columns; None: it has none
@@ -368,7 +373,9 @@ def simulate(
     read = int(needed.uses @ needed.right_lengths)
     most = 10_000 + 2_000 * (a.nnz + a.shape[0] + read)
     numbers, dram, timings = bus(config, memory, gigahertz)
-    numbers = numbers._replace(ranged=int(columns is not None))
+    numbers = numbers._replace(
+        ranged=int(columns is not None), a_csr=int("a" in places.csr), b_csr=int("b" in places.csr)
+    )
     *totals, full = _run(numbers, machine, dram, timings, work, times, most)
     if full >= 0:
         row = machine.lanes[full]["merge_row"]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....hw.spec.c2sr import POINTER_BYTES
 from ....hw.spec.matraptor import MatRaptorConfig
 from ...timing.dram import MemoryModel
 from .cache_contents import Contents, cache_arrays, contents
@@ -24,7 +25,9 @@ def _fields(*names: str) -> Any:
 
 
 class Shape(NamedTuple):
-    """A configuration in numbers for compiled code; ``ranged``: its job has a range of columns."""
+    """A configuration in numbers for compiled code; ``ranged``: its job has a range of columns;
+    ``a_csr``, ``b_csr``: its A, its B is in CSR; ``ports``: of the crossbar; ``flat_stages``:
+    registers that find the channel of a span."""
 
     lanes: int
     channels: int
@@ -56,6 +59,12 @@ class Shape(NamedTuple):
     fill_tag: int
     tag_step: int
     ranged: int
+    ports: int
+    a_csr: int
+    b_csr: int
+    block_pointers: int
+    beat_pointers: int
+    flat_stages: int
 
 
 class Latency(NamedTuple):
@@ -79,6 +88,8 @@ class Latency(NamedTuple):
     context_depth: int
     buffer_depth: int
     writes: int
+    stream_depth: int
+    stream_rows_depth: int
 
 
 _LANE = _fields(
@@ -91,6 +102,8 @@ _LANE = _fields(
     *("kept_in", "kept_out", "kept_out_at", "entry_out"),
     # Before and behind the comparison with the range of columns.
     *("kept_came", "kept_waits", "kept_present"),
+    # In CSR: when the last token went on, whether the first of two beats of pointers is taken.
+    *("token_taken_at", "half"),
     # Products into the register before the multiplier, the multiplier, the one behind it, and out;
     # the multiplier's steps.
     *("products_in", "multiplied", "products_made", "products_out", "multiplier"),
@@ -176,6 +189,7 @@ class State(NamedTuple):
     paired_time: Any
     row_time: Any
     left_time: Any
+    dealt_time: Any
     placed_time: Any
     asked_time: Any
     kept: Any
@@ -222,12 +236,15 @@ RECENT = 32
 RING = 64
 """Places in rings of times: more than tokens between two units."""
 _STAGES = RING - 4
-LONG_RING = 512
-"""And in those of queues as deep as a reader has slots."""
+LONG_RING = 2048
+"""And in those of queues as deep as the stream of A has rows, at most four times a reader's
+slots."""
 _AHEAD = 2
 """Rows that a queue holds besides those in its memory."""
 SPANS = 2
 """Spans between a loader and the place where they are cut, runs between a packer and a burst."""
+SPAN_RING = 8
+"""More than those, and the registers that find the channels of spans."""
 WORDS = 3
 """Words on their way to a packer: two in the placer, one in the skid buffer before it."""
 
@@ -264,9 +281,15 @@ def shape(config: MatRaptorConfig, memory: MemoryModel) -> Shape:
         cache_skipped=config.cache_skipped_bits,
         cache_waiting=config.cache_waiting,
         # Tags of blocks name the lane behind the last one.
-        fill_tag=config.lanes * UNITS * SLOT * TAG + config.burst_beats,
+        fill_tag=config.read_ports * UNITS * SLOT * TAG + config.burst_beats,
         tag_step=TAG,
         ranged=0,
+        ports=config.read_ports,
+        a_csr=0,
+        b_csr=0,
+        block_pointers=config.interleave // POINTER_BYTES,
+        beat_pointers=config.beat_bytes // POINTER_BYTES,
+        flat_stages=3 if config.csr and config.channels & (config.channels - 1) else 0,
     )
 
 
@@ -294,13 +317,16 @@ def latency(config: MatRaptorConfig, chosen: Latency | None = None) -> Latency:
         context_depth=config.outstanding + 4 + _AHEAD,
         buffer_depth=2 * config.burst_beats,
         writes=max(2, config.outstanding // config.channel_lanes),
+        stream_depth=config.stream_queue + _AHEAD,
+        stream_rows_depth=config.stream_rows + _AHEAD,
     )
 
 
 def state(config: MatRaptorConfig, kept: Contents | None = None) -> State:
     """Returns the state of a machine after reset, but for what its cache has ``kept``."""
     lanes, channels, slots = config.lanes, config.channels, (1 << config.slot_bits) + 1
-    bursts = lanes * UNITS * slots
+    ports = config.read_ports
+    bursts = ports * UNITS * slots
     kinds = (lanes, 2)
     writers = (*kinds, config.lane_channels)
     waiting = 2 * config.channel_lanes * (config.outstanding + 2) + 2
@@ -311,23 +337,24 @@ def state(config: MatRaptorConfig, kept: Contents | None = None) -> State:
         return np.zeros(size, np.int64)
 
     return State(
-        lanes=np.zeros(lanes, _LANE),
-        readers=np.zeros((lanes, UNITS), _READER),
+        lanes=np.zeros(ports, _LANE),
+        readers=np.zeros((ports, UNITS), _READER),
         channels=np.zeros(channels, _CHANNEL),
         writers=np.zeros(writers, _WRITER),
-        spans=zeros(lanes, UNITS, SPANS, 4),
-        requests=zeros(lanes, UNITS, 4),
-        port=zeros(lanes, 2, 5),
-        slot_beats=zeros(lanes, UNITS, slots),
-        slot_arrived=zeros(lanes, UNITS, slots),
-        beat_time=zeros(lanes, UNITS, slots * config.burst_beats),
+        spans=zeros(ports, UNITS, SPAN_RING, 4),
+        requests=zeros(ports, UNITS, 4),
+        port=zeros(ports, 2, 5),
+        slot_beats=zeros(ports, UNITS, slots),
+        slot_arrived=zeros(ports, UNITS, slots),
+        beat_time=zeros(ports, UNITS, slots * config.burst_beats),
         answers=zeros(channels, bursts + 1, 3),
-        beats=zeros(channels, lanes, config.beat_queue + 1, 2),
-        beats_in=zeros(channels, lanes),
-        beats_out=zeros(channels, lanes),
-        paired_time=zeros(lanes, RING),
-        row_time=zeros(lanes, LONG_RING),
-        left_time=zeros(lanes, RING),
+        beats=zeros(channels, ports, config.beat_queue + 1, 2),
+        beats_in=zeros(channels, ports),
+        beats_out=zeros(channels, ports),
+        paired_time=zeros(ports, RING),
+        row_time=zeros(ports, LONG_RING),
+        left_time=zeros(ports, RING),
+        dealt_time=zeros(lanes, config.stream_queue + RING),
         placed_time=zeros(lanes, RING),
         asked_time=zeros(lanes, LONG_RING),
         kept=zeros(lanes, LONG_RING),
@@ -361,7 +388,8 @@ def state(config: MatRaptorConfig, kept: Contents | None = None) -> State:
 def begin(machine: State, work: Plan, products: Sequence[int]) -> None:
     """Put each lane at the beginning of its sequences; ``products``: that each is to take."""
     lanes = machine.lanes
-    lanes["due"] = products
+    own = slice(len(products))
+    lanes["due"][own] = products
     for names, first in (
         (("block",), work.block_start),
         (("row", "row_block", "row_paired", "row_unpacked", "merge_row"), work.row_start),
@@ -370,9 +398,16 @@ def begin(machine: State, work: Plan, products: Sequence[int]) -> None:
         (("write_row",), work.c_start),
     ):
         for name in names:
-            lanes[name] = first[:-1]
+            lanes[name][own] = first[:-1]
     lanes["helper"] = machine.queue_column.shape[2] - 1
-    for name in ("described", "row_left_at", "row_taken_at", "kept_out_at", "ended_at"):
+    for name in (
+        "described",
+        "row_left_at",
+        "row_taken_at",
+        "kept_out_at",
+        "ended_at",
+        "token_taken_at",
+    ):
         lanes[name] = -1
     for takers in (lanes, machine.channels):
         takers["granted_at"] = -1

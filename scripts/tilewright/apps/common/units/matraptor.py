@@ -115,7 +115,5 @@ def choose_sparse_unit(
         raise UserError("`outer_product` must be true for mode outer, not false")
     if layout != "c2sr" and not config.csr:
         raise UserError(f"`csr` must be true for layout {layout}, not false")
-    if layout != "c2sr" and device["backend"] == "cycles":
-        raise UserError(f"--layout {layout} needs --backend rtl or model, not cycles")
     check_report_and_tools(options.json_file, options.backend, options.wire)
     return SparseChoice(config=config, mode=mode, layout=layout, **device)

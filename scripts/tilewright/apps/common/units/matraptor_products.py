@@ -83,9 +83,7 @@ class SparseProducts:
         self._session = Session(choice, SparseDriver)
         self._model: Session[SparseDriver] | None = None
         if choice.backend == "rtl":
-            # The cycle model has no CSR.
-            timed = choice.layout == "c2sr"
-            self._model = Session(choice, SparseDriver, backend="cycles" if timed else "model")
+            self._model = Session(choice, SparseDriver, backend="cycles")
         self.tally = SparseTally()
 
     def __enter__(self) -> Self:
@@ -143,7 +141,7 @@ class SparseProducts:
             tally.mismatches += self._count_differences(driver, self._model.driver)
         if choice.backend != "model":
             self._take_times((self._model or self._session).device.cycles)
-            if driver.jobs and choice.layout == "c2sr":
+            if driver.jobs:
                 tally.whole.append(self._whole(a, b, result))
         return result
 
@@ -160,7 +158,11 @@ class SparseProducts:
         """The bound of a product as one job, whatever its size."""
         choice, config = self._choice, self._choice.config
         if choice.mode == "rows":
-            work = by_rows(config, to_csr(a), to_csr(b), Places(a.pointers, b.pointers))
+            places = Places(a.pointers, b.pointers)
+            if choice.layout == "csr":
+                starts = (matrix.patterns().starts[:-1] for matrix in (a, b))
+                places = Places(*starts, csr="ab")
+            work = by_rows(config, to_csr(a), to_csr(b), places)
         else:
             work = by_outer_products(config, by_columns(config, a), b, c.shape[0])
         groups = max(config.lanes, config.channels)
