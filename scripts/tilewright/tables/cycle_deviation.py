@@ -14,7 +14,7 @@ from ..hw.emit.unit import emit
 from ..hw.spec.jobs.matraptor import counters
 from ..hw.spec.matraptor import MatRaptorConfig
 from ..sim.matraptor.cycles.outer import simulate_outer
-from ..sim.matraptor.cycles.plan import Places
+from ..sim.matraptor.cycles.plan import in_csr
 from ..sim.matraptor.cycles.rows import simulate
 from ..sim.matraptor.driver import SparseDriver
 from ..sim.matraptor.result.outer import by_columns
@@ -152,11 +152,11 @@ def device_of(config: MatRaptorConfig) -> SparseNative:
 
 def compare(
     rtl: SparseNative, operands: Operands, latency: int, *, mode: str = "rows",
-    columns: tuple[int, int] | None = None, csr: str = "",
+    columns: tuple[int, int] | None = None, csr: bool = False,
 ) -> Counters:  # fmt: skip
     """Compares all counters of a product after a reset, on a memory that answers after ``latency``
     cycles; ``mode``: of the driver; ``columns``: begin and end of a range of them, not of all;
-    ``csr``: "ab" if the operands are in CSR.
+    ``csr``: whether the operands are in CSR.
     Arbiters keep their turn from job to job, which the model does not."""
     rtl.reset()
     rtl.behave(AxiBehaviour(latency=(latency, latency)))
@@ -167,8 +167,7 @@ def compare(
         raise ValueError("the product must fit the queues")
     memory = replace(FLAT, latency=latency)
     if mode == "rows":
-        starts = [matrix.patterns().starts[:-1] for matrix in (a, b)]
-        places = Places(*starts, csr=csr) if csr else None
+        places = in_csr(*operands) if csr else None
         model = simulate(rtl.config, *operands, memory=memory, columns=columns, places=places)
     else:
         stored = by_columns(rtl.config, a)

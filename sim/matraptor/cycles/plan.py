@@ -22,6 +22,7 @@ __all__ = [
     "Places",
     "Plan",
     "canonical",
+    "in_csr",
     "in_range",
     "packed",
     "plan",
@@ -115,6 +116,12 @@ def packed(a: csr_array, b: csr_array, channels: int) -> Places:
     """Rows of a channel one behind the other."""
     left, right = (np.diff(m.indptr).astype(np.int64) for m in (a, b))
     return Places(pointers(left, channels), pointers(right, channels))
+
+
+def in_csr(a: csr_array, b: csr_array) -> Places:
+    """Both operands in CSR."""
+    left, right = (m.indptr[:-1].astype(np.int64) for m in (a, b))
+    return Places(left, right, "ab")
 
 
 def starts(counts: Any) -> Ints:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ....errors import CheckFailed, UserError
 from ....sim.matraptor.cycles.bound import Bound, bound, by_rows
-from ....sim.matraptor.cycles.plan import Places
+from ....sim.matraptor.cycles.plan import Places, in_csr
 from ....sim.matraptor.cycles.reasons import REASONS
 from ....sim.matraptor.cycles.rows import Cycles
 from ....sim.matraptor.cycles.traffic import by_outer_products
@@ -158,11 +158,10 @@ class SparseProducts:
         """The bound of a product as one job, whatever its size."""
         choice, config = self._choice, self._choice.config
         if choice.mode == "rows":
-            places = Places(a.pointers, b.pointers)
-            if choice.layout == "csr":
-                starts = (matrix.patterns().starts[:-1] for matrix in (a, b))
-                places = Places(*starts, csr="ab")
-            work = by_rows(config, to_csr(a), to_csr(b), places)
+            left, right = to_csr(a), to_csr(b)
+            csr = choice.layout == "csr"
+            places = in_csr(left, right) if csr else Places(a.pointers, b.pointers)
+            work = by_rows(config, left, right, places)
         else:
             work = by_outer_products(config, by_columns(config, a), b, c.shape[0])
         groups = max(config.lanes, config.channels)
