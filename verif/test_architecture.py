@@ -302,7 +302,7 @@ LONGER = {
     "verif.tensaurus.load.test_tensor_loader": "one loader, all its formats and faults",
     "verif.tensaurus.test_native": "random and wrong jobs of one accelerator, at native speed",
     "verif.gta.apps.test_vector": "one command, its cases and refusals",
-    "verif.c2sr.test_native_parts": "the converter's reader and writer, one bench a part",
+    "verif.c2sr.test_native_parts": "the converter's reader of rows and its lane, one bench a part",
     "verif.gta.test_native_parts": "the control and loaders of GTA, one bench a part",
     "verif.job.test_controls": "the same bench of job control for every accelerator",
     "verif.engine.test_native_parts": "the control and loaders of the engine, one bench a part",

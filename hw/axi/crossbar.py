@@ -37,13 +37,14 @@ class ReadCrossbar(wiring.Component):
     addr_bits, data_bits: widths of the bus
     lane_id_bits: width of a lane's IDs
     beat_queue: beats that may wait in a channel for each lane, 0 or at least 2
+    counts: 0: conflicts are not counted
 
     Members
     -------
     lane_ar, lane_r: the lanes' sides (arrays); ``lane_ar`` with ``channel``
     ar, r: the channels (arrays)
-    conflicts: out; requests that waited, one cycle ago, while their channel took that of another
-        lane
+    conflicts: (counts) out; requests that waited, one cycle ago, while their channel took that of
+        another lane
     """
 
     def __init__(
@@ -55,8 +56,9 @@ class ReadCrossbar(wiring.Component):
         data_bits: int,
         lane_id_bits: int,
         beat_queue: int = 0,
+        counts: int = 1,
     ) -> None:
-        self._beat_queue = beat_queue
+        self._beat_queue, self._counts = beat_queue, counts
         self._lanes, self._channels, self._lane_id_bits = lanes, channels, lane_id_bits
         self._lane_bits = (lanes - 1).bit_length()
         self._id_bits = lane_id_bits + self._lane_bits
@@ -70,7 +72,7 @@ class ReadCrossbar(wiring.Component):
                 "lane_r": Out(stream.Signature(self._beat, always_ready=True)).array(lanes),
                 "ar": Out(request).array(channels),
                 "r": In(stream.Signature(beat_layout(data_bits, self._id_bits))).array(channels),
-                "conflicts": Out(range(lanes + 1)),
+                **({"conflicts": Out(range(lanes + 1))} if counts else {}),
             }
         )
 
@@ -93,7 +95,8 @@ class ReadCrossbar(wiring.Component):
             m.d.comb += source.ready.eq(Array(a.i[lane].ready for a in requests)[channel])
             serves = Array(Cat(i.ready for i in a.i).any() for a in requests)[channel]
             waits.append(source.valid & ~source.ready & serves)
-        m.d.sync += self.conflicts.eq(sum(waits))
+        if self._counts:
+            m.d.sync += self.conflicts.eq(sum(waits))
         arrived = [self._arrived(m, channel) for channel in range(self._channels)]
         if self._beat_queue:
             queues = [self._queues(m, *each) for each in enumerate(arrived)]

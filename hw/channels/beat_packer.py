@@ -15,16 +15,18 @@ def _slot(slots: int) -> dict[str, ShapeLike]:
 
 
 def channel_word_layout(
-    geometry: ChannelGeometry, word_bytes: int, slots: int = 1
+    geometry: ChannelGeometry, word_bytes: int, slots: int = 1, *, closing: bool = False
 ) -> data.StructLayout:
     """A word for an array in a channel: its number there, and which ``channel``; of ``slots``
-    channels that are written apart, which ``slot`` (no field if there is one)."""
+    channels that are written apart, which ``slot`` (no field if there is one); with ``closing``,
+    whether the next word does not follow it (``closes``)."""
     fields: dict[str, ShapeLike] = {
         "word": 8 * word_bytes,
         "number": 32,
         "channel": geometry.channel_bits,
     }
-    return data.StructLayout({**fields, **_slot(slots)})
+    closes: dict[str, ShapeLike] = {"closes": 1} if closing else {}
+    return data.StructLayout({**fields, **_slot(slots), **closes})
 
 
 def placed_word_layout(
@@ -52,6 +54,7 @@ class WordPlacer(wiring.Component):
     word_bytes: bytes of a word, a power of two, at most a beat
     step: from the number of a word of a slot to that of the next one
     slots: channels that are written apart
+    closing: whether words may say that the next one does not follow
 
     Members
     -------
@@ -63,13 +66,20 @@ class WordPlacer(wiring.Component):
     """
 
     def __init__(
-        self, geometry: ChannelGeometry, *, word_bytes: int, step: int, slots: int = 1
+        self,
+        geometry: ChannelGeometry,
+        *,
+        word_bytes: int,
+        step: int,
+        slots: int = 1,
+        closing: bool = False,
     ) -> None:
         self._geometry, self._word_bytes = geometry, word_bytes
-        self._step, self._slots = step, slots
+        self._step, self._slots, self._closing = step, slots, closing
+        word = channel_word_layout(geometry, word_bytes, slots, closing=closing)
         super().__init__(
             {
-                "i": In(stream.Signature(channel_word_layout(geometry, word_bytes, slots))),
+                "i": In(stream.Signature(word)),
                 "o": Out(stream.Signature(placed_word_layout(geometry, word_bytes, slots))),
                 "base": In(geometry.addr_bits),
                 "clear": In(1),
@@ -117,6 +127,9 @@ class WordPlacer(wiring.Component):
             ]
             if self._slots > 1:
                 m.d.sync += place.slot.eq(word.slot)
+            if self._closing:
+                with m.If(word.closes):
+                    m.d.sync += [place.beat_last.eq(1), place.run_last.eq(1)]
         with m.If(self.clear):
             m.d.sync += [valid.eq(0), self.o.valid.eq(0)]
         return m

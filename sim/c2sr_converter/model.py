@@ -103,7 +103,7 @@ class ConverterModel(ModelDevice):
             source = self._from_c2sr() if to_csr else self._from_csr()
             content = self._read(source.entries, self.config.layout.entry_bytes)
             starts = starts_of(source.lengths)
-            bytes_read = self._c2sr_bytes(source) if to_csr else self._csr_bytes(int(starts[-1]))
+            bytes_read = self._c2sr_bytes(source) if to_csr else self._csr_bytes(source.lengths)
             if to_csr:
                 written = self._write_csr(starts, content)
             else:
@@ -161,11 +161,16 @@ class ConverterModel(ModelDevice):
         self._check_size(int(starts[-1]) * self.config.layout.entry_bytes)
         return _Rows(lengths, self._places.csr_entries(int(starts[-1])))
 
-    def _csr_bytes(self, entries: int) -> int:
-        """Read of CSR: whole blocks."""
+    def _csr_bytes(self, lengths: Ints) -> int:
+        """Read of CSR: whole blocks of pointers, and the beats of each row's entries."""
+        beat, size = self.config.beat_bytes, self.config.layout.entry_bytes
+        pointers = POINTER_BYTES * (len(lengths) + 1)
         block = self.config.interleave
-        parts = POINTER_BYTES * (len(self._rows) + 1), self.config.layout.entry_bytes * entries
-        return sum(-(-part // block) * block for part in parts)
+        begin = starts_of(lengths)[:-1] * size
+        some = lengths > 0
+        first, last = begin // beat, (begin + lengths * size - 1) // beat
+        beats = int((last - first + 1)[some].sum())
+        return -(-pointers // block) * block + beats * beat
 
     def _write_csr(self, starts: Ints, content: Bytes) -> int:
         pointers = starts.astype("<u4").view(np.uint8).reshape(-1, POINTER_BYTES)
@@ -182,15 +187,20 @@ class ConverterModel(ModelDevice):
         return _Rows(lengths, self._places.c2sr_entries(lengths, pointers))
 
     def _c2sr_bytes(self, source: _Rows) -> int:
-        """Read of C2SR: the beats of the pairs; of the entries those that each row is in, but for
-        one with which the row before has ended."""
-        beat, channels = self.config.beat_bytes, self.config.channels
+        """Read of C2SR: chunks of pairs; of the entries the beats that each row is in, but for one
+        with which the row before it in the lane has ended."""
+        beat, lanes, channels = self.config.beat_bytes, self.config.lane_count, self.config.channels
+        chunk = self.config.chunk_beats * beat
         rows = np.bincount(self._rows % channels, minlength=channels)
-        pairs = int((-(-rows * PAIR_BYTES // beat)).sum())
+        pairs = int((-(-rows * PAIR_BYTES // chunk)).sum()) * chunk
         # A beat is in one channel, so that its flat number tells it from all others.
         beats = source.entries // beat
-        entries = int(np.count_nonzero(np.diff(beats, prepend=-1)))
-        return (pairs + entries) * beat
+        lane = np.repeat(self._rows % lanes, source.lengths)
+        entries = sum(
+            int(np.count_nonzero(np.diff(beats[lane == number], prepend=-1)))
+            for number in range(lanes)
+        )
+        return pairs + entries * beat
 
     def _write_c2sr(self, lengths: Ints, content: Bytes) -> int:
         channels = self.config.channels

@@ -243,30 +243,38 @@ def check(rng: np.random.Generator, device: Converter, case: ConverterCase) -> J
     assert (counts["rows_done"], counts["entries"]) == (rows, matrix.nnz)
     assert counts["bytes_read"] == through[0].sum()
     assert counts["bytes_written"] == through[1].sum()
-    assert counts["cycles"] >= matrix.nnz
+    assert counts["cycles"] >= matrix.nnz / config.lane_count
     return status
 
 
 def read_bytes(config: C2srConverterConfig, case: ConverterCase) -> Ints:
-    """Returns the bytes that each channel must read. CSR is read in whole blocks. C2SR is read in
-    beats of pairs and beats of entries, but a beat that the row before shares is read once."""
+    """Returns the bytes that each channel must read. Row pointers are read in whole blocks, pairs
+    in chunks, and the entries of a row in beats. A beat of C2SR that the row before shares, of
+    those of the lane, is read once."""
     layout, matrix = config.layout, case.matrix
     rows, size, beat = matrix.shape[0], layout.entry_bytes, config.beat_bytes
-    found = np.zeros(config.channels, np.int64)
+    channels, lanes = config.channels, config.lanes or config.channels
+    found = np.zeros(channels, np.int64)
+    lengths = matrix.lengths.tolist()
     if case.direction == "csr_to_c2sr":
-        for part in (POINTER_BYTES * (rows + 1), size * matrix.nnz):
-            blocks = np.arange(-(-part // config.interleave)) % config.channels
-            found += np.bincount(blocks, minlength=config.channels) * config.interleave
+        blocks = np.arange(-(-POINTER_BYTES * (rows + 1) // config.interleave)) % channels
+        found += np.bincount(blocks, minlength=channels) * config.interleave
+        begin = 0
+        for length in lengths:
+            last = (begin + length) * size - 1
+            for number in range(begin * size // beat, last // beat + 1 if length else 0):
+                found[number * beat // config.interleave % channels] += beat
+            begin += length
         return found
-    before = -1, -1
-    for channel in range(config.channels):
-        count = len(range(channel, rows, config.channels))
-        found[channel] += -(-count * PAIR_BYTES // beat) * beat
-    lengths, pointers = matrix.lengths.tolist(), matrix.pointers.tolist()
-    for row, (length, pointer) in enumerate(zip(lengths, pointers, strict=True)):
+    before = [(-1, -1)] * lanes
+    chunk = min(4, config.interleave // beat) * beat
+    for channel in range(channels):
+        count = len(range(channel, rows, channels))
+        found[channel] += -(-count * PAIR_BYTES // chunk) * chunk
+    for row, (length, pointer) in enumerate(zip(lengths, matrix.pointers.tolist(), strict=True)):
         if length:
-            channel = row % config.channels
+            channel, lane = row % channels, row % lanes
             first, last = pointer * size // beat, ((pointer + length) * size - 1) // beat
-            found[channel] += (last - first + ((channel, first) != before)) * beat
-            before = channel, last
+            found[channel] += (last - first + ((channel, first) != before[lane])) * beat
+            before[lane] = channel, last
     return found

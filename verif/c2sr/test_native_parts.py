@@ -1,36 +1,89 @@
-"""The converter's reader and writer as Verilog: tokens and bytes of any matrix, natively."""
+"""The converter's reader of rows, and a lane, as Verilog: rows and bytes of any matrix."""
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import replace
 from functools import cache, partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.hw.c2sr_converter.reader import ConverterReader
-from tilewright.hw.c2sr_converter.writer import ConverterWriter
-from tilewright.hw.channels.c2sr_row_writer import WRITERS
+from amaranth.hdl import Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+from tilewright.hw.axi.layouts import Supervision, beat_layout, routed_layout
+from tilewright.hw.c2sr_converter.index_reader import IndexReader
+from tilewright.hw.c2sr_converter.lane import EntryLane
+from tilewright.hw.c2sr_converter.row_places import RowPlaces, placed_rows_layout
 from tilewright.hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from tilewright.hw.spec.jobs.c2sr_converter import MODES
 from tilewright.registry import entries
 from tilewright.verif.c2sr.jobs import ConverterCase, any_case, matrix_of, place
 from tilewright.verif.channels.striped.memory_bench import MANNERS, ReaderMemory
-from tilewright.verif.kit.sampling import by_size, draw_until
+from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.native.parts import NativeParts
-from tilewright.verif.stream.agents import Pulse, Sink, Wire, run_agents
+from tilewright.verif.stream.agents import Pulse, Sink, Source, Wire, run_agents
 
 pytestmark = pytest.mark.slow
 
 CONFIG = C2srConverterConfig(**entries()["c2sr_converter"].small)
-RTL = NativeParts(
-    "converter_parts",
-    {"reader": lambda: ConverterReader(CONFIG), "writer": lambda: ConverterWriter(CONFIG)},
-)
-STRIPE = CONFIG.layout.stripe_bytes
+STRIPE, WIDTH = CONFIG.layout.stripe_bytes, CONFIG.beat_bytes
 HIGH = 0xB4_D2_6A_59_C5
 """High bits of addresses; their complement is used, too."""
+_SIGNALS = {"to_csr": 1, "rows": 32, "capacity": 32, "base": CONFIG.addr_bits, "start": 1}
+
+
+class Front(wiring.Component):
+    """The reader of the index, and what places the rows; members are theirs."""
+
+    def __init__(self) -> None:
+        request = routed_layout(CONFIG.addr_bits, CONFIG.geometry.channel_bits, CONFIG.slot_bits)
+        beat = beat_layout(CONFIG.data_bits, CONFIG.slot_bits)
+        super().__init__(
+            {
+                **{name: In(bits) for name, bits in _SIGNALS.items()},
+                "ar": Out(stream.Signature(request)),
+                "r": In(stream.Signature(beat, always_ready=True)),
+                "read_beat": Out(1),
+                "o": Out(stream.Signature(placed_rows_layout(CONFIG))),
+                **{name: Out(bits) for name, bits in (("unsorted", 1), ("region", 1), ("row", 32))},
+                **Supervision(CONFIG.addr_bits).members,
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.reader = reader = IndexReader(CONFIG)
+        m.submodules.places = places = RowPlaces(CONFIG)
+        wiring.connect(m, reader.o, places.i)
+        wiring.connect(m, places.o, wiring.flipped(self.o))
+        wiring.connect(m, reader.ar, wiring.flipped(self.ar))
+        wiring.connect(m, wiring.flipped(self.r), reader.r)
+        inputs: dict[Any, str] = {
+            reader: "to_csr rows base start stop",
+            places: "to_csr capacity start",
+        }
+        outputs: dict[Any, str] = {
+            reader: "read_beat idle error error_address",
+            places: "unsorted region row",
+        }
+        for part, names in inputs.items():
+            m.d.comb += [getattr(part, name).eq(getattr(self, name)) for name in names.split()]
+        m.d.comb += places.clear.eq(self.stop)
+        for part, names in outputs.items():
+            m.d.comb += [getattr(self, name).eq(getattr(part, name)) for name in names.split()]
+        return m
+
+
+RTL = NativeParts("converter_parts", {"front": Front, "lane": partial(EntryLane, CONFIG)})
+
+
+def memory_of(part: Any, blocks: dict[int, bytes], manner: str, seed: int, *bad: int) -> Any:
+    ports = SimpleNamespace(bus_ar=part.ar, bus_r=part.r, read_beats_bus=part.read_beat)
+    return ReaderMemory(
+        ports, "bus", CONFIG.geometry, blocks, MANNERS[manner], seed, frozenset(bad)
+    )
 
 
 @cache
@@ -51,72 +104,80 @@ def cases_of(direction: str) -> list[ConverterCase]:
     return found
 
 
-def job_of(case: ConverterCase) -> dict[str, int]:
-    return {name.lower(): value for name, value in case.registers.items()}
+def index_of(case: ConverterCase, far: int = 0) -> bytes:
+    """The index of a matrix; pointers of C2SR are moved by ``far`` entries."""
+    halves = np.frombuffer(case.source()[0].data.tobytes(), np.uint32).copy()
+    if case.direction == "c2sr_to_csr":
+        halves[1::2] += np.uint32(far)
+    return halves.tobytes()
 
 
-@cache
-def tokens_of(case: ConverterCase) -> list[dict[str, int]]:
-    patterns = case.matrix.patterns()
-    rows = case.matrix.shape[0]
-    found = []
-    for row in range(rows):
-        begin, end = int(patterns.starts[row]), int(patterns.starts[row + 1])
-        for at in range(begin, max(end, begin + 1)):
-            present = end > begin
-            row_last = not present or at == end - 1
-            found.append({
-                "value": int(patterns.values[at]) if present else 0,
-                "column": int(patterns.columns[at]) if present else 0,
-                "present": int(present), "row_last": int(row_last),
-                "last": int(row_last and row == rows - 1),
-            })  # fmt: skip
-    return found
+def lengths_of(case: ConverterCase) -> Any:
+    return np.diff(case.matrix.patterns().starts)
 
 
-def blocks_of(case: ConverterCase, far: int = 0) -> dict[int, bytes]:
-    """Memory before a job; in C2SR the first entry of each channel is moved by ``far`` blocks."""
-    index, entries = ((block.address, block.data.tobytes()) for block in case.source())
-    if case.direction == "csr_to_c2sr":
-        return dict([index, entries])
-    halves = np.frombuffer(index[1], np.uint32).copy()
-    halves[1::2] += np.uint32(far * CONFIG.layout.block_entries)
-    return {index[0]: halves.tobytes(), entries[0] + far * STRIPE: entries[1]}
+def begins_of(case: ConverterCase) -> Any:
+    """Where each row begins in the result."""
+    lengths, to_csr = lengths_of(case), case.direction == "c2sr_to_csr"
+    begins, groups = np.zeros_like(lengths), 1 if to_csr else CONFIG.channels
+    for group in range(groups):
+        part = lengths[group::groups]
+        begins[group::groups] = np.cumsum(part) - part
+    return begins
 
 
-def far_blocks(rng: np.random.Generator) -> int:
-    """Blocks that are at most in a pointer, with room for those of a matrix."""
-    return int(rng.integers((1 << 32) // CONFIG.layout.block_entries - 1000))
+def rows_of(case: ConverterCase, far: int = 0) -> list[dict[str, int]]:
+    """The placed rows of a matrix."""
+    to_csr = case.direction == "c2sr_to_csr"
+    pointers = case.matrix.pointers + far if to_csr else case.matrix.patterns().starts[:-1]
+    names = ("length", "pointer", "begin")
+    columns = (lengths_of(case).tolist(), pointers.tolist(), begins_of(case).tolist())
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def wires_of(case: ConverterCase, **changes: int) -> list[tuple[Any, int]]:
+    part, to_csr = RTL["front"], case.direction == "c2sr_to_csr"
+    values = {
+        "to_csr": int(to_csr),
+        "rows": case.matrix.shape[0],
+        "capacity": case.capacity,
+        "base": case.base["c2sr_pairs" if to_csr else "csr_pointers"],
+        **changes,
+    }
+    return [(getattr(part, name), value) for name, value in values.items()]
 
 
 def read(
     case: ConverterCase,
     seed: int,
     *,
+    far: int = 0,
     stop_at: int | None = None,
-    unsorted: int | None = None,
-    blocks: dict[int, bytes] | None = None,
-) -> None:
-    """Reads a matrix; one whose row ``unsorted`` ends before it begins, up to there."""
-    part = RTL["reader"]
-    content = blocks or blocks_of(case)
-    manner = MANNERS["rough" if seed % 2 else "even"]
-    memories = [ReaderMemory(part, name, CONFIG.geometry, content, manner, seed)
-                for name in ("pairs", "entries")]  # fmt: skip
+    wrong: tuple[str, int] | None = None,
+    index: bytes | None = None,
+    bad: tuple[int, ...] = (),
+    **changes: int,
+) -> list[dict[str, int]]:
+    """Reads and places the rows; of a matrix with a ``wrong`` row or a ``bad`` beat those before
+    it. Returns the rows that left."""
+    part = RTL["front"]
+    at = case.base["c2sr_pairs" if case.direction == "c2sr_to_csr" else "csr_pointers"]
+    blocks = {at: index or index_of(case, far)}
+    memory = memory_of(part, blocks, "rough" if seed % 2 else "even", seed, *bad)
     sink, start = Sink(part.o, stall=0.3 * (seed % 3), seed=seed), Pulse(part.start)
-    wanted = tokens_of(case)
-    rows = 0
-    stopped, quiet_for = stop_at is None, 0
-    length = 1 + seed % 3
-    agents: list[Any] = [sink, start, *memories]
+    rows = changes.get("rows", case.matrix.shape[0])
+    steps = -(-rows // CONFIG.step_rows)
+    stopped, quiet_for, length = stop_at is None, 0, 1 + seed % 3
+    agents: list[Any] = [sink, start, memory]
     if stop_at is not None:
         agents.append(Wire(part.stop, lambda cycle: int(stop_at <= cycle < stop_at + length)))
+    else:
+        agents.append(Wire(part.stop, lambda cycle: 0))
 
     def until(sim: Any, cycle: int) -> bool:
         nonlocal stopped, quiet_for
-        quiet, idle = all(memory.quiet for memory in memories), bool(sim.get(part.idle))
-        assert quiet or not idle, "idle though the bus owes something"
-        assert not sim.get(part.error)
+        idle = bool(sim.get(part.idle))
+        assert memory.quiet or not idle, "idle though the bus owes something"
         if not stopped:
             assert stop_at is not None
             if cycle == stop_at:
@@ -124,173 +185,105 @@ def read(
             if cycle >= stop_at + length and idle:
                 stopped = True
                 assert not sim.get(part.unsorted)
+                assert not sim.get(part.region)
                 sink.words.clear()
                 start.due = True
             return False
-        if unsorted is not None:
-            if not sim.get(part.unsorted):
+        if bad:
+            quiet_for = quiet_for + 1 if sim.get(part.error) and memory.quiet else 0
+            assert not sim.get(part.error) or sim.get(part.error_address) in bad
+            return quiet_for > 60
+        assert not sim.get(part.error)
+        if wrong is not None:
+            name, row = wrong
+            if not sim.get(getattr(part, name)):
                 return False
-            assert sim.get(part.unsorted_row) == unsorted
-            quiet_for += quiet
-            return quiet_for > 150
+            assert sim.get(part.row) == row
+            assert not sim.get(part.unsorted if name == "region" else part.region)
+            quiet_for += memory.quiet
+            return quiet_for > 60
         assert not sim.get(part.unsorted)
-        return len(sink.words) == len(wanted) and idle
+        assert not sim.get(part.region)
+        return len(sink.words) == steps and idle
 
-    run_agents(partial(RTL.simulate, "reader"), agents, until=until, most=30_000,
-               wires=[(part.job, part.job.shape().const(job_of(case)).as_bits())])  # fmt: skip
-    layout = part.o.payload.shape()
-    for number, word in enumerate(sink.words):
-        token = layout.from_bits(word)
-        names = wanted[number] if wanted[number]["present"] else ("present", "row_last", "last")
-        assert [token[name] for name in names] == [wanted[number][name] for name in names]
-        rows += token.row_last
-    if unsorted is not None:
-        assert rows <= unsorted
-        assert len(sink.words) == sum(1 for _ in _before(wanted, unsorted))
+    run_agents(partial(RTL.simulate, "front"), agents, until=until, most=30_000,
+               wires=wires_of(case, **changes))  # fmt: skip
+    # The next bench begins with nothing inside.
+    run_agents(partial(RTL.simulate, "front"), [Wire(part.stop, lambda cycle: int(cycle < 2))],
+               until=lambda sim, cycle: cycle > 2 and bool(sim.get(part.idle)))  # fmt: skip
+    return unpack(sink.words)
 
 
-def _before(tokens: list[dict[str, int]], row: int) -> Any:
-    rows = 0
-    for token in tokens:
-        if rows == row:
-            return
-        yield token
-        rows += token["row_last"]
+def unpack(words: list[int]) -> list[dict[str, int]]:
+    """The rows of steps; checks their channels, their numbers and their ends."""
+    layout, found = RTL["front"].o.payload.shape(), []
+    for number, word in enumerate(words):
+        step = layout.from_bits(word)
+        some = [index for index in range(CONFIG.step_rows) if step.some >> index & 1]
+        assert some == list(range(len(some)))
+        assert some
+        assert step.channel == number * CONFIG.step_rows % CONFIG.channels
+        for index in some:
+            row = step.rows[index]
+            found.append({name: row[name] for name in ("length", "pointer", "begin")})
+        if step.last:
+            assert number == len(words) - 1
+        else:
+            assert len(some) == CONFIG.step_rows
+        total = sum(row["length"] for row in found)
+        last = found[-1]["begin"] + found[-1]["length"]
+        assert step.end in (total, last)
+    return found
+
+
+def far_entries(rng: np.random.Generator) -> int:
+    """An entry that is at most in a pointer, with room for those of a matrix."""
+    return int(rng.integers((1 << 32) - 10_000))
 
 
 @pytest.mark.parametrize("direction", MODES)
-def test_every_token_of_a_matrix(direction: str) -> None:
+def test_every_row_of_a_matrix(direction: str) -> None:
     rng = np.random.default_rng(5)
     for seed, case in enumerate(cases_of(direction)):
-        read(case, seed, blocks=blocks_of(case, far_blocks(rng)))
-
-
-def begin(
-    case: ConverterCase, wanted: list[dict[str, int]], blocks: dict[int, bytes], **job: int
-) -> None:
-    """Reads the beginning of a matrix that is too long for a test, then stops."""
-    part = RTL["reader"]
-    memories = [ReaderMemory(part, name, CONFIG.geometry, blocks, MANNERS["even"], 0)
-                for name in ("pairs", "entries")]  # fmt: skip
-    sink, stops_at = Sink(part.o), -1
-
-    def until(sim: Any, cycle: int) -> bool:
-        nonlocal stops_at
-        assert not sim.get(part.error)
-        if stops_at < 0:
-            assert not sim.get(part.unsorted)
-            assert not sim.get(part.idle) or cycle < 2
-            # Some more come, of whatever is in memory.
-            if len(sink.words) >= len(wanted) + 2:
-                stops_at = cycle + 1
-                sink.forget()
-            return False
-        return cycle > stops_at and bool(sim.get(part.idle))
-
-    stop = Wire(part.stop, lambda cycle: int(cycle == stops_at))
-    fields = {**job_of(case), **job}
-    run_agents(partial(RTL.simulate, "reader"), [sink, Pulse(part.start), *memories, stop],
-               until=until, most=3000,
-               wires=[(part.job, part.job.shape().const(fields).as_bits())])  # fmt: skip
-    layout = part.o.payload.shape()
-    for word, token in zip(sink.words, wanted, strict=False):
-        found = layout.from_bits(word)
-        names = token if token["present"] else ("present", "row_last", "last")
-        assert [found[name] for name in names] == [token[name] for name in names]
-
-
-@pytest.mark.parametrize("direction", MODES)
-def test_the_beginning_of_many_rows(direction: str) -> None:
-    """A number of rows with each of its bits."""
-    rng = np.random.default_rng(6)
-    for bit in range(5, 32):
-        rows = 4 if rng.random() < 0.6 else int(rng.integers(1, 9))
-        case = any_case(rng, CONFIG, direction, rows=rows, most=4)
-        wanted = [token | {"last": 0} for token in tokens_of(case)]
-        blocks = blocks_of(case, far_blocks(rng))
-        if direction == "csr_to_c2sr":
-            # The pointers that follow do not descend.
-            blocks[case.base["csr_pointers"]] += bytes([0xFF]) * 1000
-        begin(case, wanted, blocks, rows=rows + (1 << bit))
-
-
-@pytest.mark.parametrize("direction", MODES)
-def test_the_beginning_of_a_long_row(direction: str) -> None:
-    """A length with each of its bits."""
-    rng = np.random.default_rng(7)
-
-    def with_two_rows() -> ConverterCase | None:
-        case = any_case(rng, CONFIG, direction, rows=3, most=12)
-        before, after = case.matrix.patterns().starts[1:3]
-        return case if 0 < before < after else None
-
-    for bit in range(6, 32):
-        case = draw_until(with_two_rows)
-        before, after = (int(n) for n in case.matrix.patterns().starts[1:3])
-        long = [token | {"row_last": 0, "last": 0, "present": 1} for token in tokens_of(case)]
-        wanted, blocks = long[:after], blocks_of(case, far_blocks(rng))
-        wanted[before - 1]["row_last"] = 1
-        index = case.base["csr_pointers" if direction == "csr_to_c2sr" else "c2sr_pairs"]
-        words = np.frombuffer(blocks[index], np.uint32).copy()
-        if direction == "csr_to_c2sr":
-            words[2:] += np.uint32(1 << bit)
-        else:
-            # Row 1 is the first of channel 1.
-            words[CONFIG.interleave // 4] += np.uint32(1 << bit)
-        begin(case, wanted, {**blocks, index: words.tobytes()})
+        far = far_entries(rng)
+        assert read(case, seed, far=far) == rows_of(case, far)
 
 
 @pytest.mark.parametrize("direction", MODES)
 def test_a_stop_in_the_middle_of_reading(direction: str) -> None:
     rng = np.random.default_rng(2)
     for seed, case in enumerate(cases_of(direction)[:10]):
-        read(case, seed, stop_at=int(rng.integers(1, 150)))
+        assert read(case, seed, stop_at=int(rng.integers(1, 150))) == rows_of(case)
 
 
 @pytest.mark.parametrize("direction", MODES)
-def test_an_error_of_the_bus(direction: str) -> None:
-    """It is reported with the address of the beat, and only what was read before is sent."""
-    rng = np.random.default_rng(8)
-    for seed, case in enumerate(case for case in cases_of(direction) if case.matrix.nnz):
-        blocks = blocks_of(case, far_blocks(rng))
-        used = [address for address, content in blocks.items() if content]
-        address = used[seed % len(used)]
-        beats = min(len(blocks[address]), 4 * STRIPE) // CONFIG.beat_bytes
-        fail(case, blocks, address + int(rng.integers(max(1, beats))) * CONFIG.beat_bytes, seed)
+def test_a_capacity_with_each_of_its_bits(direction: str) -> None:
+    """The first row that does not fit is reported; those of the steps before it have left."""
+    rng = np.random.default_rng(4)
+    small = [case for case in cases_of(direction) if 2 < case.matrix.nnz < 200]
+    for bit in range(32):
+        case = small[bit % len(small)]
+        ends = begins_of(case) + lengths_of(case)
+        few = int(rng.integers(1, ends.max()))
+        assert read(case, bit, capacity=few | 1 << max(bit, 9)) == rows_of(case)
+        row = int(np.argmax((ends > few) & (lengths_of(case) > 0)))
+        found = read(case, bit, capacity=few, wrong=("region", row))
+        assert found == rows_of(case)[: row // CONFIG.step_rows * CONFIG.step_rows]
 
 
-def fail(case: ConverterCase, blocks: dict[int, bytes], bad: int, seed: int) -> None:
-    """Reads a matrix of which a beat is bad; perhaps that beat is not read."""
-    part = RTL["reader"]
-    memories = [
-        ReaderMemory(part, name, CONFIG.geometry, blocks, MANNERS["even"], seed, frozenset([bad]))
-        for name in ("pairs", "entries")
-    ]
-    sink, wanted = Sink(part.o), tokens_of(case)
-    moved, since, stops_at = (0, 0), 0, -1
-
-    def until(sim: Any, cycle: int) -> bool:
-        nonlocal moved, since, stops_at
-        if stops_at >= 0:
-            return cycle > stops_at and bool(sim.get(part.idle)) and not sim.get(part.error)
-        now = len(sink.words), sum(memory.beats for memory in memories)
-        since, moved = since + 1 if now == moved else 0, now
-        if since > 100 and all(memory.quiet for memory in memories):
-            is_read = any(bad in memory.addresses for memory in memories)
-            assert sim.get(part.error) == is_read
-            assert not is_read or sim.get(part.error_address) == bad
-            assert is_read or len(sink.words) == len(wanted)
-            stops_at = cycle + 1
-            sink.forget()
-        return False
-
-    stop = Wire(part.stop, lambda cycle: int(cycle == stops_at))
-    run_agents(partial(RTL.simulate, "reader"), [sink, Pulse(part.start), *memories, stop],
-               until=until, most=30_000,
-               wires=[(part.job, part.job.shape().const(job_of(case)).as_bits())])  # fmt: skip
-    assert [part.o.payload.shape().from_bits(word).present for word in sink.words] == [
-        token["present"] for token in wanted[: len(sink.words)]
-    ]
+@pytest.mark.parametrize("direction", MODES)
+def test_a_length_with_each_of_its_bits(direction: str) -> None:
+    """A row that is longer than any capacity but the largest."""
+    for bit in range(8, 32):
+        case = cases_of(direction)[1]
+        assert case.matrix.shape[0] == 1
+        halves = np.frombuffer(index_of(case), np.uint32).copy()
+        length = int(halves[1] if direction == "csr_to_c2sr" else halves[0]) + (1 << bit)
+        halves[1 if direction == "csr_to_c2sr" else 0] = length
+        index = halves.tobytes()
+        (row,) = read(case, bit, index=index, capacity=length)
+        assert (row["length"], row["begin"]) == (length, 0)
+        assert read(case, bit, index=index, capacity=length - 1, wrong=("region", 0)) == []
 
 
 def test_pointers_that_do_not_ascend() -> None:
@@ -301,135 +294,140 @@ def test_pointers_that_do_not_ascend() -> None:
         if not later:
             continue
         row = 0 if seed % 4 == 0 else int(rng.choice(later))
-        place_ = row if row == 0 else row + 1
-        value = 1 << int(rng.integers(32)) if row == 0 else int(starts[row]) - 1
-        at = case.base["csr_pointers"]
-        content = bytearray(blocks_of(case)[at])
-        content[place_ * POINTER_BYTES : (place_ + 1) * POINTER_BYTES] = value.to_bytes(4, "little")
-        read(case, seed, unsorted=row, blocks={**blocks_of(case), at: bytes(content)})
+        at = row if row == 0 else row + 1
+        words = np.frombuffer(index_of(case), np.uint32).copy()
+        words[at] = 1 << int(rng.integers(32)) if row == 0 else int(starts[row]) - 1
+        found = read(case, seed, index=words.tobytes(), wrong=("unsorted", row),
+                     capacity=(1 << 32) - 1)  # fmt: skip
+        assert found == rows_of(case)[: row // CONFIG.step_rows * CONFIG.step_rows]
 
 
 @pytest.mark.parametrize("direction", MODES)
-def test_every_byte_of_a_result(direction: str) -> None:
-    """Each byte is written where the requests say, with strobes; a result that is larger than
-    announced is reported."""
-    rng = np.random.default_rng(4)
-
-    async def bench(sim: Any) -> None:
-        for number, case in enumerate(cases_of(direction)):
-            await write(sim, rng, case, (0.0, 0.3, 0.6)[number % 3], number % 5 == 2)
-        # A capacity with each of its bits; without one it would not do.
-        small = [case for case in cases_of(direction) if 2 < case.matrix.nnz < 40]
-        for bit in range(6, 32):
-            case = small[bit % len(small)]
-            need = case.capacity if direction == "c2sr_to_csr" else case.matrix.channel_entries
-            few = int(rng.integers(1, min(need, case.matrix.nnz)))
-            await write(sim, rng, replace(case, capacity=few + (1 << bit)), 0.0, False)
-
-    RTL.simulate("writer", bench)
+def test_a_bad_beat_of_the_index(direction: str) -> None:
+    rng = np.random.default_rng(8)
+    for seed, case in enumerate(cases_of(direction)):
+        to_csr = direction == "c2sr_to_csr"
+        base = case.base["c2sr_pairs" if to_csr else "csr_pointers"]
+        size = POINTER_BYTES * (case.matrix.shape[0] + 1)
+        # In C2SR, of the first channel's first block.
+        beats = 1 if to_csr else -(-size // WIDTH)
+        found = read(case, seed, bad=(base + int(rng.integers(beats)) * WIDTH,))
+        assert found == rows_of(case)[: len(found)]
 
 
-async def write(
-    sim: Any, rng: np.random.Generator, case: ConverterCase, stall: float, short: bool
-) -> None:
-    part, width = RTL["writer"], CONFIG.beat_bytes
-    capacity = case.capacity
-    if short:
-        capacity = int(rng.integers(1, max(2, case.matrix.channel_entries)))
-    row, fits = first_row_that_does_not_fit(case, capacity)
-    sim.set(part.job, {**job_of(case), "capacity": capacity})
-    sim.set(part.start, 1)
-    sim.set(part.i.valid, 0)
-    await sim.tick()
-    sim.set(part.start, 0)
-    sides = [(name, n) for name in WRITERS for n in range(CONFIG.channels)]
-    requests = {side: deque[int]() for side in sides}
-    beats = {side: deque[Any]() for side in sides}
-    tokens, memory, quiet = deque(tokens_of(case)), dict[int, int](), 0
-    token_at = 0
-    for _ in range(30_000):
-        gives = bool(tokens) and rng.random() >= stall
-        sim.set(part.i.valid, gives)
-        if tokens:
-            sim.set(part.i.payload, tokens[0])
-        ready = rng.random((2, len(sides))) >= stall
-        for number, (name, channel) in enumerate(sides):
-            request = getattr(part, f"{name}_request")[channel]
-            data = getattr(part, f"{name}_data")[channel]
-            sim.set(request.ready, ready[0, number])
-            sim.set(data.ready, ready[1, number])
-        moved = False
-        for number, side in enumerate(sides):
-            name, channel = side
-            request = getattr(part, f"{name}_request")[channel]
-            data = getattr(part, f"{name}_data")[channel]
-            if ready[0, number] and sim.get(request.valid):
-                asked = sim.get(request.payload)
-                assert asked.address // CONFIG.interleave % CONFIG.channels == channel
-                last = asked.address + asked.beats * width - 1
-                assert asked.address // CONFIG.interleave == last // CONFIG.interleave
-                requests[side].extend(asked.address + n * width for n in range(asked.beats))
-                moved = True
-            if ready[1, number] and sim.get(data.valid):
-                beats[side].append(sim.get(data.payload))
-                moved = True
-            while requests[side] and beats[side]:
-                address, beat = requests[side].popleft(), beats[side].popleft()
-                for byte in range(width):
-                    if beat.strobe >> byte & 1:
-                        assert address + byte not in memory, "a byte is written twice"
-                        memory[address + byte] = beat.data >> 8 * byte & 0xFF
-        taken = gives and sim.get(part.i.ready)
-        token = tokens[0] if tokens else {"present": 0, "row_last": 0}
-        assert sim.get(part.stored_entry) == (taken and token["present"])
-        assert sim.get(part.stored_row) == (taken and token["row_last"])
-        assert fits or not sim.get(part.finished) or tokens
-        ended = sim.get(part.region) if not fits else sim.get(part.finished)
-        quiet = quiet + 1 if ended and not moved else 0
-        await sim.tick()
-        if taken:
-            tokens.popleft()
-            token_at += 1
-        if quiet > 20:
-            break
-    else:
-        raise AssertionError("the result is not complete")
-    sim.set(part.i.valid, 0)
-    assert sim.get(part.region) == (not fits)
-    if fits:
-        assert not tokens
-        assert memory == expected_bytes(case)
-    else:
-        assert sim.get(part.row) == row
-        allowed = expected_bytes(case)
-        assert all(allowed.get(address, value) == value for address, value in memory.items())
-    sim.set(part.stop, 1)
-    await sim.tick()
-    await sim.tick()
-    sim.set(part.stop, 0)
-    assert not sim.get(part.region)
-
-
-def first_row_that_does_not_fit(case: ConverterCase, capacity: int) -> tuple[int, bool]:
-    """The first row with an entry beyond the capacity, and whether all fit."""
-    lengths = np.diff(case.matrix.patterns().starts)
-    groups = 1 if case.direction == "c2sr_to_csr" else CONFIG.channels
-    sums = np.zeros(len(lengths), np.int64)
-    for group in range(groups):
-        sums[group::groups] = np.cumsum(lengths[group::groups])
-    return int(np.argmax(sums > capacity)), bool(sums.max() <= capacity)
-
-
-@cache
-def expected_bytes(case: ConverterCase) -> dict[int, int]:
-    """The bytes that a result consists of; addresses are counted from the first array."""
-    low = min(case.base.values())
-    near = replace(case, base={name: at - low for name, at in case.base.items()})
-    size = max(block.address + len(block.data) for block in near.result())
-    inside = near.written(size + STRIPE * 4)
-    found = dict[int, int]()
-    for block in near.result():
-        for at, value in enumerate(block.data.tolist()):
-            if inside[block.address + at]:
-                found[low + block.address + at] = value
+def lane_rows(case: ConverterCase, lane: int, far: int) -> list[int]:
+    """The rows of a lane, as bits; the source is ``far`` blocks of each channel further."""
+    part, channels, per_block = RTL["lane"], CONFIG.channels, CONFIG.layout.block_entries
+    to_csr, found = case.direction == "c2sr_to_csr", []
+    for number, row in enumerate(rows_of(case)):
+        if number % CONFIG.lane_count != lane or not row["length"]:
+            continue
+        flat, own = (row["begin"], row["pointer"]) if to_csr else (row["pointer"], row["begin"])
+        block, entry = divmod(flat, per_block)
+        own_block, own_entry = divmod(own, per_block)
+        found.append(part.i.payload.shape().const({
+            "length": row["length"],
+            "flat": {"entry": entry, "channel": block % channels,
+                     "block": block // channels + (0 if to_csr else far)},
+            "own": {"entry": own_entry, "channel": number % channels,
+                    "block": own_block + (far if to_csr else 0)},
+        }).as_bits())  # fmt: skip
     return found
+
+
+def copied_bytes(case: ConverterCase, lane: int) -> dict[int, int]:
+    """The bytes that a lane writes, by address."""
+    layout, found = CONFIG.layout, dict[int, int]()
+    base, size = min(case.base.values()), layout.entry_bytes
+    near = replace(case, base={name: at - base for name, at in case.base.items()})
+    image = near.result()[1]
+    content = image.data.reshape(-1)
+    for number, row in enumerate(rows_of(case)):
+        if number % CONFIG.lane_count != lane:
+            continue
+        for entry in range(row["begin"], row["begin"] + row["length"]):
+            if case.direction == "c2sr_to_csr":
+                at = near.base["csr_entries"] + size * entry
+            else:
+                channel = number % CONFIG.channels
+                at = layout.flat(near.base["c2sr_entries"], channel, size * entry)
+            for byte in range(size):
+                found[base + at + byte] = int(content[at + byte - image.address])
+    return found
+
+
+@pytest.mark.parametrize("direction", MODES)
+def test_every_byte_that_a_lane_copies(direction: str) -> None:
+    """Each byte is written once, where the packets say, with strobes."""
+    rng = np.random.default_rng(6)
+    for seed, case in enumerate(cases_of(direction)):
+        copy(case, seed, far=int(rng.integers((1 << 26) - 1000)))
+
+
+@pytest.mark.parametrize("direction", MODES)
+def test_a_stop_in_the_middle_of_copying(direction: str) -> None:
+    rng = np.random.default_rng(7)
+    for seed, case in enumerate(cases_of(direction)[:10]):
+        copy(case, seed, stop_at=int(rng.integers(1, 200)))
+
+
+def copy(case: ConverterCase, seed: int, *, far: int = 0, stop_at: int = -1) -> None:
+    """Copies the rows of a lane, perhaps again after a stop."""
+    part, lane = RTL["lane"], seed % CONFIG.lane_count
+    to_csr = case.direction == "c2sr_to_csr"
+    entries_ = case.source()[1]
+    blocks = {entries_.address + far * STRIPE: entries_.data.tobytes()}
+    memory = memory_of(part, blocks, "rough" if seed % 2 else "even", seed)
+    words = lane_rows(case, lane, far)
+    stall = 0.3 * (seed % 3)
+    source = Source(part.i, words, gap=0.2 * (seed % 2), begin=3, seed=seed)
+    packets = Sink(part.packet, stall=stall, seed=f"packets {seed}")
+    beats = Sink(part.beats, stall=stall, seed=f"beats {seed}")
+    stopped, starts_at = stop_at < 0, 0
+    start = Pulse(part.start)
+    ends = Wire(part.ended, lambda cycle: int(stopped and source.done))
+    stop = Wire(part.stop, lambda cycle: int(cycle == stop_at))
+
+    def until(sim: Any, cycle: int) -> bool:
+        nonlocal stopped, starts_at
+        assert not sim.get(part.error)
+        if not stopped:
+            if cycle == stop_at - 1:
+                source.forget()
+            if cycle == stop_at:
+                packets.forget()
+                beats.forget()
+            if cycle > stop_at and sim.get(part.idle) and not starts_at:
+                packets.words.clear()
+                beats.words.clear()
+                start.due, starts_at = True, cycle + 1
+            elif starts_at and cycle > starts_at:
+                stopped = True
+                source.words.extend(words)
+            return False
+        wanted = sum(part.packet.payload.shape().from_bits(word).beats for word in packets.words)
+        done = bool(sim.get(part.finished)) and cycle > 5 and not start.due
+        return done and len(beats.words) == wanted and source.done
+
+    names = {"c2sr_entries", "csr_entries"}
+    read_name = "c2sr_entries" if to_csr else "csr_entries"
+    (write_name,) = names - {read_name}
+    run_agents(partial(RTL.simulate, "lane"), [source, packets, beats, start, memory, ends, stop],
+               until=until, most=40_000,
+               wires=[(part.to_csr, int(to_csr)), (part.read_base, case.base[read_name]),
+                      (part.write_base, case.base[write_name])])  # fmt: skip
+    written = dict[int, int]()
+    sent = iter(beats.words)
+    for word in packets.words:
+        packet = part.packet.payload.shape().from_bits(word)
+        assert packet.address // CONFIG.interleave % CONFIG.channels == packet.channel
+        last = packet.address + packet.beats * WIDTH - 1
+        assert packet.address // CONFIG.interleave == last // CONFIG.interleave
+        for number in range(packet.beats):
+            beat = part.beats.payload.shape().from_bits(next(sent))
+            for byte in range(WIDTH):
+                if beat.strobe >> byte & 1:
+                    address = packet.address + number * WIDTH + byte
+                    assert address not in written, "a byte is written twice"
+                    written[address] = beat.data >> 8 * byte & 0xFF
+    assert written == copied_bytes(case, lane)

@@ -101,14 +101,14 @@ def t2s(now: Inputs) -> Steps:
 
 def c2sr_converter(now: Inputs) -> Steps:
     config = CONFIGS["c2sr_converter"]
-    row, entry = now["stored_row"], now["stored_entry"]
+    rows, copied = ones(now["taken_rows"]), ones(now["copied_entries"])
     # One pointer more than rows, at the start.
-    index = (row | now["go"]) * POINTER_BYTES if now["mode"] else row * PAIR_BYTES
+    index = (rows + now["go"]) * POINTER_BYTES if now["mode"] else rows * PAIR_BYTES
     return {
-        "rows_done": row,
-        "entries": entry,
+        "rows_done": rows,
+        "entries": copied,
         "bytes_read": ones(now["beats"]) * config.beat_bytes,
-        "bytes_written": index + entry * config.layout.entry_bytes,
+        "bytes_written": index + copied * config.layout.entry_bytes,
     }, False
 
 

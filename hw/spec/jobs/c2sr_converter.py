@@ -86,6 +86,7 @@ def _constants(config: C2srConverterConfig) -> tuple[Register, ...]:
             0x10,
             "depths",
             ("outstanding", 12, config.outstanding, "bursts of a reader in flight"),
+            ("lanes", 8, config.lane_count, "rows that are copied at the same time"),
         ),
     )
 
@@ -144,7 +145,7 @@ def job_spec(config: C2srConverterConfig) -> JobSpec:
     return JobSpec(
         accelerator="converter",
         letters=b"TWCV",
-        version=0x0001_0001,
+        version=0x0001_0002,
         constants=_constants(config),
         detail="wrong register, bus address or row",
         counters=COUNTERS,

@@ -17,7 +17,12 @@ SYSTEM = System(
             driver="tilewright.sim.c2sr_converter.driver:ConverterDriver",
             bench_job="tilewright.skeleton.jobs.c2sr_converter:job",
             small={"channels": 2, "outstanding": 2, "value": "fp16", "index_bits": 16},
-            variants=({"channels": 1}, {"channels": 3}, {"addr_bits": 64}),
+            variants=(
+                {"channels": 1},
+                {"channels": 3},
+                {"channels": 4, "lanes": 2},
+                {"addr_bits": 64},
+            ),
         ),
     ),
     pages=("c2sr.md",),

@@ -280,13 +280,13 @@ def _row_of_modes(label: str, rates: tuple[Any, Any]) -> Row:
 Converter = NativeAccelerator[C2srConverterConfig]
 
 _COLUMNS = 1000
-_ROWS = {1: 3000, 2: 2000, 8: 400, 64: 40, 1000: 4}
+_ROWS = {1: 3000, 2: 2000, 8: 800, 64: 80, 1000: 16}
 """Rows by the entries in a row: enough for reading to be ahead."""
 
 
 def converter_of(config: C2srConverterConfig) -> Converter:
     """The RTL, with a memory. Raises as :class:`NativeAccelerator`."""
-    return NativeAccelerator(emit("c2sr_converter", config), config, memory_bytes=1 << 19)
+    return NativeAccelerator(emit("c2sr_converter", config), config, memory_bytes=1 << 20)
 
 
 def converter_rate(rtl: Converter, direction: str, length: int, latency: int) -> float:

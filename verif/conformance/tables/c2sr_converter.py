@@ -4,6 +4,7 @@ may hold."""
 from tilewright.verif.conformance.limits import MEMORY, Edge, Limits, bases, one_of, settings_of
 
 _SETTINGS = settings_of("""
+    lanes      | 0       | -1 17      | an integer in 0..16
     channels   | 1 3 16 | 0 17       | an integer in 1..16
     index_bits | 16 32  | 0 8 24 48  | a multiple of 16 in 16..32
 """)
