@@ -302,6 +302,8 @@ LONGER = {
     "verif.tensaurus.load.test_tensor_loader": "one loader, all its formats and faults",
     "verif.tensaurus.test_native": "random and wrong jobs of one accelerator, at native speed",
     "verif.gta.apps.test_vector": "one command, its cases and refusals",
+    "hw.c2sr_converter.lane": "a lane: its requests, its entries, and their packets",
+    "hw.c2sr_converter.found_rows": "both forms of an index, from its requests to the rows",
     "verif.c2sr.test_native_parts": "the converter's reader of rows and its lane, one bench a part",
     "verif.gta.test_native_parts": "the control and loaders of GTA, one bench a part",
     "verif.job.test_controls": "the same bench of job control for every accelerator",

@@ -21,7 +21,7 @@ from ..spec.c2sr import PAIR_BYTES
 from ..spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from ..spec.jobs.c2sr_converter import BASES, job_spec
 from ..stream.stream_registers import SkidBuffer
-from .index_reader import IndexReader
+from .found_rows import IndexReader
 from .index_writer import IndexWriter
 from .lane import EntryLane
 from .packet_router import PacketRouter

@@ -6,6 +6,9 @@ The same program runs on the RTL in a simulator and on anything else that is a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from ...hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
@@ -18,7 +21,7 @@ from ..sparse.csr_image import csr_image, from_csr_image
 from ..sparse.image import entries_bytes, from_image, image, pairs_bytes
 from ..sparse.memory_blocks import write_blocks
 
-__all__ = ["ConverterDevice", "ConverterDriver"]
+__all__ = ["ConverterDevice", "ConverterDriver", "golden"]
 
 ConverterDevice = AcceleratorDevice[C2srConverterConfig]
 """A converter with its memory."""
@@ -112,3 +115,13 @@ class ConverterDriver(JobDriver[C2srConverterConfig]):
             "c2sr_entries": entries_bytes(layout, channel_entries),
         }
         return self._memory.fit(sizes, "both forms of the matrix")
+
+
+def golden(
+    config: C2srConverterConfig,
+    operation: str,
+    sizes: Mapping[str, int],
+    operands: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Golden model of a job: the matrix is unchanged; see :class:`tilewright.registry.Entry`."""
+    return {"target": dict(operands["source"])}

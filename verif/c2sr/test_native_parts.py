@@ -13,7 +13,7 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.axi.layouts import Supervision, beat_layout, routed_layout
-from tilewright.hw.c2sr_converter.index_reader import IndexReader
+from tilewright.hw.c2sr_converter.found_rows import IndexReader
 from tilewright.hw.c2sr_converter.lane import EntryLane
 from tilewright.hw.c2sr_converter.row_places import RowPlaces, placed_rows_layout
 from tilewright.hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig

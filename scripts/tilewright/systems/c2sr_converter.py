@@ -8,8 +8,8 @@ SYSTEM = System(
     entries=(
         Entry(
             unit=C2SR_CONVERTER,
-            simulate={"verilator": "tilewright.verif.c2sr.simulate:run"},
-            golden="tilewright.sim.c2sr_converter.golden:golden",
+            simulate={"verilator": "tilewright.verif.c2sr.exercise:run"},
+            golden="tilewright.sim.c2sr_converter.driver:golden",
             exercise="tilewright.verif.c2sr.exercise:exercise",
             soak="tilewright.verif.c2sr.exercise:soak",
             limits="tilewright.verif.conformance.tables.c2sr_converter:LIMITS",
