@@ -283,6 +283,8 @@ LONGER = {
     "hw.tensaurus.array.head.row_head": "the head of a row, with the states of its two streams",
     "hw.t2s.language.isolated": "all checks of one isolated tensor",
     "hw.sida.sida": "the top of SIDA, whose wiring is read against the drawing of the page",
+    "hw.matraptor.matraptor": "the top of MatRaptor, whose wiring is read against the drawing",
+    "hw.matraptor.load.b_loader": "one loader and its parts, in the order of the data",
     "sim.matraptor.cycles.outer": "the cycle model of one dataflow",
     "sim.matraptor.cycles.state": "one machine's state, field by field",
     "verif.emit.test_readable": "one example a rule of the text",

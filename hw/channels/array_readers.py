@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -79,7 +81,8 @@ class HeldBlock(wiring.Component):
 _HALF = 4 * PAIR_BYTES
 
 
-def _word(beat: Value, number: Value, bits: int) -> Value:
+def word_of(beat: Value, number: Value, bits: int) -> Value:
+    """A word of a beat, by its number."""
     count = len(beat) // bits
     if count == 1:
         return beat
@@ -88,13 +91,13 @@ def _word(beat: Value, number: Value, bits: int) -> Value:
 
 def pair_of(beat: Value, number: Value) -> tuple[Value, Value]:
     """Length and pointer of a pair."""
-    pair = _word(beat, number, 2 * _HALF)
+    pair = word_of(beat, number, 2 * _HALF)
     return pair[:_HALF], pair[_HALF:]
 
 
 def entry_of(layout: C2srLayout, beat: Value, number: Value) -> tuple[Value, Value]:
     """Value and column of an entry."""
-    entry = _word(beat, number, 8 * layout.entry_bytes)
+    entry = word_of(beat, number, 8 * layout.entry_bytes)
     middle = layout.format.bits
     return entry[:middle], entry[middle : middle + layout.index_bits]
 
@@ -140,13 +143,15 @@ def array_reader(
     )
 
 
-def reader_members(geometry: ChannelGeometry, outstanding: int) -> dict[str, wiring.Member]:
-    """Members that the two readers add to the component that contains them."""
+def reader_members(
+    geometry: ChannelGeometry, outstanding: int, names: Iterable[str] = READERS
+) -> dict[str, wiring.Member]:
+    """Members that readers add to the component that contains them."""
     slot_bits = (outstanding - 1).bit_length()
     request = routed_layout(geometry.addr_bits, geometry.channel_bits, slot_bits)
     beat = beat_layout(geometry.data_bits, slot_bits)
     members: dict[str, wiring.Member] = {}
-    for name in READERS:
+    for name in names:
         members[f"{name}_ar"] = Out(stream.Signature(request))
         members[f"{name}_r"] = In(stream.Signature(beat, always_ready=True))
         members[f"read_beats_{name}"] = Out(1)
@@ -157,9 +162,9 @@ def connect_readers(
     m: Module, loader: wiring.Component, readers: dict[str, OrderedReader], busy: Signal
 ) -> None:
     """Connects the members of :func:`reader_members`; the error is that of the first reader."""
-    supervise(m, loader, [readers[name] for name in READERS], busy=busy)
-    for name in READERS:
-        reader, r = readers[name], getattr(loader, f"{name}_r")
+    supervise(m, loader, [*readers.values()], busy=busy)
+    for name, reader in readers.items():
+        r = getattr(loader, f"{name}_r")
         wiring.connect(m, reader.ar, wiring.flipped(getattr(loader, f"{name}_ar")))
         wiring.connect(m, wiring.flipped(r), reader.r)
         m.d.comb += getattr(loader, f"read_beats_{name}").eq(r.valid & r.ready)

@@ -308,7 +308,8 @@ class Control(wiring.Component):
         while number % 2 == 0:
             number, blocks = number // 2, blocks + 1
         low = (config.interleave << blocks).bit_length() - 1
-        bases = [self.job[name] for name in _CACHED]
+        names = (*_CACHED, "b_values") if config.csr else _CACHED
+        bases = [self.job[name] for name in names]
         aligned = [base[:low] == 0 for base in bases]
         return Cat(*aligned, *(is_multiple(base[low:], number) for base in bases)).all()
 
@@ -322,7 +323,7 @@ class Control(wiring.Component):
         place of that of the last job, and all has gone well since."""
         kept = Signal()
         spoiled = Signal(init=1)
-        names = (*_B, "b_format") if self._config.csr else _B
+        names = (*_B, "b_values", "b_format") if self._config.csr else _B
         same = [self.job[name] == getattr(self, name) for name in names]
         with m.If(states.taken):
             m.d.sync += kept.eq(self.keep & Cat(same).all())

@@ -6,6 +6,7 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib import data
 
 from ..channels.c2sr_row_writer import lane_entry_layout, lane_row_layout
+from ..spec.jobs.matraptor import VALUE_ARRAYS
 from ..spec.matraptor import MatRaptorConfig
 
 __all__ = [
@@ -107,5 +108,6 @@ def job_layout(config: MatRaptorConfig) -> data.StructLayout:
     if config.cache_bytes:
         fields["keep"] = 1
     if config.csr:
-        fields |= {"a_format": 1, "b_format": 1}
+        fields |= {"a_format": 2, "b_format": 2}
+        fields |= dict.fromkeys(VALUE_ARRAYS, config.addr_bits)
     return data.StructLayout(fields)

@@ -19,7 +19,7 @@ from ..channels.beat_packer import count_bits, write_request_layout
 from ..channels.c2sr_row_writer import WRITERS, C2srRowWriter
 from ..job.accelerator_top import AcceleratorTop
 from ..spec.jobs.matraptor import job_spec
-from ..spec.matraptor import CACHE_WAYS, READS, MatRaptorConfig
+from ..spec.matraptor import CACHE_WAYS, READS, VALUE_READS, MatRaptorConfig
 from ..stream.fork_join import connect_fields
 from ..stream.multiplex import bypass_unless, multiplex
 from .control import Control, failure_layout
@@ -117,8 +117,9 @@ class Lane(wiring.Component):
             causes = self._columns(m, a_loader, b_loader, element)
         elif config.csr:
             # Of A in CSR the lane's own loader has no rows.
-            multiplex(m, self.job.a_format, (a_loader.o, self.tokens), b_loader.i)
-            m.d.comb += a_loader.rows_in_lane.eq(Mux(self.job.a_format, 0, self.rows))
+            in_csr = self.job.a_format.any()
+            multiplex(m, in_csr, (a_loader.o, self.tokens), b_loader.i)
+            m.d.comb += a_loader.rows_in_lane.eq(Mux(in_csr, 0, self.rows))
             causes = [("pointers", b_loader.pointers_error, {"row": b_loader.pointers_row})]
         else:
             wiring.connect(m, a_loader.o, b_loader.i)
@@ -168,8 +169,11 @@ class Lane(wiring.Component):
     def _read(self, m: Module, a_loader: SparseALoader, b_loader: SparseBLoader) -> None:
         """The loaders' readers, in the order of ``READS``, as one."""
         config = self._config
+        numbers = {name: number for number, name in enumerate(READS)}
+        if config.csr:
+            numbers["b_values"] = VALUE_READS["b_values"]
         m.submodules.readers = readers = ReadInterconnect(
-            len(READS),
+            1 + max(numbers.values()),
             addr_bits=config.addr_bits,
             data_bits=config.data_bits,
             channel_bits=self._channel_bits,
@@ -177,14 +181,18 @@ class Lane(wiring.Component):
         )
         wiring.connect(m, readers.ar, wiring.flipped(self.ar))
         wiring.connect(m, wiring.flipped(self.r), readers.r)
-        for index, name in enumerate(READS):
+        for name, index in numbers.items():
             operand, what = name.split("_")
             loader: Any = {"a": a_loader, "b": b_loader}[operand]
             request, beat = getattr(loader, f"{what}_ar"), readers.reader_r[index]
             # The readers of one operand may have fewer slots, thus shorter IDs.
             connect_fields(m, request, readers.reader_ar[index], **_fields(request))
             connect_fields(m, beat, getattr(loader, f"{what}_r"), **_fields(beat))
-            m.d.comb += getattr(self, name).eq(getattr(loader, f"read_beats_{what}"))
+            if name in READS:
+                m.d.comb += getattr(self, name).eq(getattr(loader, f"read_beats_{what}"))
+        if config.csr:
+            beats = b_loader.read_beats_entries | b_loader.read_beats_values
+            m.d.comb += self.b_entries.eq(beats)
 
     def _b_address(self, b_loader: SparseBLoader) -> Value:
         """The address of a failed read of B; of its block, where blocks are cached."""
@@ -327,7 +335,7 @@ class MatRaptor(AcceleratorTop):
         wiring.connect(m, crossbar.lane_r[-1], a_stream.r)
         m.d.comb += [
             a_stream.job.eq(control.job),
-            a_stream.start.eq(control.go & control.job.a_format),
+            a_stream.start.eq(control.go & control.job.a_format.any()),
             a_stream.stop.eq(control.stop),
             counters.a_pairs[0].eq(lanes[0].a_pairs | a_stream.read_beats_pairs),
             counters.a_entries[0].eq(lanes[0].a_entries | a_stream.read_beats_entries),

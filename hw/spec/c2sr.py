@@ -27,6 +27,9 @@ in entries; the pointer counts from the channel's first entry."""
 POINTER_BYTES = 4
 """A row pointer of plain CSR."""
 
+COLUMN_BYTES = 4
+"""A column of plain CSR whose columns and values are in arrays of their own."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class C2srLayout(Striping):

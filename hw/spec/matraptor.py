@@ -27,7 +27,8 @@ READS = ("a_pairs", "a_entries", "b_pairs", "b_entries")
 WRITES = ("c_pairs", "c_entries")
 """Arrays that a lane writes, each under IDs of its own."""
 
-_UNIT_BITS = 2
+VALUE_READS = {"a_values": 4, "b_values": 6}
+"""Further ones with ``csr``, and where they are among the arrays: bit 1 is that of B."""
 
 _MOST_BANKS = 16
 _ROW_BUFFERS = 2
@@ -181,9 +182,14 @@ class MatRaptorConfig(C2srOperands, Config):
         return min(_MOST_BANKS, 1 << (2 * self.queues - _ROW_BUFFERS).bit_length() - 1)
 
     @property
+    def unit_bits(self) -> int:
+        """Width of a reader's number in its lane."""
+        return 3 if self.csr else 2
+
+    @property
     def lane_id_bits(self) -> int:
         """Width of an AXI ID within a lane: which of its readers, and the burst's number."""
-        return _UNIT_BITS + self.slot_bits
+        return self.unit_bits + self.slot_bits
 
     @property
     def read_ports(self) -> int:
@@ -215,13 +221,22 @@ class MatRaptorConfig(C2srOperands, Config):
         """Limits of the bus traffic of each manager."""
         # A cache reads blocks of B under the IDs of the first lane's pairs.
         arrays = (*READS[:2], "b_blocks") if self.cache_bytes else READS
-        readers = self.lanes * len(READS) // 2
+        if self.csr:
+            more = {number: name for name, number in VALUE_READS.items()}
+            # Those of B's values are of blocks, too.
+            count = 1 + (min(more) if self.cache_bytes else max(more))
+            arrays = (*arrays, *(more.get(n, f"array_{n}") for n in range(len(arrays), count)))
+        readers = self.lanes * (2 + self.csr)
         of_b = self.outstanding * (1 if self.cache_bytes else readers)
-        of_a = self.a_bursts * self.read_ports * len(READS) // 2
+        of_a = self.a_bursts * (2 * self.read_ports + self.csr)
         parts = [
             IdPart(name="burst", low=0, bits=self.slot_bits, count=1 << self.slot_bits),
             IdPart(
-                name="array", low=self.slot_bits, bits=_UNIT_BITS, count=len(arrays), names=arrays
+                name="array",
+                low=self.slot_bits,
+                bits=self.unit_bits,
+                count=len(arrays),
+                names=arrays,
             ),
         ]
         if self.read_ports > 1:

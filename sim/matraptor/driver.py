@@ -14,20 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.host.words import not_one_of
-from ...hw.spec.jobs.matraptor import FORMAT_CODES, job_spec, limits
+from ...hw.spec.jobs.matraptor import FORMAT_CODES, VALUE_ARRAYS, job_spec, limits
 from ...hw.spec.matraptor import MODES, MatRaptorConfig
 from ..device.driver import JobDriver, check_type
 from ..device.protocol import AcceleratorDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns
 from ..sparse.csr_image import (
-    csr_image,
-    csr_image_sizes,
+    ARRAY_PARTS,
+    blocks_in,
     join_rows,
     no_entries,
+    sizes_in,
     take_columns,
     take_rows,
 )
-from ..sparse.image import entries_bytes, from_image, image, image_sizes, pairs_bytes
+from ..sparse.image import entries_bytes, from_image, pairs_bytes
 from ..sparse.memory_blocks import write_blocks
 from .result.outer import Tiles, by_columns, tiles_of
 from .splits import Part, check_columns, most_entries, parts_of, products_in, sure_rows
@@ -122,7 +123,7 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         )
         self.jobs = []
         self._laid: C2sr | None = None
-        self._csr = False
+        self._layout = "c2sr"
 
     def multiply(
         self,
@@ -145,7 +146,8 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
             products
         columns: first column of B and C to compute and the one after the last, by rows; C has no
             entries in the others. None: all
-        layout: format of A and B in the device's memory, "c2sr" or "csr"; C is in C2SR
+        layout: format of A and B in the device's memory, "c2sr", "csr" or "csr-arrays", which has
+            columns and values apart; C is in C2SR
 
         Raises
         ------
@@ -158,8 +160,8 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         self._check(a, b, mode)
         if layout not in FORMAT_CODES:
             raise ValueError(not_one_of("`layout`", FORMAT_CODES, layout))
-        self._csr = layout == "csr"
-        if self._csr and not self.config.csr:
+        self._layout = layout
+        if layout != "c2sr" and not self.config.csr:
             raise ValueError('`layout` must be "c2sr": the device has no `csr`')
         if columns is not None:
             check_columns(columns, b.shape[1], mode)
@@ -248,22 +250,23 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
             if ones is not None:
                 matrices["ones"] = from_patterns(ones, (b.shape[0], b.shape[0]), layout)
         tasks = list(self._tasks(matrices, right, parts))
-        sizes = {}
+        sizes: dict[str, int] = {}
         for name, matrix in matrices.items():
-            sizes[f"{name}_pairs"], sizes[f"{name}_entries"] = self._sizes(matrix)
+            sizes |= self._sizes(name, matrix)
         for task in tasks:
             room = self._room(task.rows, task.capacity)
             for name, size in room.items():
                 sizes[f"{task.c}_{name}"] = max(size, sizes.get(f"{task.c}_{name}", 0))
         base = self._memory.fit(sizes, "the operands and the result")
         for name, matrix in matrices.items():
-            self._write(matrix, base[f"{name}_pairs"], base[f"{name}_entries"])
+            self._write(matrix, name, base)
         self._laid, last, found = None, "", []
         for task in tasks:
             places = {
                 f"{operand}_{what}": base[f"{name}_{what}"]
                 for operand, name in (("a", task.a), ("b", task.b), ("c", task.c))
-                for what in ("pairs", "entries")
+                for what in ARRAY_PARTS
+                if f"{name}_{what}" in base
             }
             ended = self._run(task, places, b.shape, keep=task.b == last)
             if not (ended or task.trial):
@@ -304,8 +307,7 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         of C.
         """
         task = _Task("a", "b", "c", len(most), self._capacity(most), columns, mode=mode)
-        of_a = dict(zip(("a_pairs", "a_entries"), self._sizes(a), strict=True))
-        of_b = dict(zip(("b_pairs", "b_entries"), self._sizes(b), strict=True))
+        of_a, of_b = self._sizes("a", a), self._sizes("b", b)
         # With a cache B comes first, so that it stays where it is from job to job.
         keeps = self.config.cache_bytes > 0 and self._laid is b
         room = self._room(task.rows, task.capacity)
@@ -316,7 +318,7 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         base = self._memory.fit(sizes, "the operands and the result")
         for name, matrix in (("a", a), ("b", b)):
             if not (keeps and name == "b"):
-                self._write(matrix, base[f"{name}_pairs"], base[f"{name}_entries"])
+                self._write(matrix, name, base)
         self._laid = b
         if not self._run(task, base, b.shape, keep=keeps):
             return None
@@ -328,16 +330,14 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
         entries = entries_bytes(layout, capacity * self.config.channel_lanes)
         return {"pairs": pairs_bytes(layout, rows), "entries": entries}
 
-    def _sizes(self, matrix: C2sr) -> tuple[int, int]:
-        """Bytes of the two arrays of an operand."""
-        return csr_image_sizes(matrix) if self._csr else image_sizes(matrix)
+    def _sizes(self, name: str, matrix: C2sr) -> dict[str, int]:
+        """Bytes of the arrays of an operand."""
+        sizes = sizes_in(matrix, self._layout)
+        return {f"{name}_{part}": size for part, size in zip(ARRAY_PARTS, sizes, strict=False)}
 
-    def _write(self, matrix: C2sr, pairs: int, entries: int) -> None:
-        if self._csr:
-            blocks = csr_image(matrix, pointers_base=pairs, entries_base=entries)
-        else:
-            blocks = image(matrix, pairs_base=pairs, entries_base=entries)
-        write_blocks(self._device.write_memory, blocks)
+    def _write(self, matrix: C2sr, name: str, base: dict[str, int]) -> None:
+        places = [base[f"{name}_{part}"] for part in ARRAY_PARTS if f"{name}_{part}" in base]
+        write_blocks(self._device.write_memory, blocks_in(matrix, self._layout, places))
 
     def _run(
         self, task: _Task, base: dict[str, int], shape: tuple[int, int], *, keep: bool
@@ -354,7 +354,9 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
             job |= {"mode": int(task.mode == "outer"), "columns": shape[1]}
         if self.config.csr:
             # Parts of B are results, in C2SR.
-            job |= {"a_format": int(self._csr), "b_format": int(self._csr and task.b != "part")}
+            code = FORMAT_CODES[self._layout]
+            job |= {"a_format": code, "b_format": 0 if task.b == "part" else code}
+            job |= {name: base.get(name, 0) for name in VALUE_ARRAYS}
         status = self._registers.submit({name.upper(): value for name, value in job.items()})
         self.jobs.append(
             SparseJob(

@@ -14,6 +14,7 @@ from ...hw.spec.jobs.matraptor import (
     ARRAYS,
     FORMAT_CODES,
     FORMATS,
+    VALUE_ARRAYS,
     counters,
     job_spec,
     limits,
@@ -114,7 +115,8 @@ class MatRaptorModel(ModelDevice):
 
     def _start(self) -> None:
         place = tuple(
-            self._values.get(name, 0) for name in ("B_PAIRS", "B_ENTRIES", "B_ROWS", "B_FORMAT")
+            self._values.get(name, 0)
+            for name in ("B_PAIRS", "B_ENTRIES", "B_VALUES", "B_ROWS", "B_FORMAT")
         )
         asked = self._values.get("KEEP", 0) == 1
         self._kept = asked and not self._spoiled and place == self._last_b
@@ -123,13 +125,15 @@ class MatRaptorModel(ModelDevice):
         stripe = self.config.geometry.stripe_bytes
         cached = ("B_PAIRS", "B_ENTRIES", "C_PAIRS", "C_ENTRIES")
         off = any(self._values[name] % stripe for name in cached)
+        off |= self._values.get("B_VALUES", 0) % stripe > 0
         self._spoiled = off or self._map["STATUS"].get(self._values["STATUS"], "error") == 1
 
     def _soft_reset(self) -> None:
         self._spoiled = True
 
     def _cache(self) -> Cache:
-        bases = tuple(self._values[name.upper()] for name in ARRAYS)
+        names = (*ARRAYS, *VALUE_ARRAYS)
+        bases = tuple(self._values.get(name.upper(), 0) for name in names)
         return Cache(self._cached, self._kept, bases)
 
     def _job(self) -> tuple[str, int, dict[str, int]]:
@@ -174,9 +178,10 @@ class MatRaptorModel(ModelDevice):
 
     @property
     def _csr(self) -> str:
-        """Which of "a" and "b" are in CSR."""
-        csr = FORMAT_CODES["csr"]
-        return "".join(name[0].lower() for name in FORMATS if self._values.get(name) == csr)
+        """Which operands are in CSR, see ``Places``."""
+        codes = {name[0]: self._values.get(name, 0) for name in FORMATS}
+        apart = FORMAT_CODES["csr-arrays"]
+        return "".join(x if code == apart else x.lower() for x, code in codes.items() if code)
 
     @property
     def _outer(self) -> bool:
@@ -230,8 +235,9 @@ class MatRaptorModel(ModelDevice):
     def _stored(self, name: str, rows: int) -> StoredCsr:
         """The rows of an operand in memory, in either format."""
         layout, bases = self.config.layout, self._bases(name)
-        if name.lower() in self._csr:
-            return stored_csr(self.read_memory, layout, rows, **bases)
+        if name in self._csr.upper():
+            values = self._values[f"{name}_VALUES"] if name in self._csr else None
+            return stored_csr(self.read_memory, layout, rows, **bases, values_base=values)
         shape = rows, limits(self.config)["ROWS"]
         found = stored_rows(self.read_memory, layout, shape, **bases)
         return StoredCsr(found, found.pointers, np.zeros(rows, np.bool_))

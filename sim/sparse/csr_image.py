@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ...hw.spec.c2sr import POINTER_BYTES, C2srLayout
+from ...hw.spec.c2sr import COLUMN_BYTES, POINTER_BYTES, C2srLayout
 from .c2sr import C2sr, CsrPatterns, check_shape, from_patterns, run_indices, starts_of
-from .image import StoredRows, check_rows, entry_type
+from .image import StoredRows, check_rows, entry_type, image, image_sizes
 from .memory_blocks import Block, Read, read_bytes
 
 Ints = npt.NDArray[np.int64]
@@ -70,13 +70,50 @@ def csr_image(c2sr: C2sr, *, pointers_base: int, entries_base: int) -> tuple[Blo
     return Block(pointers_base, pointers), Block(entries_base, entries.view(np.uint8))
 
 
-def csr_image_sizes(c2sr: C2sr) -> tuple[int, int]:
-    """Bytes of a matrix in memory as plain CSR, of its pointers and of its entries: whole
-    stripes."""
+def csr_image_sizes(c2sr: C2sr, *, apart: bool = False) -> tuple[int, ...]:
+    """Bytes of a matrix in memory as plain CSR, of its pointers and of its entries, or of columns
+    and values that are ``apart``: whole stripes."""
     layout = c2sr.layout
-    sizes = POINTER_BYTES * (c2sr.shape[0] + 1), layout.entry_bytes * c2sr.nnz
-    pointers, entries = (-(-size // layout.stripe_bytes) * layout.stripe_bytes for size in sizes)
-    return pointers, entries
+    words = (COLUMN_BYTES, layout.format.bits // 8) if apart else (layout.entry_bytes,)
+    sizes = POINTER_BYTES * (c2sr.shape[0] + 1), *(word * c2sr.nnz for word in words)
+    return tuple(-(-size // layout.stripe_bytes) * layout.stripe_bytes for size in sizes)
+
+
+def csr_arrays(
+    c2sr: C2sr, *, pointers_base: int, columns_base: int, values_base: int
+) -> tuple[Block, Block, Block]:
+    """A matrix in memory as plain CSR with columns, words of 32 bits, and values apart: the three
+    arrays that SciPy has."""
+    starts, columns, values = c2sr.patterns()
+    value = f"<u{c2sr.layout.format.bits // 8}"
+    arrays = starts.astype("<u4"), columns.astype("<u4"), values.astype(value)
+    places = pointers_base, columns_base, values_base
+    first, second, third = (
+        Block(place, array.view(np.uint8)) for place, array in zip(places, arrays, strict=True)
+    )
+    return first, second, third
+
+
+ARRAY_PARTS = ("pairs", "entries", "values")
+"""Arrays of an operand: its pairs or pointers, entries or columns, and values if they are apart."""
+
+
+def sizes_in(c2sr: C2sr, layout: str) -> tuple[int, ...]:
+    """Bytes of the arrays of a matrix in a device's memory, in "c2sr", "csr" or "csr-arrays"."""
+    if layout == "c2sr":
+        return image_sizes(c2sr)
+    return csr_image_sizes(c2sr, apart=layout == "csr-arrays")
+
+
+def blocks_in(c2sr: C2sr, layout: str, places: Sequence[int]) -> tuple[Block, ...]:
+    """The arrays themselves, at their places."""
+    if layout == "csr-arrays":
+        pointers, columns, values = places
+        return csr_arrays(c2sr, pointers_base=pointers, columns_base=columns, values_base=values)
+    first, second = places[:2]
+    if layout == "csr":
+        return csr_image(c2sr, pointers_base=first, entries_base=second)
+    return image(c2sr, pairs_base=first, entries_base=second)
 
 
 def from_csr_image(
@@ -120,30 +157,43 @@ class StoredCsr(NamedTuple):
 
 
 def stored_csr(
-    read: Read, layout: C2srLayout, rows: int, *, pairs_base: int, entries_base: int
+    read: Read,
+    layout: C2srLayout,
+    rows: int,
+    *,
+    pairs_base: int,
+    entries_base: int,
+    values_base: int | None = None,
 ) -> StoredCsr:
     """The matrix whose pointers are at ``pairs_base``. The first one need not be 0, and columns are
-    not checked.
+    not checked. ``values_base``: of values apart from the columns, which are then the entries.
 
     Raises IndexError as ``read`` does.
     """
-    words = read_bytes(read, pairs_base, POINTER_BYTES * (rows + 1)).view("<u4").astype(np.int64)
-    lengths, starts = np.diff(words), words[:-1]
+    pointers = read_bytes(read, pairs_base, POINTER_BYTES * (rows + 1)).view("<u4")
+    ends = pointers.astype(np.int64)
+    lengths, starts = np.diff(ends), ends[:-1]
     descending = lengths < 0
     lengths = np.maximum(lengths, 0)
     filled = lengths > 0
-    first = int(starts[filled].min(initial=words.max()))
+    first = int(starts[filled].min(initial=ends.max()))
     end = int((starts + lengths)[filled].max(initial=first))
-    size = layout.entry_bytes
-    content = read_bytes(read, entries_base + first * size, (end - first) * size)
-    entries = content.view(entry_type(layout))
-    pointers, columns, values = np.zeros(rows, np.int64), [], []
+
+    def words(base: int, size: int) -> npt.NDArray[np.uint8]:
+        return read_bytes(read, base + first * size, (end - first) * size)
+
+    if values_base is None:
+        entries = words(entries_base, layout.entry_bytes).view(entry_type(layout))
+        all_columns, all_values = entries["column"], entries["value"]
+    else:
+        value = layout.format.bits // 8
+        all_columns = words(entries_base, COLUMN_BYTES).view("<u4") & ((1 << layout.index_bits) - 1)
+        all_values = words(values_base, value).view(f"<u{value}")
+    packed, columns, values = np.zeros(rows, np.int64), [], []
     for channel in range(layout.channels):
         mine = slice(channel, None, layout.channels)
-        pointers[mine] = starts_of(lengths[mine])[:-1]
-        found = entries[run_indices(np.where(filled, starts - first, 0)[mine], lengths[mine])]
-        columns.append(found["column"].astype(np.int64))
-        values.append(found["value"].astype(np.uint64))
-    return StoredCsr(
-        StoredRows(lengths, pointers, tuple(columns), tuple(values)), starts, descending
-    )
+        packed[mine] = starts_of(lengths[mine])[:-1]
+        found = run_indices(np.where(filled, starts - first, 0)[mine], lengths[mine])
+        columns.append(all_columns[found].astype(np.int64))
+        values.append(all_values[found].astype(np.uint64))
+    return StoredCsr(StoredRows(lengths, packed, tuple(columns), tuple(values)), starts, descending)

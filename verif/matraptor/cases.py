@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.formats import IntFormat
-from tilewright.hw.spec.jobs.matraptor import ARRAYS
+from tilewright.hw.spec.jobs.matraptor import VALUE_ARRAYS
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.matraptor.result.rows import SparseProduct, least_capacity, spgemm
 from tilewright.sim.sparse.c2sr import C2sr, CsrPatterns, from_csr, from_patterns, starts_of
@@ -75,7 +75,7 @@ class SparseCase:
     capacity: entries of a lane's region in a channel
     base: addresses of ``ARRAYS``
     column_range: columns, first and last; entries of B outside it are skipped
-    csr: which of "a" and "b" is in CSR
+    csr: which of "a" and "b" is in CSR; capital letters: with columns and values apart
     """
 
     config: MatRaptorConfig
@@ -86,12 +86,14 @@ class SparseCase:
     column_range: tuple[int, int] = ALL
     csr: str = ""
 
-    def blocks(self, name: str) -> tuple[Block, Block]:
-        """The two arrays of an operand in memory."""
+    def blocks(self, name: str) -> tuple[Block, ...]:
+        """The arrays of an operand in memory."""
         matrix: C2sr = getattr(self, name)
         places = self.base[f"{name}_pairs"], self.base[f"{name}_entries"]
         if name in self.csr:
             return csr_blocks(matrix, *places)
+        if name.upper() in self.csr:
+            return split_blocks(matrix, *places, self.base[f"{name}_values"])
         return image(matrix, pairs_base=places[0], entries_base=places[1])
 
     @property
@@ -109,7 +111,11 @@ class SparseCase:
         first, last = self.column_range
         sizes |= {"first_column": first, "end_column": (last + 1) % (1 << 32)}
         if self.config.csr:
-            sizes |= {f"{name}_format": int(name in self.csr) for name in "ab"}
+            sizes |= {
+                f"{name}_format": (name in self.csr) + 2 * (name.upper() in self.csr)
+                for name in "ab"
+            }
+            sizes |= dict.fromkeys(VALUE_ARRAYS, 0)
         return {name.upper(): value for name, value in (sizes | self.base).items()}
 
     @property
@@ -219,6 +225,32 @@ _FIRST = 5
 part of another."""
 
 
+def _operand_sizes(name: str, matrix: C2sr, csr: str) -> dict[str, int]:
+    """Bytes of the arrays of an operand."""
+    if name.upper() in csr:
+        words = {"entries": 4, "values": matrix.layout.format.bits // 8}
+        stripe, count = matrix.layout.stripe_bytes, _FIRST + matrix.nnz
+        sizes = {what: -(-count * word // stripe) * stripe for what, word in words.items()}
+        sizes["pairs"] = csr_sizes(matrix)[0]
+    else:
+        both = csr_sizes(matrix) if name in csr else image_sizes(matrix)
+        sizes = dict(zip(("pairs", "entries"), both, strict=True))
+    return {f"{name}_{what}": size for what, size in sizes.items()}
+
+
+def split_blocks(matrix: C2sr, pointers: int, columns: int, values: int) -> tuple[Block, ...]:
+    """A matrix in memory in CSR with columns and values apart, byte by byte."""
+    first, size = csr_first(matrix), matrix.layout.format.bits // 8
+    _, numbers, patterns = matrix.patterns()
+    words = b"".join(number.to_bytes(4, "little") for number in numbers.tolist())
+    others = b"".join(pattern.to_bytes(size, "little") for pattern in patterns.tolist())
+    return (
+        csr_blocks(matrix, pointers, 0)[0],
+        Block(columns + 4 * first, np.frombuffer(words, np.uint8)),
+        Block(values + size * first, np.frombuffer(others, np.uint8)),
+    )
+
+
 def csr_first(matrix: C2sr) -> int:
     """The pointer of the first row of a matrix in CSR."""
     return _FIRST * (matrix.shape[0] % 2)
@@ -255,18 +287,14 @@ def place_arrays(
     """Returns the bases of arrays that are apart, in any order; ``room``: rows of C, and the
     capacity of each of its channels. Raises ValueError if the memory is too small."""
     layout = a.layout
-    sizes_a, sizes_b = (
-        csr_sizes(matrix) if name in csr else image_sizes(matrix)
-        for name, matrix in (("a", a), ("b", b))
-    )
     sizes = {
-        **dict(zip(("a_pairs", "a_entries"), sizes_a, strict=True)),
-        **dict(zip(("b_pairs", "b_entries"), sizes_b, strict=True)),
+        **_operand_sizes("a", a, csr),
+        **_operand_sizes("b", b, csr),
         "c_pairs": pairs_bytes(layout, room[0]),
         "c_entries": entries_bytes(layout, room[1]),
     }
     base, position = {}, 0
-    for name in rng.permutation(ARRAYS).tolist():
+    for name in rng.permutation([*sizes]).tolist():
         base[name] = position + int(rng.integers(0, gap)) * layout.stripe_bytes
         position = base[name] + sizes[name]
     if position > memory_bytes:
@@ -290,7 +318,8 @@ def random_case(
         a = random_matrix(rng, config, (shape[0], shape[1]), share, any_bits=any_bits)
         b = random_matrix(rng, config, (shape[1], shape[2]), share, any_bits=any_bits)
         if not len(spgemm(config, a, b).overflow):
-            csr = str(rng.choice(["", "a", "b", "ab", "ab"])) if config.csr else ""
+            kinds = ["", "a", "b", "ab", "A", "B", "aB", "Ab", "AB", "AB"]
+            csr = str(rng.choice(kinds)) if config.csr else ""
             case = place_case(rng, config, memory_bytes, a, b, csr=csr)
             return replace(case, column_range=random_columns(rng, config, shape[2]))
 

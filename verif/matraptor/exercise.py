@@ -20,8 +20,9 @@ def exercise(device: SparseDevice, rng: np.random.Generator) -> int:
     against the model. Returns their number."""
     config = device.config
     count = 0
+    more = ("csr", "csr-arrays") if config.csr else ()
     modes = [(mode, "c2sr") for mode in (MODES if config.outer_product else MODES[:1])]
-    for mode, layout in [*modes, *([("rows", "csr")] if config.csr else [])]:
+    for mode, layout in [*modes, *(("rows", layout) for layout in more)]:
         for rows, inner, cols in _SHAPES:
             a = random_matrix(rng, config, (rows, inner), 0.4)
             b = random_matrix(rng, config, (inner, cols), 0.4)

@@ -196,9 +196,9 @@ def check_result(device: SparseRtl, case: SparseCase, memory: Bytes) -> SparsePr
     return product
 
 
-def _beats(config: MatRaptorConfig, matrix: C2sr) -> npt.NDArray[np.int64]:
-    """Beats of the entries of every row."""
-    size = config.layout.entry_bytes
+def _beats(config: MatRaptorConfig, matrix: C2sr, size: int | None = None) -> npt.NDArray[np.int64]:
+    """Beats of the entries of every row, in words of ``size`` bytes."""
+    size = size or config.layout.entry_bytes
     first = matrix.pointers * size // config.beat_bytes
     last = ((matrix.pointers + matrix.lengths) * size - 1) // config.beat_bytes
     beats: npt.NDArray[np.int64] = np.where(matrix.lengths > 0, last - first + 1, 0)
@@ -210,9 +210,11 @@ def _blocks_of_a(case: SparseCase) -> tuple[int, int]:
     for successive rows in it. In CSR each is read once."""
     config, a = case.config, case.a
     layout = config.layout
-    if "a" in case.csr:
-        first, size = csr_first(a), layout.block_entries
-        blocks = (first + a.nnz - 1) // size - first // size + 1 if a.nnz else 0
+    if "a" in case.csr.lower():
+        first, blocks = csr_first(a), 0
+        for word in words_of(case, "a"):
+            size = config.interleave // word
+            blocks += (first + a.nnz - 1) // size - first // size + 1 if a.nnz else 0
         return a.shape[0] * 4 // config.interleave + 1, blocks
     pairs = entries = 0
     for lane in range(config.lanes):
@@ -233,11 +235,18 @@ def _blocks_of_a(case: SparseCase) -> tuple[int, int]:
 def _beats_of_b(case: SparseCase) -> tuple[int, int]:
     """Counts the beats of B's pairs, or of its pointers in CSR, and of its entries."""
     config, rows = case.config, case.rows_of_b
-    if "b" not in case.csr:
+    if "b" not in case.csr.lower():
         return len(rows), int(_beats(config, case.b)[rows].sum())
     in_two = (rows + 1) * 4 % config.beat_bytes == 0
     flat = replace(case.b, pointers=case.b.patterns().starts[:-1] + csr_first(case.b))
-    return len(rows) + int(in_two.sum()), int(_beats(config, flat)[rows].sum())
+    beats = sum(int(_beats(config, flat, word)[rows].sum()) for word in words_of(case, "b"))
+    return len(rows) + int(in_two.sum()), beats
+
+
+def words_of(case: SparseCase, name: str) -> tuple[int, ...]:
+    """Bytes of the words of an operand's entries in CSR, in one array or in two."""
+    layout = case.config.layout
+    return (4, layout.format.bits // 8) if name.upper() in case.csr else (layout.entry_bytes,)
 
 
 def _check_counts(

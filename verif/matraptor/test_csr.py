@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.jobs.matraptor import job_spec
+from tilewright.hw.spec.jobs.matraptor import FORMAT_CODES, FORMATS, job_spec
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.device.driver import JobRegisters
 from tilewright.sim.matraptor.cycles.plan import canonical, in_csr
@@ -80,7 +80,7 @@ def test_random_jobs(device: Device) -> None:
 def test_the_last_pointer_at_an_edge(device: Device, rows: int) -> None:
     """The pointers of as many rows, and of as many rows of B, end at or next to a block."""
     rng = rng_of(2)
-    for csr in ("a", "b", "ab"):
+    for csr in ("a", "b", "ab", "AB"):
         device.behave(any_behaviour(rng))
         a = random_matrix(rng, device.config, (rows, rows), 0.2)
         b = random_matrix(rng, device.config, (rows, 9), 0.5)
@@ -97,9 +97,10 @@ def test_the_bits_are_those_of_c2sr(device: Device) -> None:
         a = random_matrix(rng, config, (30, 40), density)
         b = random_matrix(rng, config, (40, 3 * config.queue_depth), density)
         driver, model = SparseDriver(device), SparseDriver(MatRaptorModel(config, MEMORY_BYTES))
-        found = driver.multiply(a, b, layout="csr")
-        assert found.same_as(driver.multiply(a, b))
-        assert found.same_as(model.multiply(a, b, layout="csr"))
+        found = driver.multiply(a, b)
+        for layout in ("csr", "csr-arrays"):
+            assert found.same_as(driver.multiply(a, b, layout=layout))
+            assert found.same_as(model.multiply(a, b, layout=layout))
         jobs.append(len(model.jobs))
     assert jobs[0] < jobs[1]
 
@@ -114,7 +115,7 @@ def test_pointers_that_descend(device: Device, name: str) -> None:
     config, rng = device.config, rng_of(4)
     for _ in range(cases(20)):
         device.behave(any_behaviour(rng))
-        case = some_case(rng, config, "ab")
+        case = some_case(rng, config, str(rng.choice(["ab", "AB"])))
         matrix = getattr(case, name)
         row = int(rng.integers(matrix.shape[0]))
         begin = _first(case, name) + int(matrix.patterns().starts[row])
@@ -143,18 +144,20 @@ def test_a_row_that_nobody_names_may_descend(device: Device) -> None:
 def test_other_errors(device: Device) -> None:
     """Columns of A and of B, as with C2SR."""
     config, rng = device.config, rng_of(6)
-    for csr in ("a", "b", "ab"):
+    for csr in ("a", "b", "ab", "AB"):
         device.behave(any_behaviour(rng))
         case = some_case(rng, config, csr)
         everywhere = {"index": range(case.a.shape[0])}
         check_failure(rng, device, case, everywhere, overrides={"B_ROWS": 14})
-        if "b" in csr:
+        if "b" in csr.lower():
             # The last entry of the first row that has two, once more in its place.
             row = int(np.argmax(case.b.lengths > 1))
             starts, columns, values = case.b.patterns()
             entry = int(starts[row]) + 1
-            word = int(values[entry]) | int(columns[entry - 1]) << config.format.bits
-            size = config.layout.entry_bytes
+            word, size = int(columns[entry - 1]), 4
+            if "b" in csr:
+                word = int(values[entry]) | word << config.format.bits
+                size = config.layout.entry_bytes
             at = case.base["b_entries"] + (entry + _first(case, "b")) * size
             spoiled = {at: word.to_bytes(size, "little")}
             rows = {"unsorted": range(case.a.shape[0])}
@@ -163,12 +166,13 @@ def test_other_errors(device: Device) -> None:
 
 
 def test_bus_errors(device: Device) -> None:
-    """Of each of the four arrays; the job names the address, of B in a cache its block."""
+    """Of each of the arrays; the job names the address, of B in a cache its block."""
     config, rng = device.config, rng_of(7)
     for number in range(cases(40)):
-        case = some_case(rng, config, "ab")
-        name, what = "ab"[number % 2], ("pairs", "entries")[number // 2 % 2]
-        block = case.blocks(name)[what == "entries"]
+        case = some_case(rng, config, ("ab", "AB")[number // 2 % 2])
+        name = "ab"[number % 2]
+        blocks = case.blocks(name)
+        block = blocks[number // 4 % len(blocks)]
         address = block.address + int(rng.integers(len(block.data))) & -config.beat_bytes
         behaviour = any_behaviour(rng)
         device.behave(AxiBehaviour(**{**vars(behaviour), "read_errors": {address: 2}}))
@@ -184,7 +188,7 @@ def test_a_soft_reset_at_any_time(device: Device) -> None:
     registers = JobRegisters(device, job_spec(device.config))
     for _ in range(cases(40)):
         device.behave(any_behaviour(rng))
-        case = some_case(rng, device.config, str(rng.choice(["a", "b", "ab"])))
+        case = some_case(rng, device.config, str(rng.choice(["a", "b", "ab", "AB"])))
         check_case(rng, device, case)
         registers.write_all(case.registers)
         soft_reset_after(device, registers, int(rng.integers(0, 1500)))
@@ -217,10 +221,10 @@ def _differences(device: Device, seed: int) -> list[Any]:
     operands = uniform(rows, inner, 0.15, seed), uniform(inner, cols, 0.3, seed + 50)
     found = []
     for latency in (1, 20, 100):
-        for csr in (True, False):
-            counts = compare(device, operands, latency, csr=csr)
+        for layout in FORMAT_CODES:
+            counts = compare(device, operands, latency, layout=layout)
             wrong = {key: pair for key, pair in counts.items() if pair[0] != pair[1]}
-            found += [(latency, csr, wrong)] if wrong else []
+            found += [(latency, layout, wrong)] if wrong else []
     return found
 
 
@@ -235,18 +239,19 @@ def test_the_cycle_model_counts_as_the_rtl(device: Device) -> None:
 def test_the_cycle_model_on_many_inputs(name: str) -> None:
     with device_of(MatRaptorConfig(**RATED[name], csr=True)) as rtl:
         for shape in INPUTS:
-            for latency in (1, 100):
-                counts = compare(rtl, INPUTS[shape](), latency, csr=True)
+            for latency, layout in ((1, "csr"), (100, "csr"), (20, "csr-arrays")):
+                counts = compare(rtl, INPUTS[shape](), latency, layout=layout)
                 wrong = {key: pair for key, pair in counts.items() if pair[0] != pair[1]}
-                assert not wrong, (shape, latency)
+                assert not wrong, (shape, latency, layout)
 
 
+@pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("memory", [FLAT, HBM, HBM_32], ids=lambda memory: memory.name)
-def test_the_bound_with_csr(memory: MemoryModel) -> None:
+def test_the_bound_with_csr(memory: MemoryModel, *, apart: bool) -> None:
     """Holds, with the bytes counted one by one."""
     config = MatRaptorConfig(lanes=2, channels=2, csr=True)
     a, b = canonical(uniform(60, 50, 0.05, 3)), canonical(uniform(50, 40, 0.1, 4))
-    found = simulate(config, a, b, memory=memory, places=in_csr(a, b))
+    found = simulate(config, a, b, memory=memory, places=in_csr(a, b, apart=apart))
     assert found.ratio >= 1
     size = found.bound.memory.piece_bytes
     piece = min(size, config.interleave)
@@ -254,12 +259,15 @@ def test_the_bound_with_csr(memory: MemoryModel) -> None:
     def pieces(first: int, count: int, word: int) -> set[int]:
         return {at // piece for at in range(first * word, (first + count) * word)}
 
-    per_channel = [0, 0]
-    read = [*pieces(0, 61, 4)], [*pieces(0, a.nnz, 8)]
+    per_channel, words = [0, 0], (4, 4) if apart else (8,)
+    read = [*pieces(0, 61, 4)]
+    for word in words:
+        read += pieces(0, a.nnz, word)
     for k in a.indices.tolist():
-        read[0].extend(pieces(k, 2, 4))
-        read[1].extend(pieces(int(b.indptr[k]), int(b.indptr[k + 1] - b.indptr[k]), 8))
-    for number in (*read[0], *read[1]):
+        read += pieces(k, 2, 4)
+        for word in words:
+            read += pieces(int(b.indptr[k]), int(b.indptr[k + 1] - b.indptr[k]), word)
+    for number in read:
         per_channel[number * piece // config.interleave % 2] += 1
     assert list(found.bound.memory.reads) == per_channel
 
@@ -270,7 +278,11 @@ def test_what_the_driver_refuses() -> None:
     driver = SparseDriver(MatRaptorModel(config))
     with pytest.raises(ValueError, match=r'^`layout` must be "c2sr": the device has no `csr`$'):
         driver.multiply(a, a, layout="csr")
-    with pytest.raises(ValueError, match=r"^`layout` must be one of c2sr, csr, not 'coo'$"):
+    with pytest.raises(
+        ValueError, match=r"^`layout` must be one of c2sr, csr, csr-arrays, not 'coo'$"
+    ):
         driver.multiply(a, a, layout="coo")
+    made = job_spec(MatRaptorConfig(csr=True))
+    assert [check.register for check in made.checks if check.error == "format"] == [*FORMATS]
     with pytest.raises(ValueError, match=r"^`csr` must be false with `outer_product`, not true$"):
         MatRaptorConfig(csr=True, outer_product=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -9,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 from ...axi.layouts import data_layout
 from ...axi.ordered_reader import OrderedReader
 from ...channels.array_readers import (
+    READERS,
     array_reader,
     connect_readers,
     entry_of,
@@ -29,6 +32,7 @@ from .b_lookup import (
     described_row_layout,
     row_of_b,
 )
+from .csr_rows import SplitProductRows, SplitRowProducts
 
 
 def product_row_layout(config: MatRaptorConfig) -> data.StructLayout:
@@ -258,7 +262,7 @@ class SparseBLoader(wiring.Component):
     job: in; constant while tokens come
     i: see ``left_layout``
     o: see ``product_layout``
-    pairs_ar, pairs_r, entries_ar, entries_r: the bus, for each reader
+    pairs_ar, pairs_r, entries_ar, entries_r: the bus, for each reader (``csr``: also values_*)
     read_beats_pairs, read_beats_entries: out; a beat has come over the bus
     stop: in, a pulse or longer; drops everything, from the next cycle on
     idle: out; nothing is inside (the lane's last token has left), the bus owes nothing
@@ -270,12 +274,13 @@ class SparseBLoader(wiring.Component):
 
     def __init__(self, config: MatRaptorConfig) -> None:
         self._config = config
+        names = (*READERS, "values") if config.csr else READERS
         super().__init__(
             {
                 "job": In(job_layout(config)),
                 "i": In(stream.Signature(left_layout(config))),
                 "o": Out(stream.Signature(product_layout(config))),
-                **reader_members(config.geometry, config.outstanding),
+                **reader_members(config.geometry, config.outstanding, names),
                 "index_error": Out(1),
                 "index_row": Out(row_layout(config)),
                 **(
@@ -296,6 +301,8 @@ class SparseBLoader(wiring.Component):
             "pairs": array_reader(config.geometry, config.outstanding, beats=most),
             "entries": array_reader(config.geometry, config.outstanding),
         }
+        if config.csr:
+            readers["values"] = array_reader(config.geometry, config.outstanding)
         for name, reader in readers.items():
             m.submodules[f"{name}_reader"] = reader
         connect_readers(m, self, readers, busy)
@@ -306,19 +313,22 @@ class SparseBLoader(wiring.Component):
         )
         m.submodules.asked = asked = DeepQueue(asked_row_layout(config), depth, register=True)
         m.submodules.paired = paired = PairedRows(config)
-        m.submodules.rows = rows = ProductRows(config)
+        rows: Any = SplitProductRows(config) if config.csr else ProductRows(config)
+        products: Any = SplitRowProducts(config) if config.csr else RowProducts(config)
+        m.submodules.rows = rows
         m.submodules.entries_walk = entries_walk = StripeWalk(
             config.geometry, skid=True, flat=config.csr
         )
-        m.submodules.waiting = waiting = DeepQueue(product_row_layout(config), depth, register=True)
-        m.submodules.products = products = RowProducts(config)
+        m.submodules.waiting = waiting = DeepQueue(rows.o.payload.shape(), depth, register=True)
+        m.submodules.products = products
         wiring.connect(m, lookup.spans, pairs_walk.i)
         wiring.connect(m, pairs_walk.o, readers["pairs"].request)
         wiring.connect(m, lookup.o, asked.i)
         wiring.connect(m, asked.o, paired.i)
         wiring.connect(m, paired.o, rows.i)
         if config.csr:
-            self._connect_csr(m, readers["pairs"], lookup, asked, paired, rows)
+            self._connect_csr(m, readers, lookup, asked, paired)
+            self._connect_values(m, readers["values"], rows, products)
         else:
             wiring.connect(m, readers["pairs"].o, paired.beats)
             wiring.connect(m, rows.spans, entries_walk.i)
@@ -344,19 +354,18 @@ class SparseBLoader(wiring.Component):
     def _connect_csr(
         self,
         m: Module,
-        reader: OrderedReader,
+        readers: dict[str, OrderedReader],
         lookup: RowLookup,
         asked: DeepQueue,
         paired: PairedRows,
-        rows: ProductRows,
     ) -> None:
         """The parts that B in CSR needs between those of C2SR."""
-        config, csr = self._config, self.job.b_format
+        config, csr = self._config, self.job.b_format.any()
         m.submodules.pointers = pointers = PointerPairs(config)
         m.submodules.flat_spans = flat = FlatSpans(config.geometry)
-        wiring.connect(m, reader.o, pointers.beats)
+        wiring.connect(m, readers["pairs"].o, pointers.beats)
         wiring.connect(m, pointers.o, paired.beats)
-        wiring.connect(m, rows.spans, flat.i)
+        wiring.connect(m, m.submodules.rows.spans, flat.i)
         wiring.connect(m, flat.o, m.submodules.entries_walk.i)
         row = asked.o.payload
         m.d.comb += [
@@ -369,6 +378,24 @@ class SparseBLoader(wiring.Component):
             *(part.enable.eq(csr) for part in (pointers, flat)),
             *(part.csr.eq(csr) for part in (lookup, paired)),
             *(m.submodules[f"{name}_walk"].consecutive.eq(csr) for name in ("pairs", "entries")),
+        ]
+
+    def _connect_values(self, m: Module, reader: OrderedReader, rows: Any, products: Any) -> None:
+        """The reader of values that are apart from columns."""
+        geometry, split = self._config.geometry, self.job.b_format[1]
+        m.submodules.value_spans = flat = FlatSpans(geometry)
+        m.submodules.values_walk = walk = StripeWalk(geometry, skid=True, flat=True)
+        wiring.connect(m, rows.value_spans, flat.i)
+        wiring.connect(m, flat.o, walk.i)
+        wiring.connect(m, walk.o, reader.request)
+        wiring.connect(m, reader.o, products.values)
+        m.d.comb += [
+            walk.base.eq(self.job.b_values),
+            walk.consecutive.eq(1),
+            flat.enable.eq(1),
+            rows.split.eq(split),
+            products.split.eq(split),
+            *(part.clear.eq(self.stop) for part in (flat, walk)),
         ]
 
     def _take(self, m: Module, lookup: RowLookup, busy: Signal) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,14 +15,18 @@ from ...channels.array_readers import READERS, array_reader
 from ...channels.stripe_walk import FlatBlocks, FlatSpans, StripeWalk
 from ...spec.c2sr import POINTER_BYTES
 from ...spec.jobs.matraptor import job_spec
-from ...spec.matraptor import MatRaptorConfig
+from ...spec.matraptor import VALUE_READS, MatRaptorConfig
 from ...stream.fork_join import connect_fields
 from ...stream.queue import DeepQueue
 from ...stream.stream_registers import SkidBuffer
 from ..control import failure_layout
 from ..layouts import job_layout, left_layout, row_layout
-from .a_loader import BlockRows, RowEntries, held_row_layout, paired_row_layout
+from .a_loader import paired_row_layout
 from .b_lookup import POINTER_BITS, pointer_bits, pointers_of
+from .csr_rows import StreamEntries, StreamRows, stream_row_layout
+
+_NUMBERS = {"pairs": 0, "entries": 1, "values": VALUE_READS["a_values"]}
+"""Readers, and their numbers in IDs."""
 
 
 class RowStarts(wiring.Component):
@@ -185,7 +189,7 @@ class CsrStream(wiring.Component):
     start: in, a pulse when ``idle``
     o: array of streams, one a lane; see ``left_layout``
     ar, r: its readers, to and from the crossbar
-    read_beats_pairs, read_beats_entries: out; a beat of pointers, of entries has come
+    read_beats_pairs, read_beats_entries: out; a beat has come of pointers, or of the others
     stop: in, a pulse or longer; drops everything, from the next cycle on
     idle: out; nothing is left to be done, the bus owes nothing
     failure, failure_lane: out; see ``failure_layout``; until ``stop``; the lane of its row
@@ -219,34 +223,29 @@ class CsrStream(wiring.Component):
         config = self._config
         readers = self._read(m)
         m.submodules.starts = starts = RowStarts(config)
-        m.submodules.rows = rows = BlockRows(config)
+        m.submodules.rows = rows = StreamRows(config)
         m.submodules.waiting = waiting = DeepQueue(
-            held_row_layout(config), config.stream_rows, register=True
+            stream_row_layout(config), config.stream_rows, register=True
         )
-        m.submodules.entries = entries = RowEntries(config)
-        m.submodules.flat_spans = flat = FlatSpans(config.geometry)
-        m.submodules.entries_walk = walk = StripeWalk(config.geometry, skid=True, flat=True)
+        m.submodules.entries = entries = StreamEntries(config)
         m.submodules.dealer = dealer = RowDealer(config)
         self._request_pointers(m, readers["pairs"])
         wiring.connect(m, readers["pairs"].o, starts.beats)
         wiring.connect(m, starts.o, rows.i)
-        wiring.connect(m, rows.spans, flat.i)
-        wiring.connect(m, flat.o, walk.i)
-        wiring.connect(m, walk.o, readers["entries"].request)
+        self._walk(m, "entries", rows.spans, readers, self.job.a_entries)
+        self._walk(m, "values", rows.value_spans, readers, self.job.a_values)
         wiring.connect(m, rows.o, waiting.i)
         wiring.connect(m, waiting.o, entries.i)
         wiring.connect(m, readers["entries"].o, entries.beats)
+        wiring.connect(m, readers["values"].o, entries.values)
         wiring.connect(m, entries.o, dealer.i)
         for number in range(config.lanes):
             wiring.connect(m, dealer.o[number], wiring.flipped(self.o[number]))
-        m.d.comb += [
-            flat.enable.eq(1),
-            walk.consecutive.eq(1),
-            walk.base.eq(self.job.a_entries),
-        ]
         for part in (starts, dealer):
             m.d.comb += [part.start.eq(self.start), part.rows.eq(self.job.rows)]
-        for part in (starts, rows, waiting, entries, flat, walk, dealer):
+        for part in (rows, entries):
+            m.d.comb += [part.start.eq(self.start), part.split.eq(self.job.a_format[1])]
+        for part in (starts, rows, waiting, entries, dealer):
             m.d.comb += part.clear.eq(self.stop)
         busy = Signal()
         with m.If(self.start):
@@ -255,15 +254,32 @@ class CsrStream(wiring.Component):
             m.d.sync += busy.eq(0)
         with m.If(self.stop):
             m.d.sync += busy.eq(0)
-        supervise(m, self, [readers[name] for name in READERS], busy=busy)
+        supervise(m, self, [*readers.values()], busy=busy)
         self._fail(m, starts)
         return m
 
+    def _walk(
+        self, m: Module, name: str, spans: Any, readers: dict[str, OrderedReader], base: Value
+    ) -> None:
+        """From blocks of an array to its reader."""
+        geometry = self._config.geometry
+        m.submodules[f"{name}_spans"] = flat = FlatSpans(geometry)
+        m.submodules[f"{name}_walk"] = walk = StripeWalk(geometry, skid=True, flat=True)
+        wiring.connect(m, spans, flat.i)
+        wiring.connect(m, flat.o, walk.i)
+        wiring.connect(m, walk.o, readers[name].request)
+        m.d.comb += [
+            flat.enable.eq(1),
+            walk.consecutive.eq(1),
+            walk.base.eq(base),
+            *(part.clear.eq(self.stop) for part in (flat, walk)),
+        ]
+
     def _read(self, m: Module) -> dict[str, OrderedReader]:
-        """The readers of pointers and entries, at one port of the crossbar."""
+        """The readers of pointers, of entries or columns, and of values, at one port."""
         config = self._config
         m.submodules.readers = port = ReadInterconnect(
-            len(READERS),
+            1 + max(_NUMBERS.values()),
             addr_bits=config.addr_bits,
             data_bits=config.data_bits,
             id_bits=config.lane_id_bits,
@@ -273,14 +289,15 @@ class CsrStream(wiring.Component):
         wiring.connect(m, port.ar, wiring.flipped(self.ar))
         wiring.connect(m, wiring.flipped(self.r), port.r)
         readers = {}
-        for index, name in enumerate(READERS):
+        for name, index in _NUMBERS.items():
             reader = array_reader(config.geometry, config.a_bursts)
             m.submodules[f"{name}_reader"] = readers[name] = reader
             # It may have fewer slots than a reader of B, thus shorter IDs.
             beat = port.reader_r[index]
             connect_fields(m, reader.ar, port.reader_ar[index], **_fields(reader.ar))
             connect_fields(m, beat, reader.r, **_fields(beat))
-            m.d.comb += getattr(self, f"read_beats_{name}").eq(reader.r.valid)
+        pairs, *others = (reader.r.valid for reader in readers.values())
+        m.d.comb += [self.read_beats_pairs.eq(pairs), self.read_beats_entries.eq(Cat(others).any())]
         return readers
 
     def _request_pointers(self, m: Module, reader: OrderedReader) -> None:

@@ -120,7 +120,10 @@ def _outer(config: MatRaptorConfig) -> OperationEntry:
 ARRAYS = tuple(f"{operand}_{what}" for operand in "abc" for what in ("pairs", "entries"))
 """Arrays in memory whose bases are in the job registers: members and, in upper case, registers."""
 
-_POINTERS = ("a_pairs", "b_pairs")
+_IN_CSR = {
+    **dict.fromkeys(("a_pairs", "b_pairs"), " (in CSR its pointers)"),
+    **dict.fromkeys(("a_entries", "b_entries"), " (or its columns)"),
+}
 
 COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
@@ -180,14 +183,20 @@ ERRORS = (
 """Rows are those of C; in the outer-product mode, of ``index`` and ``unsorted`` they are those of A
 as it is stored, ``k * lanes + lane``."""
 
-CSR_ERRORS = (Error("pointers", 12, "row", "the pointers of a row of A or B in CSR descend"),)
+CSR_ERRORS = (
+    Error("pointers", 12, "row", "the pointers of a row of A or B in CSR descend"),
+    Error("format", 13, "register", "A_FORMAT or B_FORMAT is not the number of a format"),
+)
 """Those of a job with A or B in CSR; of B the row is that of A which names it."""
 
 FORMATS = ("A_FORMAT", "B_FORMAT")
 """Registers of the formats of A and B, of an accelerator that reads CSR."""
 
-FORMAT_CODES = {"c2sr": 0, "csr": 1}
-"""Their values."""
+FORMAT_CODES = {"c2sr": 0, "csr": 1, "csr-arrays": 2}
+"""Their values: CSR with entries, and with columns and values in arrays of their own."""
+
+VALUE_ARRAYS = ("a_values", "b_values")
+"""Further arrays of operands whose columns and values are apart."""
 
 MODES = {"rows": 0, "outer": 1}
 """Values of MODE, of an accelerator that has both."""
@@ -222,6 +231,10 @@ def _size_limits(config: MatRaptorConfig) -> Iterator[Check]:
 
 def _checks(config: MatRaptorConfig) -> tuple[Check, ...]:
     layout, bases = config.layout, [name.upper() for name in ARRAYS]
+    formats: tuple[Check, ...] = ()
+    if config.csr:
+        bases += [name.upper() for name in VALUE_ARRAYS]
+        formats = checks_of("format", FORMATS, Rule.AT_MOST, max(FORMAT_CODES.values()))
     sizes = list(limits(config, outer=config.outer_product))
     return (
         *checks_of("zero_size", sizes, Rule.NON_ZERO, when={"COLUMNS": OUTER}),
@@ -229,6 +242,7 @@ def _checks(config: MatRaptorConfig) -> tuple[Check, ...]:
         *checks_of("misaligned_base", bases, Rule.MULTIPLE_OF, layout.interleave),
         *checks_of("misaligned_capacity", ("CAPACITY",), Rule.MULTIPLE_OF, layout.block_entries),
         *checks_of("address_range", bases, Rule.BELOW, 1 << config.addr_bits),
+        *formats,
     )
 
 
@@ -319,13 +333,17 @@ def _job(config: MatRaptorConfig) -> list[Register]:
     ]
     for index, name in enumerate(ARRAYS):
         operand, what = name.upper().split("_")
-        pointers = " (in CSR its pointers)" if config.csr and name in _POINTERS else ""
-        doc = f"byte address of {operand}'s {what.lower()}{pointers}, a multiple of "
+        other = _IN_CSR.get(name, "") if config.csr else ""
+        doc = f"byte address of {operand}'s {what.lower()}{other}, a multiple of "
         rows.append(number(name.upper(), 0x120 + 8 * index, "rw", 64, f"{doc}{config.interleave}"))
     if config.csr:
         for index, name in enumerate(FORMATS):
-            doc = f"format of {name[0]}; 0: C2SR; 1: CSR"
-            rows.append(number(name, 0x150 + 4 * index, "rw", 1, doc, FORMAT_CODES))
+            doc = f"format of {name[0]}; 0: C2SR; 1: CSR; 2: CSR, columns and values apart"
+            rows.append(number(name, 0x150 + 4 * index, "rw", 2, doc, FORMAT_CODES))
+        for index, name in enumerate(VALUE_ARRAYS):
+            doc = f"byte address of {name[0].upper()}'s values apart from columns, a multiple of "
+            doc += f"{config.interleave}"
+            rows.append(number(name.upper(), 0x158 + 8 * index, "rw", 64, doc))
     return rows
 
 

@@ -152,22 +152,23 @@ def device_of(config: MatRaptorConfig) -> SparseNative:
 
 def compare(
     rtl: SparseNative, operands: Operands, latency: int, *, mode: str = "rows",
-    columns: tuple[int, int] | None = None, csr: bool = False,
+    columns: tuple[int, int] | None = None, layout: str = "c2sr",
 ) -> Counters:  # fmt: skip
     """Compares all counters of a product after a reset, on a memory that answers after ``latency``
     cycles; ``mode``: of the driver; ``columns``: begin and end of a range of them, not of all;
-    ``csr``: whether the operands are in CSR.
+    ``layout``: of the operands.
     Arbiters keep their turn from job to job, which the model does not."""
     rtl.reset()
     rtl.behave(AxiBehaviour(latency=(latency, latency)))
     driver = SparseDriver(rtl)
     a, b = (from_csr(m, rtl.config.layout) for m in operands)
-    driver.multiply(a, b, mode=mode, columns=columns, layout="csr" if csr else "c2sr")
+    driver.multiply(a, b, mode=mode, columns=columns, layout=layout)
     if [job.error for job in driver.jobs] != ["none"]:
         raise ValueError("the product must fit the queues")
     memory = replace(FLAT, latency=latency)
     if mode == "rows":
-        places = in_csr(*operands) if csr else None
+        apart = layout == "csr-arrays"
+        places = None if layout == "c2sr" else in_csr(*operands, apart=apart)
         model = simulate(rtl.config, *operands, memory=memory, columns=columns, places=places)
     else:
         stored = by_columns(rtl.config, a)

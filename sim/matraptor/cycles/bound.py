@@ -172,7 +172,8 @@ class Work:
     uses: how often each row of B is used
     products: by lane
     rows: of C
-    csr: which of the operands, "a" and "b", are in CSR; pointers of these are those of CSR
+    csr: which of the operands are in CSR, see ``Places``; pointers of these are those of CSR
+    words: bytes of the words of their entries, of the left one and of B
     """
 
     left_rows: Ints
@@ -184,6 +185,7 @@ class Work:
     products: Counts
     rows: int
     csr: str = ""
+    words: tuple[tuple[int, ...], ...] = ()
 
     @property
     def most_requests(self) -> int:
@@ -217,7 +219,8 @@ def by_rows(
         uses=np.bincount(a.indices, minlength=a.shape[1]),
         products=tuple(products.tolist()),
         rows=a.shape[0],
-        csr=places.csr,
+        csr=places.csr.lower(),
+        words=tuple(places.words(name, config) for name in "ab"),
     )
 
 
@@ -305,8 +308,10 @@ def _left(config: MatRaptorConfig, work: Work, size: int) -> Ints:
         rows = len(work.left_lengths) + 1
         one = np.ones(rows, np.int64)
         _, pointers = _flat(config, np.arange(rows), one, 1, POINTER_BYTES, size)
-        _, entries = _flat(config, work.left_pointers, work.left_lengths, 1, entry, size)
-        return pointers + entries
+        for word in work.words[0]:
+            _, once = _flat(config, work.left_pointers, work.left_lengths, 1, word, size)
+            pointers = pointers + once
+        return pointers
     left = work.left_rows[work.left_lengths[work.left_rows] > 0]
     first, last = _pieces(work.left_pointers[left], work.left_lengths[left], entry, size)
     distinct = _distinct(left, first, last, config.channels)
@@ -318,10 +323,12 @@ def _right(config: MatRaptorConfig, work: Work, size: int) -> tuple[Ints, Ints]:
     channels, entry, uses = config.channels, config.layout.entry_bytes, work.uses
     if "b" in work.csr:
         two = np.where(uses > 0, 2, 0)
-        pointers = _flat(config, np.arange(len(uses)), two, uses, POINTER_BYTES, size)
+        each, once = _flat(config, np.arange(len(uses)), two, uses, POINTER_BYTES, size)
         lengths = np.where(uses > 0, work.right_lengths, 0)
-        entries = _flat(config, work.right_pointers, lengths, uses, entry, size)
-        return pointers[0] + entries[0], pointers[1] + entries[1]
+        for word in work.words[1]:
+            found = _flat(config, work.right_pointers, lengths, uses, word, size)
+            each, once = each + found[0], once + found[1]
+        return each, once
     used = np.flatnonzero(uses)
     filled = used[work.right_lengths[used] > 0]
     first, last = _pieces(work.right_pointers[filled], work.right_lengths[filled], entry, size)

@@ -15,7 +15,7 @@ from .writers import store_step
 
 __all__ = ["bus", "bus_step", "flat_span", "has_beat", "span", "span_fits", "take_beat"]
 
-A_PAIRS, A_ENTRIES, B_PAIRS, B_ENTRIES = range(4)
+A_PAIRS, A_ENTRIES, B_PAIRS, B_ENTRIES, VALUES = range(5)
 
 
 def bus(config: MatRaptorConfig, memory: MemoryModel, gigahertz: float) -> tuple[Shape, Any, Any]:
@@ -102,7 +102,8 @@ def take_beat(c: Shape, s: State, lane: int, unit: int) -> None:
 def _slot_free(c: Shape, s: State, lane: int, unit: int, now: int) -> bool:
     """Returns whether a slot is free for a burst, as it is once its last beat is at the output."""
     reader = s.readers[lane, unit]
-    used, most = reader.issued - reader.head, c.outstanding if unit >= B_PAIRS else c.a_bursts
+    of_b = unit >= B_PAIRS and lane < c.lanes
+    used, most = reader.issued - reader.head, c.outstanding if of_b else c.a_bursts
     if used < most:
         return True
     last = s.slot_beats[lane, unit, reader.slot] - 1
@@ -217,7 +218,9 @@ def _accept(
 
 
 @inlined
-def _to_cache(s: State, channel: int, address: int, beats: int, tag: int, now: int) -> None:
+def _to_cache(
+    c: Shape, s: State, channel: int, address: int, beats: int, tag: int, now: int
+) -> None:
     """A read into the register of the crossbar before a channel's cache."""
     record = s.caches[channel]
     place = s.cache_port[channel, record.port_count]
@@ -225,7 +228,8 @@ def _to_cache(s: State, channel: int, address: int, beats: int, tag: int, now: i
     place[1] = beats
     place[2] = tag
     place[3] = now + 1
-    place[4] = tag // TAG // SLOT % UNITS >= B_PAIRS
+    unit = tag // TAG // SLOT
+    place[4] = unit % UNITS >= B_PAIRS and unit // UNITS < c.lanes
     record.port_count += 1
 
 
@@ -281,7 +285,7 @@ def _addresses(c: Shape, s: State, d: Any, now: int) -> None:
         record.granted_at = now
         port = s.port[lane]
         if c.cache_sets:
-            _to_cache(s, channel, port[0, 1], port[0, 2], port[0, 3], now)
+            _to_cache(c, s, channel, port[0, 1], port[0, 2], port[0, 3], now)
         else:
             _accept(c, s, d, channel, port[0, 1], port[0, 2], port[0, 3], now + 1)
         for field in range(5):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...timing.compiled import inlined
-from .bus import A_ENTRIES, A_PAIRS, flat_span, has_beat, span_fits, take_beat
+from .bus import A_ENTRIES, A_PAIRS, VALUES, flat_span, has_beat, span_fits, take_beat
 from .loaders import QUEUE, asked, has_room
 from .plan import DONE, LAST, Plan
 from .state import LONG_RING, RING, Latency, Shape, State
@@ -60,15 +60,32 @@ def _blocks(c: Shape, s: State, p: Plan, t: Latency, now: int) -> None:
         return
     if not has_room(row - record.row_unpacked, record.row_left_at, t.stream_rows_depth, now):
         return
-    blocks = p.stream_blocks[row]
+    blocks, others = p.stream_blocks[row], p.value_blocks[row] if c.a_apart else 0
+    if blocks and not span_fits(s, c.lanes, A_ENTRIES, c.flat_stages):
+        return
+    if others and not span_fits(s, c.lanes, VALUES, c.flat_stages):
+        return
     if blocks:
-        if not span_fits(s, c.lanes, A_ENTRIES, c.flat_stages):
-            return
-        first = p.stream_first[row] * c.block_entries
-        flat_span(c, s, c.lanes, A_ENTRIES, first, blocks * c.block_entries, c.block_entries,
+        words = c.block_columns if c.a_apart else c.block_entries
+        flat_span(c, s, c.lanes, A_ENTRIES, p.stream_first[row] * words, blocks * words, words,
                   p.bases[1], c.flat_stages, now)  # fmt: skip
+    if others:
+        words = c.block_values
+        flat_span(c, s, c.lanes, VALUES, p.value_first[row] * words, others * words, words,
+                  p.bases[6], c.flat_stages, now)  # fmt: skip
     s.row_time[c.lanes, row % LONG_RING] = now + QUEUE
     record.row = row + 1
+
+
+@inlined
+def _reaches(c: Shape, s: State, unit: int, beat: int, now: int) -> bool:
+    """Returns whether a beat of the stream is at its reader's output; one before it is dropped."""
+    if not has_beat(s, c.lanes, unit, now):
+        return False
+    if s.readers[c.lanes, unit].popped < beat:
+        take_beat(c, s, c.lanes, unit)
+        return False
+    return True
 
 
 @inlined
@@ -80,22 +97,25 @@ def _entries(c: Shape, s: State, p: Plan, before: int, now: int) -> None:
     record = s.lanes[c.lanes]
     token, row = record.token_a, record.row_unpacked
     if token == len(p.stream_column):
-        if has_beat(s, c.lanes, A_ENTRIES, now):
-            take_beat(c, s, c.lanes, A_ENTRIES)
+        for unit in (A_ENTRIES, VALUES):
+            if has_beat(s, c.lanes, unit, now):
+                take_beat(c, s, c.lanes, unit)
         return
     if row == record.row or s.row_time[c.lanes, row % LONG_RING] > now:
         return
     filled = p.stream_column[token] >= 0
     if filled:
-        if not has_beat(s, c.lanes, A_ENTRIES, now):
-            return
-        if s.readers[c.lanes, A_ENTRIES].popped < p.stream_beat[token]:
-            take_beat(c, s, c.lanes, A_ENTRIES)
+        here = _reaches(c, s, A_ENTRIES, p.stream_beat[token], now)
+        if c.a_apart:
+            here &= _reaches(c, s, VALUES, p.value_beat[token], now)
+        if not here:
             return
     if token - before == 2:
         return
     if filled and p.stream_flags[token] & DONE:
         take_beat(c, s, c.lanes, A_ENTRIES)
+    if c.a_apart and filled and p.value_flags[token] & DONE:
+        take_beat(c, s, c.lanes, VALUES)
     s.left_time[c.lanes, token % RING] = now + 1
     record.token_a = token + 1
     if p.stream_flags[token] & LAST:

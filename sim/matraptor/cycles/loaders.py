@@ -8,6 +8,7 @@ from .bus import (
     A_PAIRS,
     B_ENTRIES,
     B_PAIRS,
+    VALUES,
     flat_span,
     has_beat,
     span,
@@ -246,10 +247,16 @@ def _rows_of_b(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> 
         if length > 0:
             if not span_fits(s, lane, B_ENTRIES, c.flat_stages):
                 return
+            if c.b_apart and not span_fits(s, lane, VALUES, c.flat_stages):
+                return
             first = p.b_pointer[column]
             if c.b_csr:
-                flat_span(c, s, lane, B_ENTRIES, first, length, c.block_entries, p.bases[3],
+                words = c.block_columns if c.b_apart else c.block_entries
+                flat_span(c, s, lane, B_ENTRIES, first, length, words, p.bases[3],
                           c.flat_stages, now)  # fmt: skip
+                if c.b_apart:
+                    flat_span(c, s, lane, VALUES, first, length, c.block_values, p.bases[7],
+                              c.flat_stages, now)  # fmt: skip
             else:
                 beat = first // c.beat_entries
                 beats = (first + length - 1) // c.beat_entries + 1 - beat
@@ -275,7 +282,15 @@ def _entries_of_b(c: Shape, s: State, p: Plan, lane: int, now: int) -> int:
         first, entry = p.b_pointer[column], record.entry_out
         if not has_beat(s, lane, B_ENTRIES, now):
             return NOTHING
-        if (first + entry) % c.beat_entries == c.beat_entries - 1 or entry + 1 == length:
+        words = c.beat_entries
+        if c.b_apart:
+            if not has_beat(s, lane, VALUES, now):
+                return NOTHING
+            words = c.block_columns // c.burst_beats
+            values = c.block_values // c.burst_beats
+            if (first + entry) % values == values - 1 or entry + 1 == length:
+                take_beat(c, s, lane, VALUES)
+        if (first + entry) % words == words - 1 or entry + 1 == length:
             take_beat(c, s, lane, B_ENTRIES)
         record.entry_out = entry + 1
     ends = record.entry_out == length

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from ....hw.spec.c2sr import PAIR_BYTES, POINTER_BYTES
+from ....hw.spec.c2sr import COLUMN_BYTES, PAIR_BYTES, POINTER_BYTES
 from ....hw.spec.matraptor import MatRaptorConfig
 
 __all__ = [
@@ -33,16 +33,24 @@ Ints = npt.NDArray[np.int64]
 FIRST, DONE, LAST = 4, 2, 1
 """Flags: first row of a lane in its block of pairs; last word that is taken of its beat; last token
 of a row."""
-_OPERANDS = ("a_pairs", "a_entries", "b_pairs", "b_entries", "c_pairs", "c_entries")
+_OPERANDS = ("a_pairs", "a_entries", "b_pairs", "b_entries", "c_pairs", "c_entries", "a_values",
+             "b_values")  # fmt: skip
 
 
 class Places(NamedTuple):
     """Offsets of each row of the left operand and of B in its channel, in entries; of those that
-    ``csr`` names, "a" and "b", in all entries, which are at consecutive addresses."""
+    ``csr`` names, "a" and "b", in all entries, which are at consecutive addresses; capital letters:
+    their columns and values are apart."""
 
     left: Ints
     right: Ints
     csr: str = ""
+
+    def words(self, name: str, config: MatRaptorConfig) -> tuple[int, ...]:
+        """Bytes of the words of an operand's entries in CSR, of one array or of two."""
+        if name.upper() in self.csr:
+            return COLUMN_BYTES, config.format.bits // 8
+        return (config.layout.entry_bytes,)
 
 
 class Plan(NamedTuple):
@@ -57,7 +65,8 @@ class Plan(NamedTuple):
     rows of A. ``b_*``: rows of B (entries in the range of columns, all, those before the range,
     pointer), where their entries in the range begin, and columns.
     ``bases``: where each operand begins in a channel, in bytes. ``stream_*``: of A in CSR, in
-    order; rows (blocks of entries read for it: first, number) and tokens (also their lanes).
+    order; rows (blocks of entries read for it: first, number) and tokens (also their lanes);
+    ``value_*``: the same of its values, if these are apart.
     """
 
     block_start: Ints
@@ -94,6 +103,10 @@ class Plan(NamedTuple):
     stream_flags: Any
     stream_beat: Ints
     stream_lane: Ints
+    value_first: Ints
+    value_blocks: Ints
+    value_flags: Any
+    value_beat: Ints
 
 
 def canonical(matrix: Any) -> csr_array:
@@ -118,10 +131,10 @@ def packed(a: csr_array, b: csr_array, channels: int) -> Places:
     return Places(pointers(left, channels), pointers(right, channels))
 
 
-def in_csr(a: csr_array, b: csr_array) -> Places:
-    """Both operands in CSR."""
+def in_csr(a: csr_array, b: csr_array, *, apart: bool = False) -> Places:
+    """Both operands in CSR; ``apart``: their columns and values."""
     left, right = (m.indptr[:-1].astype(np.int64) for m in (a, b))
-    return Places(left, right, "ab")
+    return Places(left, right, "AB" if apart else "ab")
 
 
 def starts(counts: Any) -> Ints:
@@ -153,9 +166,17 @@ def _first_of_runs(*keys: Ints) -> Any:
     return first
 
 
-def _blocks(config: MatRaptorConfig, lengths: Ints, ptr: Ints, lane: Ints, channel: Ints) -> Any:
-    """First block of entries and number of blocks that are read for each row of the walk."""
-    per_block = config.layout.block_entries
+def _blocks(
+    config: MatRaptorConfig,
+    lengths: Ints,
+    ptr: Ints,
+    lane: Ints,
+    channel: Ints,
+    per_block: int | None = None,
+) -> Any:
+    """First block of entries and number of blocks that are read for each row of the walk, with so
+    many entries in a block."""
+    per_block = per_block or config.layout.block_entries
     first = ptr // per_block
     last = np.where(lengths > 0, (ptr + lengths - 1) // per_block, first - 1)
     count = last - first + 1
@@ -189,7 +210,7 @@ def plan(
     layout, channels = config.layout, config.channels
     lengths = np.diff(a.indptr).astype(np.int64)
     rows = a.shape[0] if rows is None else rows
-    walked = _walk(config, a.shape[0], csr="a" in places.csr)
+    walked = _walk(config, a.shape[0], csr="a" in places.csr.lower())
     row, lane, slot, block = (each[walked[1] < rows] for each in walked)
     channel = row % channels
     first_of_block = _first_of_runs(lane, slot, block)
@@ -249,14 +270,18 @@ def plan(
 def _stream(config: MatRaptorConfig, a: csr_array, places: Places) -> dict[str, Any]:
     """The sequences of A in CSR; nothing if it is in C2SR."""
     lengths = np.diff(a.indptr).astype(np.int64)
-    if "a" not in places.csr:
+    if "a" not in places.csr.lower():
         lengths = lengths[:0]
     row, one = np.arange(len(lengths)), np.zeros_like(lengths)
     start = places.left[: len(lengths)]
-    first, blocks = _blocks(config, lengths, start, one, one)
-    column, beat, flags = _tokens(config, a, row, lengths, start, one, blocks, first)
-    tokens = np.maximum(lengths, 1)
-    flags[np.cumsum(tokens) - 1] |= LAST
+    tokens, found = np.maximum(lengths, 1), []
+    for word in places.words("a", config):
+        words = config.interleave // word
+        first, blocks = _blocks(config, lengths, start, one, one, words)
+        column, beat, flags = _tokens(config, a, row, lengths, start, one, blocks, first, words)
+        flags[np.cumsum(tokens) - 1] |= LAST
+        found.append((first, blocks, flags, beat))
+    (first, blocks, flags, beat), values = found[0], found[-1]
     return {
         "stream_first": first,
         "stream_blocks": blocks,
@@ -264,6 +289,9 @@ def _stream(config: MatRaptorConfig, a: csr_array, places: Places) -> dict[str, 
         "stream_flags": flags,
         "stream_beat": beat,
         "stream_lane": np.repeat(row % config.lanes, tokens),
+        **dict(
+            zip(("value_first", "value_blocks", "value_flags", "value_beat"), values, strict=True)
+        ),
     }
 
 
@@ -293,6 +321,7 @@ def _tokens(
     lane: Ints,
     blocks: Ints,
     first: Ints,
+    per_block: int | None = None,
 ) -> tuple[Ints, Ints, Ints]:
     """Column of each token (-1: empty row), the beat of its lane's stream of entries in which it
     comes, and whether it is the last of that beat."""
@@ -309,11 +338,13 @@ def _tokens(
     ]
     number = read - lane_first[lane]
     place = np.repeat(ptr, tokens) + index
-    ahead = place // config.layout.block_entries - np.repeat(first, tokens)
-    within = place % config.layout.block_entries // config.beat_entries
+    per_block = per_block or config.layout.block_entries
+    per_beat = per_block // config.burst_beats
+    ahead = place // per_block - np.repeat(first, tokens)
+    within = place % per_block // per_beat
     beat = (np.repeat(number, tokens) + ahead) * config.burst_beats + within
     beat[empty] = -1
-    done = place % config.beat_entries == config.beat_entries - 1
+    done = place % per_beat == per_beat - 1
     return column, beat, np.where(done & ~empty, DONE, 0)
 
 
@@ -330,13 +361,18 @@ def _bases(
     counts = (len(a_length), len(b_length), rows)
     pairs = [-(-count // channels) * PAIR_BYTES for count in counts]
     entries = [most(a_length, places.left), most(b_length, places.right)]
+    values = [0, 0]
     for index, name in enumerate("ab"):
-        if name in places.csr:
+        if name in places.csr.lower():
             pairs[index] = -(-POINTER_BYTES * (counts[index] + 1) // channels)
             entries[index] = -(-entries[index] // channels)
-    sizes = (pairs[0], entries[0], pairs[1], entries[1], pairs[2], 0)
+        if name.upper() in places.csr:
+            values[index] = entries[index]
+    # C is behind all others, for its regions have gaps.
+    order = [0, 1, 2, 3, 6, 7, 4, 5]
+    sizes = (pairs[0], entries[0], pairs[1], entries[1], *values, pairs[2])
     bases = np.zeros(len(_OPERANDS), np.int64)
-    for index in range(1, len(_OPERANDS)):
-        blocks = -(-sizes[index - 1] // layout.interleave)
-        bases[index] = bases[index - 1] + blocks * layout.interleave
+    for before, size in enumerate(sizes):
+        blocks = -(-size // layout.interleave)
+        bases[order[before + 1]] = bases[order[before]] + blocks * layout.interleave
     return bases

@@ -20,7 +20,7 @@ from ...timing.compiled import compiled, inlined
 from ...timing.dram import FLAT, MemoryModel
 from ...timing.requests import Requests
 from .bound import Bound, bound, by_rows
-from .bus import bus, bus_step
+from .bus import VALUES, bus, bus_step
 from .cache_contents import Contents, contents, forget
 from .csr import load_stream
 from .element import emit, merge, multiply, offer
@@ -170,7 +170,11 @@ def report(
     lanes = machine.lanes
     products = lanes["products"][: config.lanes]
     sums = {name: int(lanes[name].sum()) for name in ("conflicts", "merge_steps", "results")}
-    read = [int(total) for total in machine.readers["bytes"].sum(axis=0)]
+    moved = machine.readers["bytes"]
+    values = moved[:, VALUES]
+    read = [int(total) for total in moved[:, :VALUES].sum(axis=0)]
+    read[1] += int(values[config.lanes :].sum())
+    read[3] += int(values[: config.lanes].sum())
     blocks = int(machine.caches["misses"].sum()) * config.interleave
     written = (rows * PAIR_BYTES, sums["results"] * config.layout.entry_bytes)
     return Cycles(
@@ -374,7 +378,11 @@ def simulate(
     most = 10_000 + 2_000 * (a.nnz + a.shape[0] + read)
     numbers, dram, timings = bus(config, memory, gigahertz)
     numbers = numbers._replace(
-        ranged=int(columns is not None), a_csr=int("a" in places.csr), b_csr=int("b" in places.csr)
+        ranged=int(columns is not None),
+        a_csr=int("a" in places.csr.lower()),
+        b_csr=int("b" in places.csr.lower()),
+        a_apart=int("A" in places.csr),
+        b_apart=int("B" in places.csr),
     )
     *totals, full = _run(numbers, machine, dram, timings, work, times, most)
     if full >= 0:

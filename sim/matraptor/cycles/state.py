@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....hw.spec.c2sr import POINTER_BYTES
+from ....hw.spec.c2sr import COLUMN_BYTES, POINTER_BYTES
 from ....hw.spec.matraptor import MatRaptorConfig
 from ...timing.dram import MemoryModel
 from .cache_contents import Contents, cache_arrays, contents
 from .plan import Plan
 from .reasons import REASONS
 
-UNITS = 4
-"""Readers of a lane."""
+UNITS = 5
+"""Readers of a lane, that of values in CSR included."""
 SLOT, TAG = 512, 512
 """More than slots of a reader, than beats of a burst: tags hold lane, reader, slot and beats."""
 
@@ -26,7 +26,8 @@ def _fields(*names: str) -> Any:
 
 class Shape(NamedTuple):
     """A configuration in numbers for compiled code; ``ranged``: its job has a range of columns;
-    ``a_csr``, ``b_csr``: its A, its B is in CSR; ``ports``: of the crossbar; ``flat_stages``:
+    ``a_csr``, ``b_csr``: its A, its B is in CSR; ``*_apart``:
+    with columns and values apart; ``ports``: of the crossbar; ``flat_stages``:
     registers that find the channel of a span."""
 
     lanes: int
@@ -62,6 +63,10 @@ class Shape(NamedTuple):
     ports: int
     a_csr: int
     b_csr: int
+    a_apart: int
+    b_apart: int
+    block_columns: int
+    block_values: int
     block_pointers: int
     beat_pointers: int
     flat_stages: int
@@ -287,6 +292,10 @@ def shape(config: MatRaptorConfig, memory: MemoryModel) -> Shape:
         ports=config.read_ports,
         a_csr=0,
         b_csr=0,
+        a_apart=0,
+        b_apart=0,
+        block_columns=config.interleave // COLUMN_BYTES,
+        block_values=config.interleave * 8 // config.format.bits,
         block_pointers=config.interleave // POINTER_BYTES,
         beat_pointers=config.beat_bytes // POINTER_BYTES,
         flat_stages=3 if config.csr and config.channels & (config.channels - 1) else 0,

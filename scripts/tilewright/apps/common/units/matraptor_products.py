@@ -159,8 +159,10 @@ class SparseProducts:
         choice, config = self._choice, self._choice.config
         if choice.mode == "rows":
             left, right = to_csr(a), to_csr(b)
-            csr = choice.layout == "csr"
-            places = in_csr(left, right) if csr else Places(a.pointers, b.pointers)
+            apart = choice.layout == "csr-arrays"
+            places = in_csr(left, right, apart=apart)
+            if choice.layout == "c2sr":
+                places = Places(a.pointers, b.pointers)
             work = by_rows(config, left, right, places)
         else:
             work = by_outer_products(config, by_columns(config, a), b, c.shape[0])

@@ -36,7 +36,7 @@ def spgemm(
         ),
     ] = "rows",
     layout: Annotated[
-        str, typer.Option(help="Format of A and B in memory: c2sr or csr; C is in C2SR.")
+        str, typer.Option(help="Format of A and B in memory: c2sr, csr or csr-arrays.")
     ] = "c2sr",
     output: Annotated[
         Path | None,
