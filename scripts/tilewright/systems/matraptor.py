@@ -10,8 +10,8 @@ SYSTEM = System(
             unit=MATRAPTOR,
             simulate={"verilator": "tilewright.verif.matraptor.simulate:run"},
             golden="tilewright.sim.matraptor.model:golden",
-            exercise="tilewright.verif.matraptor.exercise:exercise",
-            soak="tilewright.verif.matraptor.exercise:soak",
+            exercise="tilewright.verif.matraptor.simulate:exercise",
+            soak="tilewright.verif.matraptor.simulate:soak",
             limits="tilewright.verif.conformance.tables.matraptor:LIMITS",
             models={
                 "model": "tilewright.sim.matraptor.model:MatRaptorModel",
