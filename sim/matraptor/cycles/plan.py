@@ -354,23 +354,24 @@ def _bases(
     """Operands one after the other, each from a block of the interleaving on."""
     layout, channels = config.layout, config.channels
 
-    def most(lengths: Ints, pointers: Ints) -> int:
+    def most(name: str, lengths: Ints, pointers: Ints) -> list[int]:
+        """Bytes of entries, or of columns, and of values."""
         ends = np.where(lengths > 0, pointers + lengths, 0)
-        return int(ends.max(initial=0)) * layout.entry_bytes
+        shared = channels if name in places.csr.lower() else 1
+        sizes = [
+            -(-int(ends.max(initial=0)) * word // shared) for word in places.words(name, config)
+        ]
+        return [*sizes, 0][:2]
 
-    counts = (len(a_length), len(b_length), rows)
-    pairs = [-(-count // channels) * PAIR_BYTES for count in counts]
-    entries = [most(a_length, places.left), most(b_length, places.right)]
-    values = [0, 0]
-    for index, name in enumerate("ab"):
+    def pairs(name: str, rows: int) -> int:
         if name in places.csr.lower():
-            pairs[index] = -(-POINTER_BYTES * (counts[index] + 1) // channels)
-            entries[index] = -(-entries[index] // channels)
-        if name.upper() in places.csr:
-            values[index] = entries[index]
-    # C is behind all others, for its regions have gaps.
-    order = [0, 1, 2, 3, 6, 7, 4, 5]
-    sizes = (pairs[0], entries[0], pairs[1], entries[1], *values, pairs[2])
+            return -(-POINTER_BYTES * (rows + 1) // channels)
+        return -(-rows // channels) * PAIR_BYTES
+
+    of_a, of_b = most("a", a_length, places.left), most("b", b_length, places.right)
+    sizes = (pairs("a", len(a_length)), *of_a, pairs("b", len(b_length)), *of_b, pairs("c", rows))
+    # In the order of memory: values, if they are apart, are behind their columns.
+    order = [0, 1, 6, 2, 3, 7, 4, 5]
     bases = np.zeros(len(_OPERANDS), np.int64)
     for before, size in enumerate(sizes):
         blocks = -(-size // layout.interleave)
