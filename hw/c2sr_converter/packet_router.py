@@ -109,39 +109,40 @@ class PacketRouter(wiring.Component):
         # Packets that have not ended, and those that are not granted.
         held = Signal(range(_DEPTH + 1), name=f"held_{lane}")
         waiting = Signal(range(_DEPTH + 1), name=f"waiting_{lane}")
-        fresh = Signal(name=f"fresh_{lane}")
         put = Signal(name=f"puts_{lane}")
         current: Any = Signal(layout, name=f"current_packet_{lane}")
         left = Signal(len(current.beats), name=f"left_{lane}")
-        next_left = Signal(len(current.beats), name=f"next_left_{lane}")
+        last = Signal(name=f"last_{lane}")
         m.d.comb += [
             source.ready.eq(held != _DEPTH),
             put.eq(source.valid & source.ready),
             current.eq(Array(places)[address["current"]]),
-            left.eq(Mux(fresh, current.beats, next_left)),
         ]
         m.d.sync += [
             held.eq(moved_count(held, put, ends)),
             waiting.eq(moved_count(waiting, put, granted)),
-            fresh.eq(granted),
-            next_left.eq(left),
         ]
-        with m.If(self.beats[lane].valid & self.beats[lane].ready):
-            m.d.sync += next_left.eq(left - 1)
         with m.If(put):
             m.d.sync += [Array(places)[address["put"]].eq(source.payload)]
             m.d.sync += address["put"].eq(address["put"] + 1)
+        following: Any = Array(places)[address["next"]]
         with m.If(granted):
-            m.d.sync += [address["current"].eq(address["next"])]
-            m.d.sync += address["next"].eq(address["next"] + 1)
+            m.d.sync += [
+                address["current"].eq(address["next"]),
+                address["next"].eq(address["next"] + 1),
+                left.eq(following.beats),
+                last.eq(following.beats == 1),
+            ]
+        with m.Elif(self.beats[lane].valid & self.beats[lane].ready):
+            m.d.sync += [left.eq(left - 1), last.eq(left == 2)]
         with m.If(self.clear):
-            m.d.sync += [held.eq(0), waiting.eq(0), fresh.eq(0)]
+            m.d.sync += [held.eq(0), waiting.eq(0)]
             m.d.sync += [each.eq(0) for each in address.values()]
         return SimpleNamespace(
-            next=Array(places)[address["next"]],
+            next=following,
             offers=waiting != 0,
             current=current,
-            last=left == 1,
+            last=last,
             empty=held == 0,
         )
 

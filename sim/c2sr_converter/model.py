@@ -1,10 +1,12 @@
-"""The converter as software sees it: registers and a memory, jobs done in no time."""
+"""The converter as software sees it: registers and a memory, jobs done in no time; and an estimate
+of their cycles."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from functools import cache
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +16,9 @@ from ...hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from ...hw.spec.jobs.c2sr_converter import MODES, job_spec
 from ..device.model import ModelDevice
 from ..sparse.c2sr import run_indices, starts_of
+from ..timing.memories import MemoryModel
 
-__all__ = ["ConverterModel", "Places"]
+__all__ = ["ConverterModel", "Places", "conversion_cycles"]
 
 
 @dataclass(frozen=True)
@@ -232,3 +235,151 @@ class ConverterModel(ModelDevice):
         over = (ends > self._values["CAPACITY"]) & (lengths > 0)
         if over.any():
             raise _Failure("region", int(np.argmax(over)))
+
+
+_FOUND = 14
+"""Cycles from a job's start to the first request of an index, and from its first beat to a row."""
+_PLACED = 11
+"""Cycles from a row to the request of its entries."""
+_READ = 8
+"""Cycles from a request to an entry, beside the memory's latency."""
+_WRITTEN = 20
+"""Cycles from the last entry to the job's end, beside the memory's latency."""
+_INSIDE = 6
+"""Rows of a lane between the queue of rows and both its ends."""
+
+
+def conversion_cycles(
+    config: C2srConverterConfig,
+    direction: str,
+    lengths: Ints,
+    memory: MemoryModel,
+    gigahertz: float,
+) -> int:
+    """Estimates the cycles of a conversion of rows of these lengths, in C2SR without gaps.
+
+    It follows each row: when it is found, when its lane accepts it, when its bursts have slots and
+    arrive. Lanes do not wait for each other's beats in a channel, so that it is some per cent too
+    low. With DRAM it is at least the time that the channel with most accesses takes at its peak.
+
+    Raises ValueError for another direction than those of ``MODES``.
+    """
+    if direction not in MODES:
+        raise ValueError(f"`direction` must be one of {', '.join(MODES)}, not {direction!r}")
+    lengths = np.asarray(lengths, np.int64)
+    to_csr, layout = direction == "c2sr_to_csr", config.layout
+    if not len(lengths):
+        return 0
+    flat, own = starts_of(lengths)[:-1], np.zeros_like(lengths)
+    for channel in range(config.channels):
+        part = lengths[channel :: config.channels]
+        own[channel :: config.channels] = starts_of(part)[:-1]
+    latency = memory.latency if memory.flat else round(_latency(memory) * gigahertz)
+    rows = config.beat_bytes // POINTER_BYTES
+    beats = 1
+    if to_csr:
+        beats = config.channels * config.chunk_beats
+        rows = beats * (config.beat_bytes // PAIR_BYTES)
+    lanes, outstanding = config.lane_count, config.outstanding
+    end = _machine()(
+        lengths,
+        own if to_csr else flat,
+        config.step_rows,
+        layout.block_entries,
+        (rows, beats, _FOUND + latency, _PLACED, latency + _READ),
+        np.zeros((lanes, max(outstanding, 32) + _INSIDE), np.int64),
+        np.zeros((lanes, outstanding), np.int64),
+        np.zeros((lanes, 4), np.int64),
+    )
+    found = int(end) + latency + _WRITTEN
+    if memory.flat:
+        return found
+    busiest = _accesses(config, lengths, flat, own, memory, to_csr=to_csr)
+    return max(found, round(busiest * memory.access_bytes / memory.gigabytes * gigahertz))
+
+
+def _latency(memory: MemoryModel) -> float:
+    """Of a read that opens a row, in ns."""
+    burst = memory.access_bytes / memory.gigabytes
+    return memory.activate + memory.column + memory.controller + burst
+
+
+def _accesses(
+    config: C2srConverterConfig,
+    lengths: Ints,
+    flat: Ints,
+    own: Ints,
+    memory: MemoryModel,
+    *,
+    to_csr: bool,
+) -> int:
+    """Accesses of the channel that has most, if those of CSR are spread evenly. Rows of CSR, and of
+    C2SR that are read, have accesses of their own."""
+    size, channels = config.layout.entry_bytes, config.channels
+    some = lengths > 0
+
+    def of_rows(begins: Ints) -> Ints:
+        first, last = begins * size, (begins + lengths) * size - 1
+        return np.where(some, last // memory.access_bytes - first // memory.access_bytes + 1, 0)
+
+    number = np.arange(len(lengths)) % channels
+    in_c2sr = np.bincount(number, of_rows(own), channels)
+    if not to_csr:
+        in_c2sr = np.bincount(number, lengths, channels) * size / memory.access_bytes
+    index = len(lengths) * (PAIR_BYTES + POINTER_BYTES) / memory.access_bytes / channels
+    return int(np.ceil(in_c2sr.max() + of_rows(flat).sum() / channels + index))
+
+
+@cache
+def _machine() -> Any:
+    """``_walk`` as machine code, which takes time to load."""
+    from ..timing.compiled import compiled
+
+    return compiled(_walk)
+
+
+def _walk(
+    lengths: Any,
+    begins: Any,
+    step: int,
+    block: int,
+    times: tuple[int, int, int, int, int],
+    room: Any,
+    slots: Any,
+    lane: Any,
+) -> int:
+    """When the last entry is copied. ``times``: rows of an index's part, the beats that it takes,
+    when the first could be there, and the delays of a row and of a burst. ``room``: [lane, place],
+    when a place for a row is free; ``slots``: the same of bursts; ``lane``: [lane, what], rows,
+    bursts, the last request, the last entry."""
+    rows, beats, first, placed, read = times
+    lanes = len(lane)
+    now = 0
+    for row in range(0, len(lengths), step):
+        now = max(now + 1, first + (row // rows + 1) * beats)
+        for other in range(row, min(row + step, len(lengths))):
+            if lengths[other] > 0:
+                own = other % lanes
+                now = max(now, room[own, lane[own, 0] % room.shape[1]])
+        for other in range(row, min(row + step, len(lengths))):
+            if lengths[other] == 0:
+                continue
+            own = other % lanes
+            asks = max(lane[own, 2], now + placed - 1)
+            copied = lane[own, 3]
+            done = 0
+            while done < lengths[other]:
+                count = min(lengths[other] - done, block - (begins[other] + done) % block)
+                slot = lane[own, 1] % slots.shape[1]
+                asks = max(asks + 1, slots[own, slot])
+                copied = max(copied, asks + read) + count
+                slots[own, slot] = copied
+                lane[own, 1] += 1
+                done += count
+            lane[own, 2] = asks
+            lane[own, 3] = copied
+            room[own, lane[own, 0] % room.shape[1]] = copied - 5
+            lane[own, 0] += 1
+    for own in range(lanes):
+        now = max(now, lane[own, 3])
+    return now

@@ -203,6 +203,10 @@ def test_figures_of_the_cycle_model(run: Run) -> None:
         counters[f"bytes_{x}_{what}"] for x in "ab" for what in ("pairs", "entries")
     )
     assert found["ratio_to_bound"] > 1
+    conversion = found["conversion"]
+    assert conversion["b"] is None
+    assert conversion["cycles"] == conversion["a"] + conversion["c"]
+    assert conversion["share"] == conversion["cycles"] / counters["cycles"]
     assert found["bound_cycles_b_once"] < found["bound_cycles"] < counters["cycles"]
     # The roofline is the bound in operations, in the memory's accesses.
     assert found["bound_gop_s"] == pytest.approx(found["gop_s"] * found["ratio_to_bound"])

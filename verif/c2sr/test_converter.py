@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -15,9 +16,11 @@ from tilewright.hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from tilewright.hw.spec.jobs.c2sr_converter import MODES, job_spec
 from tilewright.registry import entries
 from tilewright.sim.c2sr_converter.driver import ConverterDriver
+from tilewright.sim.c2sr_converter.model import conversion_cycles
 from tilewright.sim.device.protocol import JobError
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.c2sr import from_csr, to_csr
+from tilewright.sim.timing.memories import FLAT
 from tilewright.verif.c2sr.jobs import (
     ConverterCase,
     any_case,
@@ -145,6 +148,8 @@ def test_rates(device: Converter, direction: str) -> None:
         least = max(more["entries"] / lanes, rows / step, beats)
         rate, bound = (more["entries"] / cycles for cycles in (more["cycles"], least))
         print(f"{config} {direction} {length}: {rate:.3f} of {bound:.3f}")
+        guess = conversion_cycles(config, direction, matrix.lengths, replace(FLAT, latency=1), 1.0)
+        print(f"estimate {guess / counts[1]['cycles']:.3f}")
         if length >= 8:
             assert rate >= 0.9 * bound
         elif config.outstanding > 2:

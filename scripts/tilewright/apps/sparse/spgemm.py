@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from ...hw.spec.c2sr_converter import C2srConverterConfig
 from ...hw.spec.host.activity import activity
-from ...sim.sparse.c2sr import to_csr
+from ...sim.c2sr_converter.model import conversion_cycles
+from ...sim.sparse.c2sr import C2sr, to_csr
 from ...sim.timing.requests import write_trace
 from ..common.agreement import SparseAgreement, compare_sparse, verdict, warn_result
 from ..common.files import kind_of, write_whole
@@ -98,6 +100,8 @@ def multiply_sparse(
         rows.append(("picture", str(picture)))
     if trace:
         rows.append(("trace", f"{trace}, {_write_trace(trace, choice, tally):,} accesses"))
+    conversion = _conversion(choice, x, None if of.square else y, c, tally.counts.get("cycles", 0))
+    rows.append(("conversion", _conversion_text(conversion)))
     published = PUBLISHED.get(of.a.stem, {}) if of.square and config.semiring == "mma" else {}
     if published:
         times = ", ".join(f"{who} {us:,.0f} us" for who, us in published.items())
@@ -109,10 +113,47 @@ def multiply_sparse(
         "a": _operand(of.a, left),
         "b": {**_operand(of.b or of.a, right), "transposed": of.transposed},
         "c": {"shape": list(c.shape), "entries": c.nnz},
+        "conversion": conversion,
         "reference": _reference(agreement),
     }
     sparse_report("spgemm", f"sparse product of {of.name}", rows, choice, tally, details,
                   wrong=bool(agreement.wrong)).finish()  # fmt: skip
+
+
+def _conversion(
+    choice: SparseChoice, a: C2sr, b: C2sr | None, c: C2sr, cycles: int
+) -> dict[str, Any]:
+    """Estimated cycles of ``c2sr_converter`` with the accelerator's channels: A and B from CSR, C
+    to CSR; None for an operand that it does not convert. ``b`` None: the left one; ``cycles``: of
+    the product, 0 if they are not known."""
+    config = choice.config
+    names = ("channels", "interleave", "value", "index_bits", "data_bits", "addr_bits")
+    converter = C2srConverterConfig(
+        outstanding=config.outstanding, **{name: getattr(config, name) for name in names}
+    )
+
+    def take(direction: str, matrix: C2sr | None) -> int | None:
+        if matrix is None:
+            return None
+        lengths = matrix.lengths
+        return conversion_cycles(converter, direction, lengths, choice.memory, choice.gigahertz)
+
+    # A is by columns in the one case, and not in C2SR in the other.
+    in_c2sr = choice.layout == "c2sr"
+    found: dict[str, Any] = {
+        "a": take("csr_to_c2sr", a if in_c2sr and choice.mode == "rows" else None),
+        "b": take("csr_to_c2sr", b if in_c2sr else None),
+        "c": take("c2sr_to_csr", c),
+    }
+    found["cycles"] = sum(each for each in found.values() if each is not None)
+    found["share"] = found["cycles"] / cycles if cycles else None
+    return found
+
+
+def _conversion_text(found: dict[str, Any]) -> str:
+    parts = [f"{name.upper()} {found[name]:,}" for name in "abc" if found[name] is not None]
+    share = "" if found["share"] is None else f", {100 * found['share']:.1f} % of the product's"
+    return f"{', '.join(parts)} cycles from and to CSR{share} (estimated)"
 
 
 def _write_trace(file: Path, choice: SparseChoice, tally: SparseTally) -> int:
