@@ -152,7 +152,8 @@ class PacketRouter(wiring.Component):
         """A channel; returns the lanes of which it takes a beat, ends a packet, and takes a
         packet."""
         lanes = range(self._lanes)
-        sending = Signal(name=f"sending_{channel}")
+        # The lane whose packet is sent, if there is one, and the number of the last such lane.
+        owner = Signal(len(lanes), name=f"owner_{channel}")
         source = Signal(range(max(2, len(lanes))), name=f"source_{channel}")
         here = Signal(name=f"here_{channel}")
         last = Signal(name=f"last_{channel}")
@@ -161,15 +162,15 @@ class PacketRouter(wiring.Component):
         request, out = self.request[channel], self.data[channel]
         packet = Array(queue.current for queue in queues)[source]
         m.d.comb += [
-            last.eq(Array(queue.last for queue in queues)[source]),
-            here.eq(sending & Array(beats.valid for beats in self.beats)[source]),
+            last.eq((owner & Cat(queue.last for queue in queues)).any()),
+            here.eq((owner & Cat(beats.valid for beats in self.beats)).any()),
             out.payload.eq(Array(beats.payload for beats in self.beats)[source]),
             out.valid.eq(here & (request.ready | ~last)),
             request.payload.address.eq(packet.address),
             request.payload.beats.eq(packet.beats),
             request.valid.eq(here & last & out.ready),
             moved.eq(out.valid & out.ready),
-            opens.eq(~sending | (moved & last)),
+            opens.eq(~owner.any() | (moved & last)),
         ]
         wanted = Signal(len(lanes), name=f"wanted_{channel}")
         for lane, queue in enumerate(queues):
@@ -177,17 +178,13 @@ class PacketRouter(wiring.Component):
             m.d.comb += wanted[lane].eq(offers & free[lane])
         following = Signal.like(source, name=f"following_{channel}")
         m.d.comb += following.eq(self._next(source, wanted))
+        chosen = Signal(len(lanes), name=f"chosen_{channel}")
+        m.d.comb += chosen.eq(Cat(following == lane for lane in lanes) & wanted)
         with m.If(opens):
-            m.d.sync += [sending.eq(wanted.any()), source.eq(following)]
+            m.d.sync += [owner.eq(chosen), source.eq(following)]
         with m.If(self.clear):
-            m.d.sync += sending.eq(0)
-        of_source = Cat(source == lane for lane in lanes)
-        of_next = Cat(following == lane for lane in lanes)
-        return (
-            Mux(moved, of_source, 0),
-            Mux(moved & last, of_source, 0),
-            Mux(opens, of_next & wanted, 0),
-        )
+            m.d.sync += owner.eq(0)
+        return Mux(moved, owner, 0), Mux(moved & last, owner, 0), Mux(opens, chosen, 0)
 
     def _next(self, source: Value, wanted: Value) -> Value:
         """The next lane after the one served last that wants the channel."""

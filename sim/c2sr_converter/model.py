@@ -286,10 +286,12 @@ def conversion_cycles(
         own if to_csr else flat,
         config.step_rows,
         layout.block_entries,
+        # A beat that two rows of C2SR share is read once.
+        config.beat_entries if to_csr and lanes == config.channels else 0,
         (rows, beats, _FOUND + latency, _PLACED, latency + _READ),
         np.zeros((lanes, max(outstanding, 32) + _INSIDE), np.int64),
         np.zeros((lanes, outstanding), np.int64),
-        np.zeros((lanes, 4), np.int64),
+        np.full((lanes, 5), [0, 0, 0, 0, -1], np.int64),
     )
     found = int(end) + latency + _WRITTEN
     if memory.flat:
@@ -343,6 +345,7 @@ def _walk(
     begins: Any,
     step: int,
     block: int,
+    shared: int,
     times: tuple[int, int, int, int, int],
     room: Any,
     slots: Any,
@@ -351,7 +354,8 @@ def _walk(
     """When the last entry is copied. ``times``: rows of an index's part, the beats that it takes,
     when the first could be there, and the delays of a row and of a burst. ``room``: [lane, place],
     when a place for a row is free; ``slots``: the same of bursts; ``lane``: [lane, what], rows,
-    bursts, the last request, the last entry."""
+    bursts, the last request, the last entry, the last beat; ``shared``: entries of a beat that
+    rows share, or 0."""
     rows, beats, first, placed, read = times
     lanes = len(lane)
     now = 0
@@ -368,6 +372,12 @@ def _walk(
             asks = max(lane[own, 2], now + placed - 1)
             copied = lane[own, 3]
             done = 0
+            if shared:
+                beat = begins[other] // shared
+                if beat == lane[own, 4]:
+                    done = min(lengths[other], shared - begins[other] % shared)
+                    copied = max(copied, now + placed) + done
+                lane[own, 4] = (begins[other] + lengths[other] - 1) // shared
             while done < lengths[other]:
                 count = min(lengths[other] - done, block - (begins[other] + done) % block)
                 slot = lane[own, 1] % slots.shape[1]

@@ -152,6 +152,8 @@ def test_rates(device: Converter, direction: str) -> None:
         print(f"estimate {guess / counts[1]['cycles']:.3f}")
         if length >= 8:
             assert rate >= 0.9 * bound
+            if config.outstanding >= 8:
+                assert 0.85 <= guess / counts[1]["cycles"] <= 1.05
         elif config.outstanding > 2:
             # Two bursts in flight are two short rows. One row per beat leaves strobes of a beat,
             # each with its request.
