@@ -325,7 +325,7 @@ def _accesses(
         return np.where(some, last // memory.access_bytes - first // memory.access_bytes + 1, 0)
 
     number = np.arange(len(lengths)) % channels
-    in_c2sr: npt.NDArray[np.float64] = np.bincount(number, of_rows(own), channels)
+    in_c2sr: npt.NDArray[Any] = np.bincount(number, of_rows(own), channels)
     if not to_csr:
         in_c2sr = np.bincount(number, lengths, channels) * size / memory.access_bytes
     index = len(lengths) * (PAIR_BYTES + POINTER_BYTES) / memory.access_bytes / channels
