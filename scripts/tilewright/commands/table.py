@@ -95,7 +95,6 @@ def table(
 ) -> None:
     """Measure a table of results, with the papers' numbers beside them."""
     from ..registry import tables
-    from .synth import clock_period
 
     known = tables()
     if name not in known:
@@ -103,12 +102,16 @@ def table(
     if json_file is not None:
         check_output(json_file, ".json")
     write_others = other_outputs(csv, plot)
+    if period is not None:
+        from .synth import clock_period
+
+        period = clock_period(period, None)
     given: dict[str, object] = {"files": files, "full": full or None, "scale": scale}
     given |= {"only": ",".join(only) if only else None, "unit": unit, "small": small or None}
     given |= {
         "kept": kept or None,
         "liberty_path": liberty_path,
-        "period": clock_period(period, None),
+        "period": period,
         "settings": settings,
     }
     measured = measured_table(name, known[name].function, target, given)
