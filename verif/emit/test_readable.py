@@ -241,7 +241,7 @@ def test_registers_and_texts_have_names() -> None:
     assert " ID_TWCV = 32'h56435754;\n" in registers
     assert "      ID: read_value = ID_TWCV;\n" in registers
     assert "      VERSION: read_value = VERSION_VALUE;\n" in registers
-    assert " VERSION_VALUE = 32'h10001," in registers
+    assert " VERSION_VALUE = 32'h10002," in registers
     assert "      r__payload.response <= readable ? OKAY : SLVERR;\n" in registers
     assert "      b__payload <= hit ? OKAY : SLVERR;\n" in registers
     assert re.findall(r"^ +\w+: read_value = \d+'\w[^0].*", registers, re.M) == []

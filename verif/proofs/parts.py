@@ -21,7 +21,7 @@ from tilewright.hw.channels.array_readers import HeldBlock
 from tilewright.hw.channels.beat_packer import BeatPacker, WordPlacer
 from tilewright.hw.channels.c2sr_row_writer import C2srRowWriter
 from tilewright.hw.channels.channel_of_row import ChannelOfRow
-from tilewright.hw.channels.stripe_walk import FlatBlocks, StripeWalk
+from tilewright.hw.channels.stripe_walk import FlatBlocks, FlatSpans, StripeWalk
 from tilewright.hw.channels.striped_reader import BlockShare, StripedReader
 from tilewright.hw.channels.striped_writer import BlockBeats, StripedWriter
 from tilewright.hw.spec.c2sr import C2srLayout
@@ -220,6 +220,7 @@ PARTS: dict[str, Callable[[], wiring.Component]] = {
     "channel_of_row": lambda: ChannelOfRow(16, 3, 4),
     "channel_of_row_even": lambda: ChannelOfRow(16, 2, 4),
     "flat_blocks": lambda: FlatBlocks(GEOMETRY),
+    "flat_spans": lambda: FlatSpans(GEOMETRY),
     "held_block": lambda: HeldBlock(GEOMETRY),
     "stripe_walk": lambda: StripeWalk(GEOMETRY),
     "stripe_walk_skid": lambda: StripeWalk(GEOMETRY, skid=True),

@@ -118,7 +118,8 @@ def test_the_paper_s_size_is_the_default_s(monkeypatch: pytest.MonkeyPatch) -> N
 def test_tables_of_one_size(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table", "simd2-area", "--full"]) == 2
     assert capsys.readouterr().err == (
-        "error: simd2-area takes no --full; its options are --target, --csv, --plot, --json\n"
+        "error: simd2-area takes no --full; its options are --target, --csv, --plot, --json, "
+        "--period\n"
     )
 
 
