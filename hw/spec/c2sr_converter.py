@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from .c2sr import POINTER_BYTES, C2srLayout, C2srOperands
 from .channels import BlockReads, ChannelGeometry
 from .config import Config, IntRange, like, parameter
+from .matraptor import MatRaptorConfig
 from .sidecar.traffic import BusSide, IdPart, Traffic, one_id_each
 from .unit import Unit
 
-__all__ = ["C2SR_CONVERTER", "POINTER_BYTES", "UNITS", "C2srConverterConfig"]
+__all__ = ["C2SR_CONVERTER", "POINTER_BYTES", "UNITS", "C2srConverterConfig", "converter_like"]
 
 _WRITERS = ("pairs", "entries")
 """Writers that have IDs of their own, in both forms: pairs or pointers, and entries."""
@@ -111,3 +112,9 @@ C2SR_CONVERTER = Unit(
 )
 
 UNITS = (C2SR_CONVERTER,)
+
+
+def converter_like(config: MatRaptorConfig) -> C2srConverterConfig:
+    """The converter with the channels and the formats of a MatRaptor."""
+    names = "channels", "interleave", "value", "index_bits", "data_bits", "addr_bits", "outstanding"
+    return C2srConverterConfig(**{name: getattr(config, name) for name in names})

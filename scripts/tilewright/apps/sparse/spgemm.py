@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from ...hw.spec.c2sr_converter import C2srConverterConfig
+from ...hw.spec.c2sr_converter import converter_like
 from ...hw.spec.host.activity import activity
 from ...sim.c2sr_converter.model import conversion_cycles
 from ...sim.sparse.c2sr import C2sr, to_csr
@@ -126,11 +126,7 @@ def _conversion(
     """Estimated cycles of ``c2sr_converter`` with the accelerator's channels: A and B from CSR, C
     to CSR; None for an operand that it does not convert. ``b`` None: the left one; ``cycles``: of
     the product, 0 if they are not known."""
-    config = choice.config
-    names = ("channels", "interleave", "value", "index_bits", "data_bits", "addr_bits")
-    converter = C2srConverterConfig(
-        outstanding=config.outstanding, **{name: getattr(config, name) for name in names}
-    )
+    converter = converter_like(choice.config)
 
     def take(direction: str, matrix: C2sr | None) -> int | None:
         if matrix is None:
