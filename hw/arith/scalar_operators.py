@@ -10,7 +10,6 @@ from ..spec.formats import FloatFormat, Format, IntFormat
 from ..spec.semirings import Semiring
 from .add import FloatAdd
 from .compare import FloatMinMax
-from .multiplier import joined_halves
 from .pipeline import Bundle, Pipeline
 from .round import exponent_limit, normalise_and_round
 from .unpack import Unpack
@@ -106,9 +105,13 @@ MULTIPLY_CUTS: dict[int, tuple[str, ...]] = {
     1: ("result",),
     2: ("product", "result"),
     3: ("product", "shifted", "result"),
-    4: ("halves", "product", "shifted", "result"),
+    4: ("parts", "product", "shifted", "result"),
 }
 """Cuts at which a multiplier has its registers, by the number of stages."""
+
+_PARTS = 3
+"""Parts of b's significand that are multiplied before the cut; their products are added behind
+it."""
 
 
 class FloatMultiply(wiring.Component):
@@ -163,8 +166,8 @@ class FloatMultiply(wiring.Component):
         return m
 
     def _product(self, m: Module, pipeline: Pipeline) -> Bundle:
-        """Computes the exact product, and the other inputs of rounding. With a cut before it, half
-        of b's significand is multiplied at a time, and the products are added after the cut."""
+        """Computes the exact product, and the other inputs of rounding. With a cut before it, it
+        is the sum of the products with parts of b's significand."""
         # Subnormal operands are not normalised: the product is, which takes no more stages.
         m.submodules.unpack_a = a = Unpack(self._operand, normalise=False)
         m.submodules.unpack_b = b = Unpack(self._operand, normalise=False)
@@ -175,15 +178,15 @@ class FloatMultiply(wiring.Component):
             "infinite": a.o.infinite | b.o.infinite,
             "negative": a.o.sign ^ b.o.sign,
         }
-        if not pipeline.has("halves"):
-            return {
-                "total": Cat(a.o.significand * b.o.significand, 0),
-                **rest,
-            }
-        factor, half = a.o.significand, len(b.o.significand) // 2
-        low, high = factor * b.o.significand[:half], factor * b.o.significand[half:]
-        cut = pipeline.cut("halves", {"low": low, "high": high, **rest})
-        return {"total": Cat(joined_halves(cut.pop("low"), cut.pop("high"), half), 0), **cut}
+        first, second = a.o.significand, b.o.significand
+        if not pipeline.has("parts"):
+            return {"total": Cat(first * second, 0), **rest}
+        step = -(-len(second) // _PARTS)
+        places = range(0, len(second), step)
+        products = {f"part_{n}": first * second[at : at + step] for n, at in enumerate(places)}
+        cut = pipeline.cut("parts", {**products, **rest})
+        total = sum((cut.pop(name) << at for name, at in zip(products, places, strict=True)), C(0))
+        return {"total": Cat(total[: len(first) + len(second)], 0), **cut}
 
 
 class ScalarProduct(ScalarOperator):

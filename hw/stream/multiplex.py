@@ -1,10 +1,13 @@
-"""Routes streams along one of two paths, by a select."""
+"""Chooses: values by a bit each, and one of two paths of a stream."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Module, Mux, ShapeLike, Signal, Value
+from amaranth.hdl import Array, Cat, Module, Mux, ShapeLike, Signal, Value, ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -102,6 +105,24 @@ class RoundRobin(wiring.Component):
         with m.If(offered & register.i.ready):
             m.d.sync += last.eq(choice)
         return m
+
+
+def lowest_one(m: Module, value: Value, *, name: str) -> Value:
+    """Returns the lowest one of some bits alone; its delay grows with the logarithm of their
+    number."""
+    seen, distance = value, 1
+    while distance < len(value):
+        wider = Signal(len(value), name=f"{name}_{distance}")
+        m.d.comb += wider.eq(seen | (seen << distance))
+        seen, distance = wider, 2 * distance
+    return (value & ~(seen << 1))[: len(value)]
+
+
+def one_of(select: Value, values: Sequence[ValueLike]) -> Value:
+    """Returns the value whose bit of ``select`` is set; of several bits, all of these values ored;
+    0 without any."""
+    width = max(len(Value.cast(value)) for value in values)
+    return reduce(or_, (Value.cast(v) & select[n].replicate(width) for n, v in enumerate(values)))
 
 
 def demultiplex(m: Module, select: Value, source: Any, sinks: tuple[Any, Any]) -> None:

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arith.scalar_operators import ScalarProduct, ScalarSum, delay
 from ...spec.tensaurus import TensaurusConfig
+from ...stream.ring import reads_with_writes
 from ...stream.valid_pipeline import ValidPipeline
 from .layouts import (
     Source,
@@ -81,14 +82,14 @@ class RowControl(wiring.Component):
         m.submodules.scalars = scalars = Memory(
             shape=unsigned(config.format.bits), depth=config.window, init=[]
         )
-        write, read = scalars.write_port(), scalars.read_port()
+        write = scalars.write_port()
+        # It comes when it is read, or earlier.
+        (scalar,) = reads_with_writes(m, scalars, write, {"scalar": self.fetch})
         m.d.comb += [
             write.en.eq(self.answer.valid),
             write.addr.eq(self.answer.index),
             write.data.eq(self.scalar),
-            read.addr.eq(self.fetch),
-            read.en.eq(1),
-            self.multiply.scalar.eq(Mux(self.multiply.by_scalar, read.data, now.scalar)),
+            self.multiply.scalar.eq(Mux(self.multiply.by_scalar, scalar, now.scalar)),
             self.multiply.fiber.eq(now.fiber),
             self.multiply.slot.eq(now.fiber_slot),
             self.multiply.by_scalar.eq(now.fiber & (now.source == Source.SCALAR)),
@@ -258,14 +259,14 @@ class ProcessingElement(wiring.Component):
         m.submodules.operands = operands = Memory(
             shape=unsigned(config.vlen * bits), depth=config.window, init=[]
         )
-        write, read = operands.write_port(), operands.read_port()
+        write = operands.write_port()
+        # It comes when it is read, or earlier.
+        (operand,) = reads_with_writes(m, operands, write, {"operand": self.fetch})
         m.d.comb += [
             write.en.eq(self.answer.valid),
             write.addr.eq(self.answer.index),
             write.data.eq(self.vector),
-            read.addr.eq(self.fetch),
-            read.en.eq(1),
         ]
         return [
-            self._widened(read.data[lane * bits : (lane + 1) * bits]) for lane in range(config.vlen)
+            self._widened(operand[lane * bits : (lane + 1) * bits]) for lane in range(config.vlen)
         ]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from amaranth.hdl import Array, Module, Mux, Signal, unsigned
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...spec.tensaurus import TensaurusConfig
+from ...stream.multiplex import lowest_one, one_of
 from .layouts import (
     access_layout,
     answer_layout,
@@ -63,30 +64,39 @@ class WaveNode(wiring.Component):
             m.d.comb += bank.eq(banks[place.bank])
             same = (bank.line == place.line) & (bank.side == place.side)
             m.d.comb += fits[n].eq(requests.pending[n] & (~bank.enable | same))
-        # The oldest operation has priority, then the order is round: the last assignment wins.
+        # The oldest operation has priority, then the order is round.
         newer = Signal(config.window)
-        m.d.comb += newer.eq(fits & ~((1 << requests.oldest) - 1)[: config.window])
-        for n in reversed(range(config.window)):
-            with m.If(fits[n]):
-                m.d.comb += granted.index.eq(n)
-        for n in reversed(range(config.window)):
-            with m.If(newer[n]):
-                m.d.comb += granted.index.eq(n)
-        chosen = Array(requests.places[n].as_value() for n in range(config.window))[granted.index]
+        chosen = Signal(config.window)
+        m.d.comb += [
+            newer.eq(fits & ~((1 << requests.oldest) - 1)[: config.window]),
+            chosen.eq(
+                Mux(
+                    newer.any(),
+                    lowest_one(m, newer, name="newest"),
+                    lowest_one(m, fits, name="first"),
+                )
+            ),
+        ]
         place = Signal.like(requests.places[0], name="place")
         m.d.comb += [
             granted.valid.eq(fits.any()),
+            granted.index.eq(one_of(chosen, range(config.window))),
             self.conflict.eq(requests.pending.any() & ~fits.any()),
-            place.eq(chosen),
+            Value.cast(place).eq(one_of(chosen, [Value.cast(place) for place in requests.places])),
             self.o.eq(self.i),
             self.read.valid.eq(granted.valid),
             self.read.bank.eq(place.bank),
             self.read.index.eq(granted.index),
         ]
         for n in range(config.banks):
-            bank = self.o[n]
-            with m.If(granted.valid & (place.bank == n)):
-                m.d.comb += [bank.enable.eq(1), bank.line.eq(place.line), bank.side.eq(place.side)]
+            # By the places that are chosen from, which are there before the choice.
+            here = Cat(place.bank == n for place in requests.places)
+            with m.If((chosen & here).any()):
+                m.d.comb += [
+                    self.o[n].enable.eq(1),
+                    self.o[n].line.eq(place.line),
+                    self.o[n].side.eq(place.side),
+                ]
         return m
 
 
@@ -130,11 +140,10 @@ class WaveArbiter(wiring.Component):
         rows, layout = self.config.rows, access_layout(self.config)
         waves = [Signal(layout, name=f"wave_{row}") for row in range(rows)]
         nodes = [WaveNode(self.config) for _ in range(rows)]
-        # Row at which the wave begins: two rows on in every cycle.
-        start = Signal(range(max(2, rows)))
+        # The row at which the wave begins: two rows on in every cycle.
+        begins = Signal(rows, init=1)
         if rows > 2:
-            following = start + 2
-            m.d.sync += start.eq(Mux(following >= rows, following - rows, following))
+            m.d.sync += begins.eq(begins.rotate_left(2))
         for row, node in enumerate(nodes):
             m.submodules[f"node_{row}"] = node
             before = Signal(layout, name=f"before_{row}")
@@ -145,17 +154,19 @@ class WaveArbiter(wiring.Component):
                 self.conflict[row].eq(node.conflict),
             ]
             # With one or two rows, the first one begins every wave.
-            if rows > 2:
-                with m.If(start != row):
-                    m.d.comb += before.eq(waves[row - 1])
-            elif row:
+            if rows > 2 or row:
                 m.d.comb += before.eq(waves[row - 1])
+            if rows > 2:
+                # What a wave has that begins has no effect without these.
+                with m.If(begins[row]):
+                    m.d.comb += [before.banks[n].enable.eq(0) for n in range(self.config.banks)]
+                    m.d.comb += [before.rows[n].valid.eq(0) for n in range(rows)]
             m.d.sync += waves[row].banks.eq(node.o)
             for number in range(rows):
                 read = node.read if number == row else before.rows[number]
                 m.d.sync += waves[row].rows[number].eq(read)
         ends = [waves[row - 1].as_value() for row in range(rows)]
-        complete = Array(ends)[start] if rows > 2 else ends[0]
+        complete = one_of(begins, ends) if rows > 2 else ends[0]
         m.d.sync += self.access.eq(complete)
         with m.If(self.clear):
             m.d.sync += [wave.eq(0) for wave in waves]
@@ -166,9 +177,9 @@ class WaveArbiter(wiring.Component):
 class Scratchpad(wiring.Component):
     """Scratchpad of operand vectors, which all rows read and the loader writes.
 
-    Consecutive vectors are in consecutive banks. Latency one cycle from ``access`` to ``answers``
-    and ``vectors``. A vector is written a cycle after it comes; a vector that is read while it is
-    written gives the old content.
+    Consecutive vectors are in consecutive banks. Latency two cycles from ``access`` to ``answers``
+    and ``vectors``: there is a register behind the banks. A vector is written a cycle after it
+    comes; a vector that is read while it is written gives the old content.
 
     Parameters
     ----------
@@ -228,12 +239,11 @@ class Scratchpad(wiring.Component):
             ]
             found.append(reading.data)
         for row in range(config.rows):
-            asked, answer = self.access.rows[row], self.answers[row]
-            source = Signal.like(asked.bank, name=f"bank_of_{row}")
+            read = Signal.like(self.access.rows[row], name=f"read_{row}")
             m.d.sync += [
-                answer.valid.eq(asked.valid),
-                answer.index.eq(asked.index),
-                source.eq(asked.bank),
+                read.eq(self.access.rows[row]),
+                self.answers[row].valid.eq(read.valid),
+                self.answers[row].index.eq(read.index),
+                self.vectors[row].eq(Array(found)[read.bank]),
             ]
-            m.d.comb += self.vectors[row].eq(Array(found)[source])
         return m

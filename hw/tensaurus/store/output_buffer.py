@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -50,6 +50,19 @@ def slot_read_layout(config: TensaurusConfig) -> data.StructLayout:
     """Read of a ``slot``, where it is ``valid``: of the vectors that the rows sent, or of the
     sums."""
     return data.StructLayout({"valid": 1, "slot": range(config.memory_slots)})
+
+
+def _side_read_layout(config: TensaurusConfig) -> data.StructLayout:
+    """Read of a side's ``address``, where it is ``valid``."""
+    return data.StructLayout({"valid": 1, "address": range(config.out_units)})
+
+
+def _side_write_layout(config: TensaurusConfig) -> data.StructLayout:
+    """Write of the ``lanes`` that are set, at an address of a side."""
+    values = data.ArrayLayout(config.sum_format.bits, config.vlen)
+    return data.StructLayout(
+        {"lanes": config.vlen, "address": range(config.out_units), "data": values}
+    )
 
 
 _READ = 2
@@ -153,15 +166,15 @@ class StoreColumn(wiring.Component):
         address = delay(m, read_address, _READ + config.adder_stages, one, "address")
         sides = []
         for number in range(2):
-            read, write = self._side(m, number)
             added = Signal(name=f"added_{number}")
+            read = Signal(_side_read_layout(config), name=f"read_{number}")
             m.d.comb += [
                 added.eq(self.side == number),
-                read.en.eq(Mux(added, reads, self.walk.read)),
-                read.addr.eq(Mux(added, read_address, self.walk.read_address)),
+                read.valid.eq(Mux(added, reads, self.walk.read)),
+                read.address.eq(Mux(added, read_address, self.walk.read_address)),
             ]
-            self._write(m, number, write, added, vector, writes, address, Cat(sums))
-            sides.append(read.data)
+            write = self._write(m, number, added, vector, writes, address, Cat(sums))
+            sides.append(self._side(m, number, read, write))
         m.d.comb += [
             held.eq(delay(m, Mux(self.side, sides[1], sides[0]), _READ - 1, one, "old")),
             self.o.eq(Mux(self.side, sides[0], sides[1])),
@@ -179,31 +192,41 @@ class StoreColumn(wiring.Component):
             onward.value.eq(self.i.value),
         ]
 
-    def _side(self, m: Module, number: int) -> tuple[Any, Any]:
-        """A side's ports: to read, and to write."""
+    def _side(self, m: Module, number: int, read: Any, write: Any) -> Value:
+        """A side, a memory a lane, which is faster than one of all lanes; returns what was read."""
         config = self._config
-        bits = config.sum_format.bits
-        m.submodules[f"side_{number}"] = side = Memory(
-            shape=config.vlen * bits, depth=config.out_units, init=[]
-        )
-        return side.read_port(), side.write_port(granularity=bits)
+        found = []
+        for lane in range(config.vlen):
+            m.submodules[f"side_{number}_{lane}"] = memory = Memory(
+                shape=unsigned(config.sum_format.bits), depth=config.out_units, init=[]
+            )
+            reading, writing = memory.read_port(), memory.write_port()
+            m.d.comb += [
+                reading.en.eq(read.valid),
+                reading.addr.eq(read.address),
+                writing.en.eq(write.lanes[lane]),
+                writing.addr.eq(write.address),
+                writing.data.eq(write.data[lane]),
+            ]
+            found.append(reading.data)
+        return Cat(found)
 
     def _write(
         self,
         m: Module,
         number: int,
-        port: Any,
         added: Value,
         vector: Value,
         writes: Value,
         address: Value,
         sums: Value,
-    ) -> None:
-        """Writes to a side: the identity, a vector to keep, or lanes of sums."""
+    ) -> Any:
+        """What a side writes: the identity, a vector to keep, or lanes of sums."""
         config, walk = self._config, self.walk
         bits = config.sum_format.bits
         identity = config.operators.identity_in(config.sum_format)
         assert identity is not None
+        write = Signal(_side_write_layout(config), name=f"write_{number}")
         clears = Signal(name=f"clears_{number}")
         keeps = Signal(name=f"keeps_{number}")
         sums_go = Mux(self.direct, ~added, added)
@@ -212,10 +235,11 @@ class StoreColumn(wiring.Component):
         m.d.comb += [
             clears.eq(walk.clear & (walk.both | ~added)),
             keeps.eq(self.direct & added & self.i.valid),
-            port.en.eq(Mux(clears | keeps, whole, Mux(sums_go, writes, 0))),
-            port.addr.eq(Mux(clears, walk.clear_address, Mux(keeps, self.i.address, address))),
-            port.data.eq(Mux(clears, Const(identity, bits).replicate(config.vlen), kept)),
+            write.lanes.eq(Mux(clears | keeps, whole, Mux(sums_go, writes, 0))),
+            write.address.eq(Mux(clears, walk.clear_address, Mux(keeps, self.i.address, address))),
+            write.data.eq(Mux(clears, Const(identity, bits).replicate(config.vlen), kept)),
         ]
+        return write
 
 
 def output_extent(config: TensaurusConfig) -> data.StructLayout:

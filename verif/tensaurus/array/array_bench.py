@@ -247,7 +247,7 @@ class ArrayBench:
         fields: dict[str, npt.NDArray[np.uint64]] = {}
         for entry in stream["fields"]:
             column = [line.get(entry["name"], 0) for line in lines]
-            fields[entry["name"]] = np.array(column).astype(np.uint64)
+            fields[entry["name"]] = np.array(column, np.uint64)
         return pack(fields, stream)
 
 
